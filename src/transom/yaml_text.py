@@ -113,9 +113,9 @@ def parse_yaml(text: str, path: Path) -> YamlFile:
         position = getattr(error, "position", None) or getattr(error, "start", 0)
         line = text.count("\n", 0, position) + 1
         hint = "remove it; the file must be plain text"
-        raise InputError("holds a control character", where=f"{path}:{line}", hint=hint) from error
+        raise InputError("holds a control character", place=f"{path}:{line}", hint=hint) from error
     if node is None:
-        raise InputError("is empty", where=str(path), hint="write at least one `key: value` line")
+        raise InputError("is empty", place=str(path), hint="write at least one `key: value` line")
     reader = _Reader(path)
     data = reader.convert(node, ())
     return YamlFile(path, text, data, reader.lines, reader.written)
@@ -145,7 +145,7 @@ def _invalid(problem: str, path: Path, line: int) -> InputError:
         if part in problem:
             hint = special_hint
             break
-    return InputError(f"is not valid YAML: {problem}", where=f"{path}:{line}", hint=hint)
+    return InputError(f"is not valid YAML: {problem}", place=f"{path}:{line}", hint=hint)
 
 
 class _Node(NamedTuple):
@@ -194,7 +194,7 @@ class _Composer:
         if depth > MAX_DEPTH:
             raise InputError(
                 "is nested too deeply",
-                where=f"{self.path}:{line}",
+                place=f"{self.path}:{line}",
                 hint="write it with fewer brackets",
             )
         if kind == "AliasEvent":
@@ -302,7 +302,7 @@ class _Reader:
             yield key, value
 
     def _error(self, node: _Node, problem: str, hint: str) -> InputError:
-        return InputError(problem, where=f"{self.path}:{node.line}", hint=hint)
+        return InputError(problem, place=f"{self.path}:{node.line}", hint=hint)
 
 
 def plain_kind(text: str) -> str:

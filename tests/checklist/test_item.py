@@ -292,7 +292,7 @@ def test_bad_input_is_one_error_with_its_line(
     path = write(tmp_path, text)
     with pytest.raises(InputError) as caught:
         load_item(path)
-    assert caught.value.where == (f"{path}:{line}" if line else str(path))
+    assert caught.value.place == (f"{path}:{line}" if line else str(path))
     assert part in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -371,7 +371,7 @@ def test_slips_are_read_as_meant_with_a_warning_and_are_errors_when_strict(
     with pytest.raises(InputError) as caught:
         item(text, strict=True)
     assert part in str(caught.value)
-    assert caught.value.where == f"CHK-1.yaml:{line}"
+    assert caught.value.place == f"CHK-1.yaml:{line}"
 
 
 def test_a_bare_number_keeps_the_digits_that_were_written() -> None:

@@ -223,7 +223,7 @@ async def test_two_unreadable_replies_are_quoted_and_never_taken_again(
         with pytest.raises(ReplyError) as failed:
             await spec_of(run, item, Places(), manner())
         kept = run.folder / "spec" / "round1_analysis" / "unreadable.md"
-    assert failed.value.where == "spec/round1_analysis"
+    assert failed.value.place == "spec/round1_analysis"
     assert f'it says: "{refusal}" (whole in {kept})' in str(failed.value)
     assert failed.value.hint == "ask again, or ask another model with --model"
     assert kept.read_text("utf-8") == refusal

@@ -162,7 +162,7 @@ ERRORS: dict[str, tuple[Callable[[], Exception], str]] = {
     "a provider": (lambda: ProviderError("down"), "transom: down"),
     "a reply": (lambda: ReplyError("no tag", hint="ask again"), "transom: no tag; ask again"),
     "a tool": (lambda: ToolExecutionError("it broke"), "transom: it broke"),
-    "an input": (lambda: InputError("no file", where="a.log"), "transom: a.log: no file"),
+    "an input": (lambda: InputError("no file", place="a.log"), "transom: a.log: no file"),
     "the database": (lambda: StoreError("no space left"), "transom: no space left"),
     "the disk": (
         lambda: OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "x.txt"),

@@ -122,7 +122,7 @@ def test_who_is_over_its_share_gives_first_then_all_in_the_declared_order() -> N
     assert caught.value.shares.keys() == {"stable_prefix", "protocols", "working_space"}
     assert caught.value.limit == 350 < caught.value.needed
     assert sum(caught.value.shares.values()) == pytest.approx(caught.value.needed, abs=3)
-    assert "(stable_prefix " in caught.value.what
+    assert "(stable_prefix " in caught.value.problem
 
 
 def test_a_conversation_folds_before_anything_goes() -> None:

@@ -44,7 +44,7 @@ class Own(Provider):
 
 
 def down(*, retryable: bool = True) -> ProviderError:
-    return ProviderError("down for a moment", where="own", retryable=retryable)
+    return ProviderError("down for a moment", place="own", retryable=retryable)
 
 
 async def test_an_agent_asks_it_again(caplog: pytest.LogCaptureFixture) -> None:

@@ -160,7 +160,7 @@ def test_local_arguments_of_a_call_stand_in_no_error() -> None:
     request = Request("p.seat", Window((), (AssistantMessage((call,)),), egress="local"))
     error = ProviderError('refused: the pitch is "9 nm" and\tstays here')
     unquote(error, request, EgressPolicy())
-    assert error.what == "refused: [local]"
+    assert error.problem == "refused: [local]"
 
 
 async def test_a_tool_call_alone_is_an_answer_of_a_script() -> None:

@@ -53,7 +53,7 @@ async def test_the_final_error_knows_every_cause() -> None:
     )
     with pytest.raises(ProviderError) as caught:
         await provider.complete(ASK)
-    assert [cause.what for cause in caught.value.causes] == ["cut", "cut"]
+    assert [cause.problem for cause in caught.value.causes] == ["cut", "cut"]
     assert str(caught.value) == "status 500 (before that: cut, 2 times)"
 
 
@@ -161,7 +161,7 @@ async def test_what_a_server_asks_of_the_last_attempt_holds_up_the_next_run(
 ) -> None:
     store, policy = MemoryLimitStore(), Retry(max_attempts=1, max_retry_after=30)
     bucket = Bucket("far", store=store, clock=lambda: 1_000.0)
-    with pytest.raises(ProviderError, match=failure.what):
+    with pytest.raises(ProviderError, match=failure.problem):
         await RetryingProvider(
             ScriptedProvider({"p.seat": [failure]}, name="far"), policy, bucket
         ).complete(ASK)

@@ -444,7 +444,7 @@ def test_what_a_server_says_at_length_holds_up_nothing() -> None:
 def test_the_status_decides(status: int, kind: type[ProviderError], retryable: bool) -> None:
     error = from_status(status, {"error": {"message": "why"}}, {"retry-after": "3"})
     assert (type(error), error.retryable) == (kind, retryable)
-    assert error.what.startswith(f"status {status}")
+    assert error.problem.startswith(f"status {status}")
 
 
 def test_an_empty_purse_is_not_asked_again() -> None:
@@ -458,7 +458,7 @@ def test_an_empty_purse_is_not_asked_again() -> None:
 )
 def test_any_body_of_an_error_can_be_read(body: Json) -> None:
     assert from_status(500, body, {}).retryable
-    assert "\n" not in from_status(500, "a\nb" * 1000, {}).what
+    assert "\n" not in from_status(500, "a\nb" * 1000, {}).problem
 
 
 def test_an_error_in_a_reply_that_names_a_status_is_that() -> None:

@@ -74,7 +74,7 @@ async def test_an_option_that_is_a_number_means_itself(tmp_path: Path) -> None:
 async def lengths(stage: Stage, item: str, done: list[str]) -> str:
     done.append(item)
     if item == "fails":
-        raise InputError("is empty", where=item)
+        raise InputError("is empty", place=item)
     return str(len(item))
 
 

@@ -135,11 +135,11 @@ def test_every_module_that_is_offered_can_be_imported(level: Level) -> None:
 
 def test_a_refused_import_names_what_there_is() -> None:
     error = failure(f"def {NAME}(text, source_file):\n    import numpy")
-    assert (error.kind, error.where) == ("crash", "atoms.py:2")
-    assert "numpy cannot be imported here; there are re, fnmatch" in error.what
+    assert (error.kind, error.place) == ("crash", "atoms.py:2")
+    assert "numpy cannot be imported here; there are re, fnmatch" in error.problem
     error = failure(f"def {NAME}(text, source_file):\n    import os.path")
-    assert (error.kind, error.where) == ("crash", "atoms.py:2")
-    assert "os.path cannot be imported here" in error.what
+    assert (error.kind, error.place) == ("crash", "atoms.py:2")
+    assert "os.path cannot be imported here" in error.problem
 
 
 @pytest.mark.parametrize(
@@ -185,8 +185,8 @@ def test_failures_say_what_and_where(
     code: str, kind: str, where: str, what: str, level: Level
 ) -> None:
     error = failure(code, level)
-    assert (error.kind, error.where) == (kind, where)
-    assert what in error.what
+    assert (error.kind, error.place) == (kind, where)
+    assert what in error.problem
     assert "\n" not in str(error)
 
 

@@ -326,9 +326,9 @@ def test_a_process_killed_in_after_append_has_kept_that_append(db: Path) -> None
 def refused(path: Path) -> str:
     with pytest.raises(StoreError) as caught:
         SqliteStore.open(path)
-    assert caught.value.where == str(path)
+    assert caught.value.place == str(path)
     assert caught.value.hint
-    return caught.value.what
+    return caught.value.problem
 
 
 def test_a_folder_under_a_file_is_refused(tmp_path: Path) -> None:
@@ -424,7 +424,7 @@ def test_the_errors_of_a_full_database_are_told_as_such(tmp_path: Path) -> None:
         with pytest.raises(sqlite3.Error) as caught:
             full.execute("INSERT INTO t VALUES (zeroblob(100000))")
     error = store_error(caught.value, tmp_path)
-    assert "no space left" in error.what
+    assert "no space left" in error.problem
     assert error.__cause__ is caught.value
 
 

@@ -75,7 +75,7 @@ def test_a_header_that_no_request_can_have_is_refused_without_a_word_of_it(
 ) -> None:
     with pytest.raises(SettingsError) as refused:
         destination("http://a", {HEADERS: text})
-    said = f"{refused.value.where}: {refused.value.what}; {refused.value.hint}"
+    said = f"{refused.value.place}: {refused.value.problem}; {refused.value.hint}"
     what = f"{HEADERS}: header {number} cannot be sent"
     assert said.startswith(what) and said.endswith("; set it to NAME=VALUE,NAME=VALUE")
     assert KEY not in said and "\n" not in said

@@ -109,8 +109,8 @@ async def test_a_call_that_failed_is_an_error_and_one_that_is_made_again_a_warni
     words = "the words of a prompt"
     down = [
         RateLimited(words, retryable=True),
-        NetworkFailed(words, where="one:a"),
-        NetworkFailed(words, where="two"),
+        NetworkFailed(words, place="one:a"),
+        NetworkFailed(words, place="two"),
     ]
     policy = Retry(max_attempts=2, initial_delay=0.001)
     one = RetryingProvider(ScriptedProvider({SEAT.name: down[:2]}, name="one:a"), policy)
@@ -232,7 +232,7 @@ def test_an_error_loses_what_it_quotes_and_nothing_else(what: str, left: str) ->
     request = Request("r", Window((local, Block("open", "what anybody may read"))))
     error = ProviderError(what, hint=what)
     unquote(error, request, EgressPolicy())
-    assert (error.what, error.hint, str(error)) == (left, left, f"{left}; {left}")
+    assert (error.problem, error.hint, str(error)) == (left, left, f"{left}; {left}")
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_an_error_loses_short_texts_lines_and_names_too(local: str, what: str, l
     error = ProviderError(what)
     came = ToolResults((ToolResult("1", "look", local, egress="local"),))
     unquote(error, Request("r", Window((), turns=(UserMessage("doors"), came))), EgressPolicy())
-    assert error.what == left
+    assert error.problem == left
     said = AssistantMessage((ToolCall("1", "look", {"at": [local]}),))
     error = ProviderError(what)
     unquote(
@@ -257,7 +257,7 @@ def test_an_error_loses_short_texts_lines_and_names_too(local: str, what: str, l
         Request("r", Window((), turns=(UserMessage("go"), said), egress="local")),
         EgressPolicy(),
     )
-    assert error.what == left
+    assert error.problem == left
 
 
 OUTPUT: Any = {"type": "object", "properties": {"pin": {"type": "integer"}}}
@@ -304,7 +304,7 @@ async def test_an_error_of_a_reader_quotes_no_reply_that_was_answered_from_local
                 await call(
                     stage, SEAT, [Block("extra", "hi", egress="local" if local else "any")], read
                 )
-        assert caught.value.what == told
+        assert caught.value.problem == told
 
 
 def test_an_error_loses_what_it_quotes_of_a_block_that_a_user_keeps() -> None:
@@ -314,4 +314,4 @@ def test_an_error_loses_what_it_quotes_of_a_block_that_a_user_keeps() -> None:
         Request("r", Window((Block("open", "what anybody may read"),))),
         EgressPolicy(("open",)),
     )
-    assert kept.what == "no: [local]"
+    assert kept.problem == "no: [local]"

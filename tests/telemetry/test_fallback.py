@@ -24,7 +24,7 @@ class Slow(ScriptedProvider):
 
     async def complete(self, request: Request, **more: object) -> Reply:
         await asyncio.sleep(SLOW)
-        raise NetworkFailed("cut", where=self.name)
+        raise NetworkFailed("cut", place=self.name)
 
 
 async def ask(root: Path, second: list[str | Exception]) -> list[SpanRow]:
@@ -60,7 +60,7 @@ async def test_nobody_has_the_time_that_another_one_took(tmp_path: Path) -> None
 
 
 async def test_a_call_that_failed_names_the_one_that_was_asked_last(tmp_path: Path) -> None:
-    spans = await ask(tmp_path, [ProviderError("bad", where="near:m2")])
+    spans = await ask(tmp_path, [ProviderError("bad", place="near:m2")])
     (chat,) = [span for span in spans if span.attributes.get("gen_ai.operation.name") == "chat"]
     assert (
         chat.status,

@@ -120,7 +120,7 @@ def test_bad_settings_are_one_clear_error(tmp_path: Path) -> None:
         configure("loud")
     with pytest.raises(InputError, match=r"the log cannot be written \(Is a directory\)") as caught:
         configure("info", tmp_path)
-    assert caught.value.where == str(tmp_path)
+    assert caught.value.place == str(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def test_a_file_without_spans_is_one_clear_error(tmp_path: Path, content: bytes)
     path.write_bytes(content)
     with pytest.raises(InputError, match="the file contains no span") as caught:
         read_trace(path)
-    assert caught.value.where == str(path)
+    assert caught.value.place == str(path)
 
 
 def test_a_missing_file_is_one_clear_error(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def test_an_error_is_recorded_and_goes_on(tmp_path: Path) -> None:
             telemetry.span("outer"),
             telemetry.span("stage"),
         ):
-            raise InputError("item is empty", where="item.yaml:1")
+            raise InputError("item is empty", place="item.yaml:1")
         with pytest.raises(KeyboardInterrupt), telemetry.span("interrupted"):
             raise KeyboardInterrupt
     stage, outer, interrupted = spans(tmp_path / f"{telemetry.trace_id}.jsonl")
@@ -354,7 +354,7 @@ def test_a_folder_that_cannot_be_is_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(TransomError, match="the trace cannot be written") as caught:
         Telemetry.open(tmp_path / "file" / "traces")
-    assert caught.value.where == str(tmp_path / "file" / "traces")
+    assert caught.value.place == str(tmp_path / "file" / "traces")
 
 
 def test_the_import_is_light_and_nothing_global_is_set(tmp_path: Path) -> None:
@@ -394,7 +394,7 @@ def test_an_error_of_ours_is_told_without_its_hint(tmp_path: Path) -> None:
         pytest.raises(TransomError),
         telemetry.span("chat rules"),
     ):
-        raise TransomError("it waits", where="here", hint="its arguments are HUSH")
+        raise TransomError("it waits", place="here", hint="its arguments are HUSH")
     (span,) = spans(tmp_path / f"{telemetry.trace_id}.jsonl")
     (event,) = span["events"]
     told = {one["key"]: one["value"]["stringValue"] for one in event["attributes"]}

@@ -91,7 +91,7 @@ async def test_an_unknown_tool_is_told_which_there_are() -> None:
     [
         (ValueError("bad\nlog text"), "the tool failed: ValueError: bad", "untrusted"),
         (RecursionError(), "the tool failed: RecursionError: ", "untrusted"),
-        (InputError("is a folder", where="/home/me/x"), "is a folder", "untrusted"),
+        (InputError("is a folder", place="/home/me/x"), "is a folder", "untrusted"),
         (ToolRefused("the quota is reached", hint="answer now"), "the quota is reached", "ours"),
     ],
 )

@@ -241,7 +241,7 @@ class Agent(Generic[Deps, Out]):
         if not purpose.strip() or "/" in name:
             hint = 'say open_sub("What of it?"), and leave / out of a name'
             problem = "it has no purpose, or a name with /"
-            raise InputError(problem, where=conversation, hint=hint)
+            raise InputError(problem, place=conversation, hint=hint)
         sub_session = await open_program_sub(
             session, whole_text(purpose), whole_text(background), name
         )
@@ -249,7 +249,7 @@ class Agent(Generic[Deps, Out]):
         if sub_id in self._subs:
             hint = "use the agent that has it, or say open_sub(..., name=...)"
             problem = f"a sub-conversation {sub_id} was opened already"
-            raise RunError(problem, where=conversation, hint=hint)
+            raise RunError(problem, place=conversation, hint=hint)
         # Only what is set in `_start` is its own: it shares role, place, budget and listener.
         sub = copy.copy(self)  # of the same role, place and budget
         sub._start(sub_session, parent=self)
@@ -269,7 +269,7 @@ class Agent(Generic[Deps, Out]):
         if sub not in self._subs.values():
             problem = "that is no open sub-conversation of this one"
             hint = "open it again with open_sub"
-            raise InputError(problem, where=session.log.id, hint=hint)
+            raise InputError(problem, place=session.log.id, hint=hint)
         # In this order: the sub-conversation's last message may still be under way.
         async with sub._lock:
             sub_session = await sub._open()
@@ -451,7 +451,7 @@ def _with_output(role: Role, output: Any) -> Role:
     """Return a role whose answers follow an output."""
     if role.output is not None and role.output != output:
         problem = "the role has an output, and the agent another"
-        raise InputError(problem, where=role.name, hint="say output= once")
+        raise InputError(problem, place=role.name, hint="say output= once")
     return replace(role, output=output)
 
 
@@ -466,5 +466,5 @@ def _checked_tools(role: Role, tools: Iterable[Any], deps: object) -> list[ToolD
     if missing:
         problem = f"it names {', '.join(missing)} among its tools, and no such tool is given"
         hint = "give the agent tools=[...]; the role need name none"
-        raise ToolError(problem, where=role.name, hint=hint)
+        raise ToolError(problem, place=role.name, hint=hint)
     return definitions

@@ -120,7 +120,7 @@ def _open_session(
         available = ", ".join(spec.name for spec in toolbox.specs)
         raise ToolError(
             f"it declares the tools [{declared}] and is given [{available}]",
-            where=role.name,
+            place=role.name,
             hint="give the role the specs of its toolbox",
         )
     # Each call has a budget of its own; the purse of the run counts all of them.

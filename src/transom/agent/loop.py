@@ -70,7 +70,7 @@ async def run_message(session: AgentSession) -> Reply:
                 f"it calls tools after its {turns} turns are used up",
                 turns=(*state.turns, AssistantMessage(state.pending.parts)),
                 text=state.pending.text,
-                where=session.window.role.name,
+                place=session.window.role.name,
             )
         await ToolTurn(session).run()
         if session.listener:

@@ -50,7 +50,7 @@ def checked_text(content: str, conversation: str, blocks: Sequence[Block] = ()) 
     check_kind(content, str, "a message", conversation, hint)
     if not content.strip():
         hint = "write what is to be done, even if a block says it"
-        raise InputError("the message is blank", where=conversation, hint=hint)
+        raise InputError("the message is blank", place=conversation, hint=hint)
     return whole_text(content)
 
 
@@ -68,7 +68,7 @@ async def send_text(
     is_closed = state.sub is not None and state.sub.closed is not None
     if is_closed and not id and session.next_message >= len(state.messages):
         problem = "it is completed, and nothing more is said in it"
-        raise RunError(problem, where=session.log.id, hint="open another")
+        raise RunError(problem, place=session.log.id, hint="open another")
     return await send_message(session, text, blocks, id=id)
 
 
@@ -77,7 +77,7 @@ async def resume_message(session: AgentSession) -> Response:
     messages = session.log.state.messages
     if not messages:
         problem = "the conversation has no message yet"
-        raise RunError(problem, where=session.log.id, hint="send one")
+        raise RunError(problem, place=session.log.id, hint="send one")
     for number in range(len(messages)):
         session.replay(number)
     session.next_message = len(messages)
@@ -137,7 +137,7 @@ def _other_message(
     )
     if log.state.egress != "any":
         problem = f"message {number + 1} is another one now"  # an error may leave the machine
-    return RunError(problem, where=log.id, hint="begin with resume(), or give messages ids")
+    return RunError(problem, place=log.id, hint="begin with resume(), or give messages ids")
 
 
 def _is_current(stage: Stage, message: ProgramMessage) -> bool:
@@ -213,7 +213,7 @@ async def answer_again(session: AgentSession, number: int) -> Response:
         return _response_to(session, message, message.answer)
     if number < len(log.state.messages) - 1:
         error, reason = message.error or ("it was stopped", "")
-        raise Unanswered(f"{error}: {reason}" if reason else error, where=log.id)
+        raise Unanswered(f"{error}: {reason}" if reason else error, place=log.id)
     tell_again(session, number)
     return await answer_last(session)
 
@@ -263,7 +263,7 @@ def _note_failure(log: ConversationLog, error: BaseException) -> None:
     if isinstance(error, Paused):
         reason = error.reason
     elif isinstance(error, TransomError):
-        reason = error.what
+        reason = error.problem
     elif isinstance(error, asyncio.CancelledError):
         reason = ""
     else:

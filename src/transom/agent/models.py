@@ -56,7 +56,7 @@ class Budget:
             # Written so that NaN, which is less than nothing and more than nothing, is refused.
             if not (is_number and limit >= 0):  # type: ignore[operator]  # it is a number
                 problem = f"{name} must be a number from 0 on, and is {limit!r}"
-                raise InputError(problem, where="Budget", hint="None is no cap, but for turns")
+                raise InputError(problem, place="Budget", hint="None is no cap, but for turns")
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ class Setup:
                 "give the agent a provider, set llm.agent.provider and .model, or give it a stage"
                 " of a run"
             )
-            raise InputError("no provider is configured", where=role, hint=hint)
+            raise InputError("no provider is configured", place=role, hint=hint)
         around = Surroundings(Path.cwd(), self.settings, store=limits, place=setting)
         return named_chain(spec, around, {role + SUB: llm.sub_conversation})
 
@@ -117,7 +117,7 @@ class Setup:
         if strategy == "memory" and not memory:
             hint = "give the agent one, e.g. sources=[Recall(memory)]"
             raise InputError(
-                "its strategy is memory, and there is no memory", where=role.name, hint=hint
+                "its strategy is memory, and there is no memory", place=role.name, hint=hint
             )
         return replace(role, settings=seated(role.settings, seat), strategy=strategy)
 

@@ -41,7 +41,7 @@ class AnswerStream(Generic[Out]):
     async def response(self) -> Response[Out]:
         """Wait for the end of the message and return its response; see `Agent.send`."""
         if self._work is None:
-            raise RunError("it is not begun", where="stream", hint="say async with agent.stream()")
+            raise RunError("it is not begun", place="stream", hint="say async with agent.stream()")
         # A caller that waits no longer does not stop the message.
         return await asyncio.shield(self._work)
 

@@ -264,7 +264,7 @@ async def _answer_and_close(
         # The model that called it can still do the work itself.
         if failure and not source:
             error = ToolExecutionError(
-                f"the sub-conversation failed: {failure.what}", hint="look into it yourself"
+                f"the sub-conversation failed: {failure.problem}", hint="look into it yourself"
             )
             error.egress = _egress_of(sub.log, blocks)
             raise error

@@ -88,14 +88,14 @@ class SyncAgent(Generic[Deps, Out]):
                 asyncio.get_running_loop()
                 raise RunError(
                     "an event loop runs here",
-                    where="SyncAgent",
+                    place="SyncAgent",
                     hint="use Agent, and await its methods",
                 )
             if self._closed:
-                raise RunError("it is closed", where="SyncAgent", hint="make another one")
+                raise RunError("it is closed", place="SyncAgent", hint="make another one")
             if not self._busy.acquire(blocking=False):
                 problem = "something is under way in it, in another thread"
-                raise RunError(problem, where="SyncAgent", hint="say one thing at a time")
+                raise RunError(problem, place="SyncAgent", hint="say one thing at a time")
             try:
                 # The loop sees the variables of the calling thread, such as its spans.
                 return self._runner.run(work, context=copy_context())

@@ -27,7 +27,7 @@ def new_acceptance(by: str, reason: str, until: str, where: str) -> dict[str, Js
     for option, text in (("--by", by), ("--reason", reason)):
         if not text.strip():
             hint = "pass --by NAME, --reason TEXT and --until DATE"
-            raise InputError(f"{option} is missing", where=where, hint=hint)
+            raise InputError(f"{option} is missing", place=where, hint=hint)
     return {"by": by.strip(), "reason": reason.strip(), "until": last_day.isoformat()}
 
 
@@ -39,13 +39,13 @@ def require_unjudged(kind: str, status: str | None, where: str) -> None:
     """
     if kind != "check":
         hint = "name the run of an item: transom runs list"
-        raise InputError("this run is not the check of one item", where=where, hint=hint)
+        raise InputError("this run is not the check of one item", place=where, hint=hint)
     if status in _JUDGED:
         hint = "waive violations with `waivers` in the item"
-        raise InputError(f"the item was judged: {status}", where=where, hint=hint)
+        raise InputError(f"the item was judged: {status}", place=where, hint=hint)
     if status == "ERROR":
         hint = "correct the error; only an item that needs a person or a model can be accepted"
-        raise InputError("the check ended with an error", where=where, hint=hint)
+        raise InputError("the check ended with an error", place=where, hint=hint)
 
 
 def write_acceptance(item: Item, entry: dict[str, Json]) -> None:
@@ -56,7 +56,7 @@ def write_acceptance(item: Item, entry: dict[str, Json]) -> None:
     """
     if item.accept:
         problem = f"the item is accepted by {item.accept.by} until {item.accept.until} already"
-        raise InputError(problem, where=item.where(item.accept.line), hint=f"change `{KEY}` there")
+        raise InputError(problem, place=item.where(item.accept.line), hint=f"change `{KEY}` there")
     add_to_item(item, KEY, entry)
 
 
@@ -74,11 +74,11 @@ def write_cap_acceptances(
         InputError: nobody is named, the day is over, or the item stays unchecked as a whole.
     """
     if not by.strip():
-        raise InputError("--by is missing", where=str(item.path), hint="pass --by NAME")
+        raise InputError("--by is missing", place=str(item.path), hint="pass --by NAME")
     if item.accept:
         problem = "`accept` says already that the item stays unchecked"
         where = item.where(item.accept.line)
-        raise InputError(problem, where=where, hint="remove it there first")
+        raise InputError(problem, place=where, hint="remove it there first")
     entries = list[dict[str, Json]]()
     for text in texts:
         entry: dict[str, Json] = {"text": text, "by": by.strip()}
@@ -105,10 +105,10 @@ def _last_day(text: str) -> date:
         day = date.fromisoformat(text)
     except ValueError as error:
         raise InputError(
-            f"{text!r} is not a date", where="--until", hint="write it as 2026-01-31"
+            f"{text!r} is not a date", place="--until", hint="write it as 2026-01-31"
         ) from error
     if day < date.today():
-        raise InputError(f"{text} is over", where="--until", hint="name today or a later day")
+        raise InputError(f"{text} is over", place="--until", hint="name today or a later day")
     return day
 
 

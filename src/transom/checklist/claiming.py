@@ -67,14 +67,14 @@ def require_known(item: Item, row: ClaimRow) -> None:
     if claim is None:
         near = nearest_key(row.name, tuple(claims))
         hint = f"did you mean {near}?" if near else f"write one of {', '.join(claims)}"
-        raise InputError(f"there is no claim {row.name!r}", where=where, hint=hint)
+        raise InputError(f"there is no claim {row.name!r}", place=where, hint=hint)
     unknown = [name for name in row.parameters if name not in claim.parameters]
     if unknown:
         hint = f"it has {', '.join(claim.parameters) or 'no parameters'}"
-        raise InputError(f"{row.name} has no parameter {unknown[0]!r}", where=where, hint=hint)
+        raise InputError(f"{row.name} has no parameter {unknown[0]!r}", place=where, hint=hint)
     for name in ("measure", "limit"):
         if name in claim.parameters and name not in row.parameters:
-            raise InputError(f"{row.name} lacks its {name}", where=where, hint=f"add {name}")
+            raise InputError(f"{row.name} lacks its {name}", place=where, hint=f"add {name}")
     limit_of(row.parameters)
 
 

@@ -132,7 +132,7 @@ def load_item(path: Path, *, strict: bool = False) -> Item:
             raise
         hint = "name a file that ends with .yaml"
         what = "is not an item: items are YAML files"
-        raise InputError(what, where=str(path), hint=hint) from error
+        raise InputError(what, place=str(path), hint=hint) from error
     return _ItemReader(file, strict=strict).read()
 
 

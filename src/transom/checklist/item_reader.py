@@ -284,4 +284,4 @@ class SectionReader:
         self.warnings.append(Notice(self.file.line_of(*at), message, is_secret))
 
     def fail(self, at: tuple[Key, ...], what: str, hint: str | None) -> NoReturn:
-        raise InputError(what, where=self.file.place_of(*at), hint=hint)
+        raise InputError(what, place=self.file.place_of(*at), hint=hint)

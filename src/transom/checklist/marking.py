@@ -115,10 +115,10 @@ class MarkedLogs:
             return Marked("beside", place, place)
         if not is_place:
             hint = "write FILE:LINE, with an input file's name or a path from here"
-            raise InputError("names no line", where=place, hint=hint)
+            raise InputError("names no line", place=place, hint=hint)
         lines = _lines_of(path)
         if not 1 <= int(number) <= len(lines):
-            raise InputError(f"there are {len(lines)} lines", where=place, hint="count from 1")
+            raise InputError(f"there are {len(lines)} lines", place=place, hint="count from 1")
         for input_name, file in self.files.items():
             if file == path.resolve():
                 name = input_name
@@ -134,7 +134,7 @@ class MarkedLogs:
         match = _LIMIT.fullmatch(mark.strip())
         if match is None:
             hint = "write FILE:LINE >= 98; the signs are >=, >, <= and <"
-            raise InputError(f"{mark!r} is no limit", where=mark, hint=hint)
+            raise InputError(f"{mark!r} is no limit", place=mark, hint=hint)
         line = self.line(match["place"])
         limit = f"{match['number'] or ''} {match['limit']}"
         limited = limited_line(line.text, match["place"], limit)
@@ -215,7 +215,7 @@ class MarkedLogs:
             if end_counts.get(end.file, 0) > 1:
                 hint = "name a line that stands there once"
                 where = f"{end.file}:{end.line}"
-                raise InputError("other lines are like this end", where=where, hint=hint)
+                raise InputError("other lines are like this end", place=where, hint=hint)
         return [name for name, count in end_counts.items() if not count]
 
 

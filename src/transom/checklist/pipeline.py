@@ -284,23 +284,23 @@ def read_spec(
     text = read_text(path)
     if is_marked(text) and not allow_needs_review:
         hint = "mend them, or add --allow-needs-review"
-        raise InputError("the ItemSpec has findings that nobody mended", where=str(path), hint=hint)
+        raise InputError("the ItemSpec has findings that nobody mended", place=str(path), hint=hint)
     document = parse_spec(text, artifact=str(path))
     section_texts(text, artifact=str(path))
     if not _NAME.fullmatch(document.item_id):
         what = f"the title names no item ({document.item_id!r})"
         raise InputError(
             what,
-            where=str(path),
+            place=str(path),
             hint="write `# ItemSpec: ID` with letters, digits, `.`, `_` and `-`",
         )
     if item and document.item_id != item.item_id:
         what = f"the ItemSpec is for {document.item_id}, not for {item.item_id}"
-        raise InputError(what, where=str(path), hint="name the item that it was written for")
+        raise InputError(what, place=str(path), hint="name the item that it was written for")
     if item and " ".join(document.description.split()) != " ".join(item.description.split()):
         hint = f"run: transom check spec {item.path}"
         raise InputError(
-            "the ItemSpec was written for another description", where=str(path), hint=hint
+            "the ItemSpec was written for another description", place=str(path), hint=hint
         )
     return text, document.item_id
 
@@ -323,7 +323,7 @@ def _unusable(item: Item, roots: Roots) -> tuple[Finding, ...]:
             try:
                 TextFile(path).is_blank()
             except InputError as error:
-                found.append(Finding("inputs", roots.shown(path, name), None, error.what))
+                found.append(Finding("inputs", roots.shown(path, name), None, error.problem))
     return tuple(found)
 
 
@@ -368,4 +368,4 @@ def _sizes(item: Item, roots: Roots) -> dict[str, int]:
 
 
 def _words(error: NeedsModel) -> tuple[WordsRow, ...]:
-    return tuple(WordsRow(text=words.text, where=words.where) for words in error.words)
+    return tuple(WordsRow(text=words.text, where=words.place) for words in error.words)

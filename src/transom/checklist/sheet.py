@@ -63,7 +63,7 @@ def read_sheet(path: Path, out: Path) -> list[SheetItem]:
     names = [_column(name, path) for name in next(rows, [])]
     if "description" not in names:
         hint = f"name some of {', '.join(COLUMNS)}"
-        raise InputError("no column is called description", where=f"{path}:1", hint=hint)
+        raise InputError("no column is called description", place=f"{path}:1", hint=hint)
     found: dict[str, SheetItem] = {}
     line = rows.line_num + 1
     for row in rows:
@@ -73,7 +73,7 @@ def read_sheet(path: Path, out: Path) -> list[SheetItem]:
             if found.setdefault(one.name, one) is not one:
                 what = f"{Path(one.name).stem} stands in line {found[one.name].line} already"
                 raise InputError(
-                    what, where=f"{path}:{line}", hint="give each item an item_id of its own"
+                    what, place=f"{path}:{line}", hint="give each item an item_id of its own"
                 )
         line = rows.line_num + 1
     return list(found.values())
@@ -84,7 +84,7 @@ def _column(name: str, path: Path) -> str:
     if known not in COLUMNS:
         near = nearest_key(known, COLUMNS)
         hint = f"did you mean {near}?" if near else f"the columns are {', '.join(COLUMNS)}"
-        raise InputError(f"unknown column {name!r}", where=f"{path}:1", hint=hint)
+        raise InputError(f"unknown column {name!r}", place=f"{path}:1", hint=hint)
     return known
 
 
@@ -96,10 +96,10 @@ def _item(cells: dict[str, str], path: Path, out: Path, line: int) -> SheetItem:
     who: dict[str, Json] = {name: cells[name] for name in ("owner", "expires") if cells.get(name)}
     if waivers and len(reasons) not in (0, 1, len(waivers)):
         what = f"there are {len(reasons)} waive_reasons for {len(waivers)} waive_items"
-        raise InputError(what, where=f"{path}:{line}", hint="write one for all, or one for each")
+        raise InputError(what, place=f"{path}:{line}", hint="write one for all, or one for each")
     if (reasons or who) and not waivers:
         raise InputError(
-            "a reason, an owner or an expiry stands without waive_items", where=f"{path}:{line}"
+            "a reason, an owner or an expiry stands without waive_items", place=f"{path}:{line}"
         )
     why = cycle([{"reason": reason} for reason in reasons] or [{}])
     data: dict[str, Json] = {
@@ -118,7 +118,7 @@ def _item(cells: dict[str, str], path: Path, out: Path, line: int) -> SheetItem:
     try:
         parse_item(text, Path(f"{item_id}.yaml"))
     except InputError as error:
-        raise InputError(error.what, where=f"{path}:{line}", hint=error.hint) from error
+        raise InputError(error.problem, place=f"{path}:{line}", hint=error.hint) from error
     return SheetItem(f"{item_id}.yaml", text, line)
 
 

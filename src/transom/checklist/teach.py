@@ -107,7 +107,7 @@ def limited_line(text: str, place: str, limit: str) -> Marked:
     match = _LIMIT.fullmatch(limit.strip())
     if match is None:
         hint = "write it as FILE:LINE >= 98; the signs are >=, >, <= and <"
-        raise InputError(f"{limit!r} is no limit", where=place, hint=hint)
+        raise InputError(f"{limit!r} is no limit", place=place, hint=hint)
     numbers = dict[int, str]()
     for index, token in enumerate(tokens(text)):
         if token.kind == "number":
@@ -117,7 +117,7 @@ def limited_line(text: str, place: str, limit: str) -> Marked:
     if len(numbers) != 1:
         hint = "name the number that you mean: FILE:LINE:61.2 < 80"
         what = "has no such number" if not numbers else "has several numbers"
-        raise InputError(what, where=place, hint=hint)
+        raise InputError(what, place=place, hint=hint)
     ((index, number),) = numbers.items()
     comparison = cast("Comparison", match["comparison"])
     is_good = fulfils(float(number.rstrip("%")), comparison, float(match["limit"]))
@@ -317,7 +317,7 @@ def learn(marked: Sequence[Marked], ends: Sequence[Marked] = ()) -> Lesson:
         parts = tokens(one.text)
         if not any(part.kind in ("word", "name", "number") for part in parts):
             raise InputError(
-                "says nothing", where=f"{one.file}:{one.line}", hint="mark another line"
+                "says nothing", place=f"{one.file}:{one.line}", hint="mark another line"
             )
         found = groups.setdefault(
             (one.mark, _shape(parts)), _Pattern(one.mark, [[] for _ in parts])
@@ -338,7 +338,7 @@ def learn(marked: Sequence[Marked], ends: Sequence[Marked] = ()) -> Lesson:
                     f" {pattern.mark}"
                 )
                 hint = "a limit on a number cannot be taught by lines; mark other lines"
-                raise InputError(what, where=f"{one.file}:{one.line}", hint=hint)
+                raise InputError(what, place=f"{one.file}:{one.line}", hint=hint)
     rows = tuple((one.mark, one.regex()) for one in groups.values() if one.mark != "beside")
     skipped = tuple(one.regex() for one in groups.values() if one.mark == "beside")
     # A line of another log that begins as the end does is the end of that one, e.g. of a bad one.

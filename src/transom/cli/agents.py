@@ -40,12 +40,12 @@ def load_agent(session: Session, name: str, place: str) -> Agent[Any, Any]:
         InputError: no agent has that name.
     """
     if ":" not in name:
-        raise InputError(f"{name!r} names no agent", where=place, hint="write MODULE:AGENT")
+        raise InputError(f"{name!r} names no agent", place=place, hint="write MODULE:AGENT")
     # The user's modules lie in the working folder, as a program there would import them.
     value = imported(name, session.cwd, place)
     if not isinstance(value, Agent):
         problem = f"{name} is a {type(value).__name__}, and no agent"
-        raise InputError(problem, where=place, hint="name an Agent, or a function that returns it")
+        raise InputError(problem, place=place, hint="name an Agent, or a function that returns it")
     return value
 
 

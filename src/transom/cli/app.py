@@ -237,7 +237,7 @@ def _invoke(argv: list[str], sessions: list[Any]) -> int:
         if any("\udc80" <= sign <= "\udcff" for sign in argument):
             raise InputError(
                 f"{argument!a} is not UTF-8",
-                where="command line",
+                place="command line",
                 hint="rename that file or folder",
             )
     try:

@@ -80,6 +80,6 @@ def _check_local_blocks(settings: Settings) -> None:
         hint = f"did you mean {likely}?" if likely else f"there are {', '.join(names)}"
         raise SettingsError(
             f"egress.local_blocks: no role sees a block {pattern!r}",
-            where=settings.origins.get("egress.local_blocks"),
+            place=settings.origins.get("egress.local_blocks"),
             hint=hint,
         )

@@ -61,7 +61,7 @@ def _model(session: Session, *, has_agent: bool) -> Chain | None:
         return None
     if session.settings.model == RULES and session.answers is None:
         hint = "say --model ollama:NAME, openai:NAME or anthropic:NAME"
-        raise InputError("a chat needs a model", where="--model", hint=hint)
+        raise InputError("a chat needs a model", place="--model", hint=hint)
     return session.chain()
 
 

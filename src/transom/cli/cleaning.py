@@ -187,7 +187,7 @@ class RunRemover:
         try:
             lock = self._workspace.hold_run(self._store, run.row.id, run.row.name)
         except RunBusy as error:
-            return {"kept": error.what}
+            return {"kept": error.problem}
         try:
             packed = await self._remove(run, archive=archive)
             # A process that still has this file open cannot get the lock before it is released.
@@ -212,7 +212,7 @@ class RunRemover:
             trace.unlink(missing_ok=True)
         except OSError as error:
             raise InputError(
-                f"cannot be removed: {error.strerror}", where=str(error.filename or folder)
+                f"cannot be removed: {error.strerror}", place=str(error.filename or folder)
             ) from error
         blobs = self._references.only_of(run_id)
         await self._store.forget(f"run/{run_id}", sorted(blobs))

@@ -98,7 +98,7 @@ def product_named(word: str) -> str:
     hint = f"the products are {', '.join(_PARTS)}"
     if near:
         hint = f"did you mean {near}? {hint}"
-    raise InputError(f"{word!r} is not a product", where="transom demo", hint=hint)
+    raise InputError(f"{word!r} is not a product", place="transom demo", hint=hint)
 
 
 async def _checklist(session: Session, examples: Path) -> Any:
@@ -227,7 +227,7 @@ async def _build(session: Session, examples: Path, item_id: str) -> tuple[str, s
         if not (isinstance(built, BuiltChecker) and built.done):
             raise RunError(
                 "the build came to no checker",
-                where=run.id,
+                place=run.id,
                 hint=f"see: transom runs show {run.id}",
             )
         verdict = await verdict_of(run, load_checker(built.folder), item, Places(), manner)
@@ -296,6 +296,6 @@ def _examples(cwd: Path) -> Path:
             return place / "examples"
     raise InputError(
         "there are no examples here",
-        where=str(cwd),
+        place=str(cwd),
         hint="install transom again, or run it in a clone",
     )

@@ -148,7 +148,7 @@ async def _try_provider(session: Session, name: str) -> int:
     if kind not in HOSTED or not colon:
         raise InputError(
             f"{name!r} has no server that could be asked",
-            where="--provider",
+            place="--provider",
             hint=f"name one as {', '.join(f'{hosted}:NAME' for hosted in HOSTED)}",
         )
     settings: HostedSettings = getattr(session.settings.llm, kind)
@@ -252,7 +252,7 @@ async def _damage_in(location: StoreLocation) -> list[str]:
         async with SqliteMemory.open(location, read_only=True) as memory:
             await memory.retrieve("", sys.maxsize)
     except (StoreError, MemoryUnavailable) as error:
-        return [error.what]
+        return [error.problem]
     return []
 
 

@@ -165,7 +165,7 @@ def _runner_of(
         return chain, runner, evaluation.prompts_digest(chain)
     raise InputError(
         f"no product {suite.product!r} can be evaluated",
-        where=str(suite.folder / "suite.yaml"),
+        place=str(suite.folder / "suite.yaml"),
         hint="write checklist or investigator",
     )
 
@@ -236,7 +236,7 @@ def checklist_runner(session: Session, chain: Chain) -> evals.Runner:
         if not isinstance(variables, dict):
             raise InputError(
                 "input.variables is no mapping",
-                where=case.scenario.id,
+                place=case.scenario.id,
                 hint="write NAME: folder lines",
             )
         folders = {name: case.inside(str(folder)) for name, folder in variables.items()}
@@ -334,8 +334,8 @@ class _Attempt:
                 try:
                     return (await answered(run, inquiry))[0]
                 except Paused as pause:
-                    is_repeated = pause.what in self.questions
-                    self.questions.append(pause.what)
+                    is_repeated = pause.problem in self.questions
+                    self.questions.append(pause.problem)
                     # The same question again means that the answer did not help.
                     if self._inputs.answer is None or is_repeated:
                         return None

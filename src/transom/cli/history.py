@@ -106,7 +106,7 @@ def pick(
         hint = f"see: transom {'runs' if noun == 'run' else noun} list"
     else:
         hint = f"no {noun} found here yet; give --workspace, or change to the folder of its start"
-    raise InputError(f"no {noun} {text!r}", where=place, hint=hint)
+    raise InputError(f"no {noun} {text!r}", place=place, hint=hint)
 
 
 def _ambiguous(
@@ -125,4 +125,4 @@ def _ambiguous(
         problem, hint = "are called", f"name one by its id: {some}"
     else:
         problem, hint = "begin with", f"give more of it: {some}"
-    return InputError(f"{len(candidates)} {noun}s {problem} {text!r}", where=place, hint=hint)
+    return InputError(f"{len(candidates)} {noun}s {problem} {text!r}", place=place, hint=hint)

@@ -38,7 +38,7 @@ def init(session: Session, folder: Folder = Path()) -> int:
     """
     target = session.cwd / folder
     if not target.is_dir():
-        raise InputError("there is no such folder", where=str(folder), hint="create it first")
+        raise InputError("there is no such folder", place=str(folder), hint="create it first")
     schema_text = json.dumps(input_schema("settings"), indent=2, ensure_ascii=False) + "\n"
     settings_text = _SETTINGS.format(schema=SCHEMA_FILE)
     earlier = find_settings_file(target)
@@ -69,5 +69,5 @@ def _write_new(path: Path, text: str) -> dict[str, Any]:
         return {"path": path.name, "action": "kept"}
     except OSError as error:
         problem = f"it cannot be written: {error.strerror}"
-        raise InputError(problem, where=str(path)) from error
+        raise InputError(problem, place=str(path)) from error
     return {"path": path.name, "action": "wrote"}

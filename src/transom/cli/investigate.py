@@ -135,7 +135,7 @@ def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> 
     """Return the question with its data, policy and waivers."""
     if options.data is None:
         raise InputError(
-            "no data were given", where="--data", hint="name the folder of the features' folders"
+            "no data were given", place="--data", hint="name the folder of the features' folders"
         )
     folder = session.cwd / options.data
     data = DataFolder(folder)
@@ -204,7 +204,7 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
     entry = before.entry
     if entry.get("command") != KIND:
         problem = f"{name!r} is no run of this command, but of {run_view.row.kind}"
-        raise InputError(problem, where="--follow-up", hint="see: transom runs list")
+        raise InputError(problem, place="--follow-up", hint="see: transom runs list")
     arguments = arguments_of(entry, run_id)
     session = session.recorded_session(entry)
     options = arguments["options"]

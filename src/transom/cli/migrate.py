@@ -35,7 +35,7 @@ def migrate(session: Session, target: Target) -> int:
     if source is None:
         raise InputError(
             "the workspace has no database to copy",
-            where=str(session.workspace_root),
+            place=str(session.workspace_root),
             hint="give --workspace, or change to the folder of its start",
         )
     location = _location(session, target)
@@ -66,7 +66,7 @@ def _location(session: Session, text: str) -> StoreLocation:
     path = (session.cwd / text).absolute()
     # An existing database is never overwritten.
     if path.exists():
-        raise InputError("the file exists", where=str(path), hint="give a new file")
+        raise InputError("the file exists", place=str(path), hint="give a new file")
     return path
 
 

@@ -271,7 +271,7 @@ def report_files(
         kind, _, path = text.partition(":")
         if kind not in renderers or not path:
             hint = f"write FORMAT:PATH with one of {', '.join(renderers)}"
-            raise InputError(f"{text!r} is no report", where="--report", hint=hint)
+            raise InputError(f"{text!r} is no report", place="--report", hint=hint)
         files.append(ReportFile(Path(path).expanduser(), renderers[kind]))
     return tuple(files)
 
@@ -284,7 +284,7 @@ def day_of(as_of: str | None) -> date:
         return date.fromisoformat(as_of)
     except ValueError as error:
         raise InputError(
-            f"{as_of!r} is no date", where="--as-of", hint="write YYYY-MM-DD"
+            f"{as_of!r} is no date", place="--as-of", hint="write YYYY-MM-DD"
         ) from error
 
 
@@ -292,7 +292,7 @@ def age(text: str, option: str = "--older-than") -> timedelta:
     """Return an age such as `30m`, `12h`, `7d` or `2w`; `option` is named in an error."""
     match = re.fullmatch(r"(\d{1,6})([mhdw])", text)
     if not match:
-        raise InputError(f"{text!r} is no age", where=option, hint="write 30m, 12h, 7d or 2w")
+        raise InputError(f"{text!r} is no age", place=option, hint="write 30m, 12h, 7d or 2w")
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 

@@ -265,7 +265,7 @@ def review(
     """List questions about insights that are uncertain, similar to others, or long unused."""
     # Each answer prints its insight as the one document of the command.
     if confirm and keep_both:
-        raise InputError("one answer at a time", where="--keep-both", hint="leave out --confirm")
+        raise InputError("one answer at a time", place="--keep-both", hint="leave out --confirm")
     access: Access = "write" if confirm or keep_both else "read"
     with opened(session, scope, access, hints=True) as playbook:
         curator = Curator(playbook)
@@ -318,7 +318,7 @@ def edit(
 ) -> int:
     """Change an insight, and keep its id and score."""
     if (content, tag) == (None, None):
-        raise InputError("nothing is to be changed", where=insight, hint="give --content or --tag")
+        raise InputError("nothing is to be changed", place=insight, hint="give --content or --tag")
     with opened(session, access="write") as playbook:
         curator = Curator(playbook)
         entry = curator.edit(insight, content=content, tags=tag, by=person)

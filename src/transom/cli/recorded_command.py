@@ -59,7 +59,7 @@ def recorded_arguments(
     if problem:
         line = command_line(entry, parameters)
         raise RunError(
-            f"the run was begun with {problem}", where=run_id, hint=f"begin it anew with: {line}"
+            f"the run was begun with {problem}", place=run_id, hint=f"begin it anew with: {line}"
         )
     return arguments
 

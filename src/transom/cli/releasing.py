@@ -92,7 +92,7 @@ async def release(session: Session, options: ReleaseOptions) -> int:
     """
     if options.data is None:
         raise InputError(
-            "no data were given", where="--data", hint="name the folder of the features' folders"
+            "no data were given", place="--data", hint="name the folder of the features' folders"
         )
     reports = report_files(options.reports, _RENDERERS)
     folder = session.cwd / options.data
@@ -129,7 +129,7 @@ def _selected(data: DataFolder, options: ReleaseOptions) -> list[Feature]:
     """Return the features that the options select; all if they select none."""
     if options.features and options.fix_version:
         raise InputError(
-            "both select features", where="--features, --fix-version", hint="give one of them"
+            "both select features", place="--features, --fix-version", hint="give one of them"
         )
     # The issues say which features belong to a version.
     if options.fix_version:
@@ -137,6 +137,6 @@ def _selected(data: DataFolder, options: ReleaseOptions) -> list[Feature]:
     if options.features:
         names = [name.strip() for name in options.features.split(",") if name.strip()]
         if not names:
-            raise InputError("names no feature", where="--features", hint="give A,B,...")
+            raise InputError("names no feature", place="--features", hint="give A,B,...")
         return list(dict.fromkeys(data.feature(name) for name in names))
     return list(data.features)

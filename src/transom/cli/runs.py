@@ -121,13 +121,13 @@ async def resume(session: Session, run: RunArgument) -> int:
         entry, version = state.entry, state.version
     # A program, or a command that was removed since, has to be started by hand.
     if not can_resume(entry):
-        raise RunError(_why_not_resumed(run_view), where=row.id, hint=next_step(run_view))
+        raise RunError(_why_not_resumed(run_view), place=row.id, hint=next_step(run_view))
     if version not in (None, VERSION):
         # The run would be found again by its inputs, so it begins anew in another workspace.
         line = line_of(entry, "--workspace", f"{session.workspace_root}-2")
         raise RunError(
             "another version of transom made the run, and this one cannot go on with its journal",
-            where=row.id,
+            place=row.id,
             hint=f"begin it anew with: {line}",
         )
     session.progress(f"resuming run {row.id} ({row.kind} {row.name})")

@@ -52,7 +52,7 @@ def schema(session: Session, name: Name = "") -> int:
         print_json(_shipped(f"{documents[name]}.json"))
     else:
         likely = nearest(name, [*INPUTS, *documents])
-        raise InputError(f"no schema {name!r}", where="NAME", hint=f"did you mean {likely}?")
+        raise InputError(f"no schema {name!r}", place="NAME", hint=f"did you mean {likely}?")
     return 0
 
 

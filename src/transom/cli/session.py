@@ -203,7 +203,7 @@ class Session:
         except OSError as error:
             hint = "make it again, or start the command anew"
             raise InputError(
-                f"the folder in which it was begun: {error.strerror}", where=cwd, hint=hint
+                f"the folder in which it was begun: {error.strerror}", place=cwd, hint=hint
             ) from error
         # A distributed run goes on with the workers.
         is_distributed = entry.get("distributed", False)
@@ -392,7 +392,7 @@ class Session:
             except RunBusy as busy:
                 if time.monotonic() >= deadline:
                     raise
-                logging.getLogger(__name__).info("%s; waiting for it", busy.what)
+                logging.getLogger(__name__).info("%s; waiting for it", busy.problem)
             await asyncio.sleep(_BUSY_SECONDS)
 
     def execute(self, work: Callable[[], Coroutine[Any, Any, int]]) -> int:

@@ -114,7 +114,7 @@ async def run(session: Session, options: StoryOptions) -> int:
     project = await open_project(session.cwd / options.project)
     options = _named(options)
     if not options.epic:
-        raise InputError("no epic was given", where="--epic", hint="name one, e.g. --epic epic-1")
+        raise InputError("no epic was given", place="--epic", hint="name one, e.g. --epic epic-1")
     reports = report_files(options.reports, {"json": _json_report, "junit": epic_junit})
     # The project's tests run code that an agent wrote.
     settings = settings_of(session, Level.NONE if options.unsafe else Level.L3)
@@ -153,7 +153,7 @@ def _named(options: StoryOptions) -> StoryOptions:
         return options
     if not options.label:
         hint = "name the label of your stories"
-        raise InputError("no label was given", where="--label", hint=hint)
+        raise InputError("no label was given", place="--label", hint=hint)
     return replace(options, epic=options.epic or f"{options.github}:{options.label}")
 
 
@@ -227,7 +227,7 @@ def settings_of(session: Session, level: Level = Level.L3) -> StorySettings:
     settings, agent = session.settings.stories, session.settings.agent
     for key, argv in _commands(session).items():
         if shutil.which(argv[0]) is None:
-            raise InputError(f"there is no program {argv[0]}", where=key, hint="correct it")
+            raise InputError(f"there is no program {argv[0]}", place=key, hint="correct it")
     default: WorkerKind = "rules" if session.settings.model == "rules" else "model"
     # A model of the command line takes the place of the agent of the settings.
     is_model_named = session.settings.origins.get("model") == "command line"

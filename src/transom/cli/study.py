@@ -180,7 +180,7 @@ def _numbers(text: str, all_numbers: list[int]) -> list[int]:
         first, _, last = part.strip().partition("-")
         if not first.isdecimal() or not (last or first).isdecimal():
             raise InputError(
-                f"{part.strip()!r} is not a trial", where="--trials", hint="write e.g. 3,5-9 or all"
+                f"{part.strip()!r} is not a trial", place="--trials", hint="write e.g. 3,5-9 or all"
             )
         numbers += range(int(first), int(last or first) + 1)
     return numbers

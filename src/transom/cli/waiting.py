@@ -143,7 +143,7 @@ async def answer(
     --by accept one thing that holds a PASS back; the item's file keeps it.
     """
     if sheet and run:
-        raise InputError("a sheet names its runs", where="--file", hint="leave RUN out")
+        raise InputError("a sheet names its runs", place="--file", hint="leave RUN out")
     if run:
         return await _answer(session, run, options)
     if sheet:
@@ -166,7 +166,7 @@ async def _ask_all(session: Session, person: str) -> list[tuple[str, Answer]]:
     if not sys.stdin.isatty():
         hint = "see `transom waiting`, and name a RUN, or give --file"
         raise InputError(
-            "no run is named, and this is no terminal", where="transom answer", hint=hint
+            "no run is named, and this is no terminal", place="transom answer", hint=hint
         )
     questions = open_questions(await _waiting_views(session))
     if not questions:
@@ -197,7 +197,7 @@ async def _accept(session: Session, name: str, answer: Answer) -> int:
     if answer.words or answer.choose:
         option = "--accept" if answer.accept else "--until"
         raise InputError(
-            "an acceptance is no answer to a question", where=option, hint="leave one out"
+            "an acceptance is no answer to a question", place=option, hint="leave one out"
         )
     if answer.accept:
         return await accept_caps(session, name, answer.accept, answer.person, answer.until)
@@ -276,9 +276,9 @@ def _read_sheet(path: Path) -> list[tuple[str, Answer]]:
             answers += [(str(run), answer) for run in row["runs"]]
     except (TypeError, KeyError) as error:
         hint = "write one with: transom waiting -o FILE"
-        raise InputError("is no sheet of questions", where=str(path), hint=hint) from error
+        raise InputError("is no sheet of questions", place=str(path), hint=hint) from error
     if not answers:
         raise InputError(
-            "no entry has an answer", where=str(path), hint="write behind `answer:`, then try again"
+            "no entry has an answer", place=str(path), hint="write behind `answer:`, then try again"
         )
     return answers

@@ -78,7 +78,7 @@ async def _calls(session: Session, run: str) -> tuple[list[JournaledCall], list[
 def _numbered(calls: list[JournaledCall], number: int, option: str, run_id: str) -> JournaledCall:
     if not 1 <= number <= len(calls):
         hint = f"it has calls 1 to {len(calls)}" if calls else "no model was asked in it"
-        raise InputError(f"run {run_id} has no call {number}", where=option, hint=hint)
+        raise InputError(f"run {run_id} has no call {number}", place=option, hint=hint)
     return calls[number - 1]
 
 
@@ -98,7 +98,7 @@ async def _first(
         if call.reply["role"] == role:
             return call
     raise InputError(
-        f"run {run_id} has no call of {role}", where="--diff", hint="choose another with --call N"
+        f"run {run_id} has no call of {role}", place="--diff", hint="choose another with --call N"
     )
 
 

@@ -135,10 +135,10 @@ def _queues_in(text: str) -> list[str]:
         if name not in QUEUES:
             raise InputError(
                 f"there is no queue {name!r}",
-                where="--queues",
+                place="--queues",
                 hint=f"did you mean {nearest(name, QUEUES)}? there are {', '.join(QUEUES)}",
             )
     # For example, `--queues ,` names none.
     if not names:
-        raise InputError("no queue is named", where="--queues", hint=f"name {', '.join(QUEUES)}")
+        raise InputError("no queue is named", place="--queues", hint=f"name {', '.join(QUEUES)}")
     return names

@@ -34,7 +34,7 @@ class Agent(_Agent):
         sub = self._subs.get(id)
         if sub is None:
             raise InputError(
-                f"no sub-conversation {id!r} is open", where=self.id, hint="open it again"
+                f"no sub-conversation {id!r} is open", place=self.id, hint="open it again"
             )
         return await self.close_sub(sub)
 

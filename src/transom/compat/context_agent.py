@@ -117,7 +117,7 @@ class ContextAgent:
                     words = ", ".join(repr(row.text) for row in written.needs_model)
                     raise InputError(
                         f"rules cannot read {words}",
-                        where=str(config_path),
+                        place=str(config_path),
                         hint="name a model in llm_config",
                     )
                 return self._written(run, item.item_id, written, output_dir)
@@ -160,7 +160,7 @@ class ContextAgent:
     def _settings(self) -> Settings:
         sources = list(self.setting_sources or ())
         if len(sources) > 1:
-            raise InputError("several settings files", where="setting_sources", hint="name one")
+            raise InputError("several settings files", place="setting_sources", hint="name one")
         command_line = {}
         if self.llm_config.get("model"):
             command_line["model"] = self.llm_config["model"]

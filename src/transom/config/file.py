@@ -27,14 +27,14 @@ def from_file(path: Path) -> Iterator[tuple[str, object, str]]:
     try:
         file = parse_yaml(text, path)
     except InputError as error:
-        raise SettingsError(error.what, where=error.where, hint=error.hint) from None
+        raise SettingsError(error.problem, place=error.place, hint=error.hint) from None
     # A file with only `---`, or with `null`.
     if file.data is None:
         return
     if not isinstance(file.data, dict):
         raise SettingsError(
             "is not a mapping of settings",
-            where=f"{path}:1",
+            place=f"{path}:1",
             hint="write lines like `model: rules`",
         )
     yield from _entries(file, file.data, (), list(known_keys()))
@@ -56,7 +56,7 @@ def _entries(
         # A section whose lines are all comments is empty, and allowed.
         elif value is not None:
             raise SettingsError(
-                f"{key} is a section", where=place, hint="indent its settings below it"
+                f"{key} is a section", place=place, hint="indent its settings below it"
             )
 
 
@@ -72,14 +72,14 @@ def _read_text(path: Path) -> str:
             data = handle.read(_MOST_BYTES + 1)
     except IsADirectoryError:
         raise SettingsError(
-            "is a folder, not a file", where=str(path), hint="move it away"
+            "is a folder, not a file", place=str(path), hint="move it away"
         ) from None
     except OSError as error:
-        raise SettingsError(f"cannot be read: {error.strerror}", where=str(path)) from error
+        raise SettingsError(f"cannot be read: {error.strerror}", place=str(path)) from error
     if len(data) > _MOST_BYTES:
         raise SettingsError(
             "is larger than 1 MiB",
-            where=str(path),
+            place=str(path),
             hint="settings are small; is this the right file?",
         )
     try:
@@ -88,5 +88,5 @@ def _read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise SettingsError(
-            "is not UTF-8", where=f"{path}:{line}", hint="save it as UTF-8"
+            "is not UTF-8", place=f"{path}:{line}", hint="save it as UTF-8"
         ) from None

@@ -116,7 +116,7 @@ def _wrong_value(key: str, source: _Source, error: ValidationError) -> SettingsE
         description = _KINDS.get(type(value).__name__, "that")
     # YAML reads `key:` with nothing after it as null.
     hint = "give a value, or remove the line" if value is None else None
-    return SettingsError(f"{key}: {message}, not {description}", where=source.place, hint=hint)
+    return SettingsError(f"{key}: {message}, not {description}", place=source.place, hint=hint)
 
 
 # Pydantic's own texts for these name Python's types.

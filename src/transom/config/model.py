@@ -469,4 +469,4 @@ def unknown_key(key: str, place: str, keys: Sequence[str]) -> SettingsError:
     from rapidfuzz import fuzz, process  # noqa: PLC0415
 
     nearest = process.extractOne(key, keys, scorer=fuzz.WRatio)[0]
-    return SettingsError(f"unknown setting {key}", where=place, hint=f"did you mean {nearest}?")
+    return SettingsError(f"unknown setting {key}", place=place, hint=f"did you mean {nearest}?")

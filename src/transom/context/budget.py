@@ -101,7 +101,7 @@ class WindowBudget:
                 f" {settings.compact_at}"
             )
             raise SettingsError(
-                problem, where="window.keep_recent", hint="keep fewer, or fold later"
+                problem, place="window.keep_recent", hint="keep fewer, or fold later"
             )
         total = settings.tokens or cls.total
         shares: dict[ShareName, int] = {name: getattr(settings.shares, name) for name in SHARES}

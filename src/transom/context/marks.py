@@ -43,7 +43,7 @@ class Mark:
                 or not argument.isprintable()
             ):
                 hint = f"write a line of at most {_LONGEST} characters"
-                raise InputError(f"{text!r:.80} is no short line", where="Mark", hint=hint)
+                raise InputError(f"{text!r:.80} is no short line", place="Mark", hint=hint)
         for name, value in self.values.items():
             # Sums are exact fractions, and an infinity or NaN has none.
             number: object = value
@@ -53,7 +53,7 @@ class Mark:
                 or not abs(number) <= _MOST
             ):
                 raise InputError(
-                    f"{name} is {value!r}, no finite number", where="Mark", hint="leave it out"
+                    f"{name} is {value!r}, no finite number", place="Mark", hint="leave it out"
                 )
 
     def __bool__(self) -> bool:

@@ -130,9 +130,9 @@ def _check_visible(role: Role, blocks: Sequence[Block]) -> None:
         if block.name not in role.sees:
             raise VisibilityError(
                 f"block {block.name} is not among what role {role.name} may see",
-                where=role.name,
+                place=role.name,
                 hint=f"it sees {', '.join(sorted(role.sees))}",
             )
         if block.name in names:
-            raise VisibilityError(f"block {block.name} was given twice", where=role.name)
+            raise VisibilityError(f"block {block.name} was given twice", place=role.name)
         names.add(block.name)

@@ -9,8 +9,8 @@ class TransomError(Exception):
     """Base class of every error that Transom raises on purpose.
 
     Args:
-        what: the problem, a clause without a full stop.
-        where: its position: `file`, `file:line`, or a name that the user knows; printed first.
+        problem: the problem, a clause without a full stop.
+        place: its position: `file`, `file:line`, or a name that the user knows; printed first.
         hint: the next step, an instruction.
 
     Attributes:
@@ -21,16 +21,16 @@ class TransomError(Exception):
     # Exit codes of commands: 0 done or PASS, 1 the answer is no, 2 an error, 3 waiting.
     exit_code = 2
 
-    def __init__(self, what: str, *, where: str | None = None, hint: str | None = None) -> None:
-        self.what = what
-        self.where = where
+    def __init__(self, problem: str, *, place: str | None = None, hint: str | None = None) -> None:
+        self.problem = problem
+        self.place = place
         self.hint = hint
         self.next_step = ""
-        super().__init__(what)
+        super().__init__(problem)
 
     def message(self) -> str:
         """Return the position, the problem and the hint as one text."""
-        text = f"{self.where}: {self.what}" if self.where else self.what
+        text = f"{self.place}: {self.problem}" if self.place else self.problem
         if self.hint:
             text = f"{text}; {self.hint}"
         return text

@@ -23,15 +23,15 @@ class ProviderError(TransomError):
 
     def __init__(
         self,
-        what: str,
+        problem: str,
         *,
-        where: str | None = None,
+        place: str | None = None,
         hint: str | None = None,
         retryable: bool = False,
         retry_after: float | None = None,
         reason: str = "",
     ) -> None:
-        super().__init__(what, where=where, hint=hint)
+        super().__init__(problem, place=place, hint=hint)
         self.reason = reason
         self.status: int | None = None
         self.retryable = retryable
@@ -62,7 +62,7 @@ def _counted(causes: Sequence[ProviderError]) -> list[str]:
     """Return the failures in order; those that repeat the one before once, with their number."""
     lines = []
     # Only failures in a row are counted together: the order tells how the provider behaved.
-    for problem, group in groupby(cause.what for cause in causes):
+    for problem, group in groupby(cause.problem for cause in causes):
         times = len(list(group))
         lines.append(f"{problem}, {times} times" if times > 1 else problem)
     return lines
@@ -89,9 +89,9 @@ class ContextOverflow(RequestRefused):
     """
 
     def __init__(
-        self, what: str, *, needed: int | None, limit: int | None, hint: str | None = None
+        self, problem: str, *, needed: int | None, limit: int | None, hint: str | None = None
     ) -> None:
-        super().__init__(what, hint=hint)
+        super().__init__(problem, hint=hint)
         self.needed = needed
         self.limit = limit
 
@@ -101,13 +101,13 @@ class NetworkFailed(ProviderError):
 
     def __init__(
         self,
-        what: str,
+        problem: str,
         *,
-        where: str | None = None,
+        place: str | None = None,
         hint: str | None = None,
         reason: str = "",
     ) -> None:
-        super().__init__(what, where=where, hint=hint, retryable=True, reason=reason)
+        super().__init__(problem, place=place, hint=hint, retryable=True, reason=reason)
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class NotUnderstood:
     """
 
     text: str
-    where: str
+    place: str
 
 
 class NeedsModel(ProviderError):
@@ -128,7 +128,7 @@ class NeedsModel(ProviderError):
 
     def __init__(self, words: Sequence[NotUnderstood], *, hint: str | None = None) -> None:
         self.words = tuple(words)
-        quoted = ", ".join(f'"{words.text}" ({words.where})' for words in self.words)
+        quoted = ", ".join(f'"{words.text}" ({words.place})' for words in self.words)
         super().__init__(
             f"the embedded rules do not understand {quoted}",
             hint=hint or "reword it, or add a knowledge file (paths.knowledge_dirs)",
@@ -147,7 +147,7 @@ class ReplyError(TransomError):
     """
 
     def __init__(
-        self, what: str, *, where: str | None = None, hint: str | None = None, bare: str = ""
+        self, problem: str, *, place: str | None = None, hint: str | None = None, bare: str = ""
     ) -> None:
-        super().__init__(what, where=where, hint=hint)
+        super().__init__(problem, place=place, hint=hint)
         self.bare = bare

@@ -36,9 +36,9 @@ class OutOfTurns(TransomError):
     """
 
     def __init__(
-        self, what: str, *, turns: Sequence[object], text: str, where: str | None = None
+        self, problem: str, *, turns: Sequence[object], text: str, place: str | None = None
     ) -> None:
-        super().__init__(what, where=where, hint="allow it more turns, or choose another model")
+        super().__init__(problem, place=place, hint="allow it more turns, or choose another model")
         # `Turn` is not named, since `transom.llm` imports this package.
         self.turns = tuple(turns)
         self.text = text
@@ -59,11 +59,11 @@ class Unanswered(RunError, TimeoutError):
         cause: the name of the error that stopped it.
     """
 
-    def __init__(self, cause: str, *, where: str | None = None) -> None:
+    def __init__(self, cause: str, *, place: str | None = None) -> None:
         super().__init__(
             f"the message failed in an earlier execution ({cause}), and another message followed"
             " it",
-            where=where,
+            place=place,
             hint="begin with resume() to go on from the end",
         )
         self.cause = cause
@@ -123,7 +123,7 @@ class AtomFailed(SandboxError):
     """
 
     def __init__(
-        self, what: str, *, kind: str, where: str | None = None, hint: str | None = None
+        self, problem: str, *, kind: str, place: str | None = None, hint: str | None = None
     ) -> None:
-        super().__init__(what, where=where, hint=hint)
+        super().__init__(problem, place=place, hint=hint)
         self.kind = kind

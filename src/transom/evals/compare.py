@@ -41,7 +41,7 @@ def compare(current: Evaluation, baseline: Evaluation, name: str) -> Comparison:
         problem = (
             f"an evaluation of {current.suite} cannot be compared with one of {baseline.suite}"
         )
-        raise InputError(problem, where=name, hint="name two evaluations of the same suite")
+        raise InputError(problem, place=name, hint="name two evaluations of the same suite")
     pairs, unpaired = _pairs(current, baseline)
     if not pairs:
         return Comparison(

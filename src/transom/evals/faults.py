@@ -69,7 +69,7 @@ class Case:
         name = self.scenario.input.get(key)
         if self.data is None or not isinstance(name, str):
             hint = f"write `{key}` below `input`, and `data` in the scenario or in suite.yaml"
-            raise InputError(f"the scenario has no input {key}", where=self.scenario.id, hint=hint)
+            raise InputError(f"the scenario has no input {key}", place=self.scenario.id, hint=hint)
         return self.inside(name)
 
     def inside(self, name: str) -> Path:
@@ -78,7 +78,7 @@ class Case:
         path = (root / name).resolve()
         if not path.is_relative_to(root):
             hint = "name a path below the data"
-            raise InputError(f"{name} is outside the data", where=self.scenario.id, hint=hint)
+            raise InputError(f"{name} is outside the data", place=self.scenario.id, hint=hint)
         return path
 
     def memory(self, memory: T) -> T:
@@ -108,7 +108,7 @@ class _Calls:
                 self._counts[index] += 1
                 if not fault.calls or self._counts[index] in fault.calls:
                     error = _FAILURES[fault.provider]()
-                    error.where = provider
+                    error.place = provider
                     raise error
 
 
@@ -131,7 +131,7 @@ class _Failing:
 
 class _Down:
     def __getattr__(self, name: str) -> NoReturn:
-        raise MemoryUnavailable("the memory does not answer (injected fault)", where=name)
+        raise MemoryUnavailable("the memory does not answer (injected fault)", place=name)
 
 
 @contextmanager
@@ -149,7 +149,7 @@ def prepared(scenario: Scenario, epoch: int, folder: Path) -> Iterator[Case]:
         return
     if scenario.data_folder is None:
         raise InputError(
-            "`files` and file faults need `data`", where=scenario.id, hint="name the data's folder"
+            "`files` and file faults need `data`", place=scenario.id, hint="name the data's folder"
         )
     copy = folder / "data"
     _copy(scenario.data_folder, copy)
@@ -175,13 +175,13 @@ def _copy(data: Path, copy: Path) -> None:
         shutil.copytree(data, copy, symlinks=True, ignore=around_copy)
     except OSError as error:
         raise InputError(
-            "the data cannot be copied", where=str(data), hint="make room, check permissions"
+            "the data cannot be copied", place=str(data), hint="make room, check permissions"
         ) from error
 
 
 def _put_over(files: Path, copy: Path) -> None:
     if not files.is_dir():
-        raise InputError("is not a folder", where=str(files), hint="correct the key files")
+        raise InputError("is not a folder", place=str(files), hint="correct the key files")
     shutil.copytree(files, copy, dirs_exist_ok=True)
 
 
@@ -196,7 +196,7 @@ def _break(data: Path, kind: str, pattern: str, scenario: str) -> None:
     if not files:
         raise InputError(
             f"no file of the data matches {pattern!r}",
-            where=f"{scenario}: faults",
+            place=f"{scenario}: faults",
             hint="correct it",
         )
     for path in files:

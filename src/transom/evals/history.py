@@ -108,7 +108,7 @@ def _read(path: Path) -> Evaluation:
     except ValidationError as error:
         hint = "name a file that `eval run --format json` wrote"
         raise InputError(
-            "is not an evaluation (transom.eval/1)", where=str(path), hint=hint
+            "is not an evaluation (transom.eval/1)", place=str(path), hint=hint
         ) from error
 
 

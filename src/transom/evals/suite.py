@@ -52,7 +52,7 @@ class Suite:
             if name not in all_names:
                 raise InputError(
                     f"no scenario has the id or tag {name!r}",
-                    where=str(self.folder),
+                    place=str(self.folder),
                     hint=f"known: {', '.join(sorted(all_names))}",
                 )
         return replace(self, scenarios=tuple(selected))
@@ -67,14 +67,14 @@ def load_suite(folder: Path) -> Suite:
     path = folder / SUITE_FILE
     if not path.is_file():
         raise InputError(
-            f"{SUITE_FILE} is missing", where=str(folder), hint="name the folder of a suite"
+            f"{SUITE_FILE} is missing", place=str(folder), hint="name the folder of a suite"
         )
     file = validate_yaml(SuiteFile, load_yaml(path))
     defaults = file.model_dump(include=set(Defaults.model_fields), exclude_unset=True)
     paths = sorted(folder.glob(f"*/{SCENARIO_FILE}"))
     if not paths:
         hint = f"add a folder with a {SCENARIO_FILE}"
-        raise InputError("the suite has no scenario", where=str(folder), hint=hint)
+        raise InputError("the suite has no scenario", place=str(folder), hint=hint)
     name = folder.resolve().name
     scenarios = tuple([_load(path, folder, defaults) for path in paths])
     return Suite(name, folder, file.product, scenarios)
@@ -88,7 +88,7 @@ def _load(path: Path, suite: Path, defaults: Mapping[str, Any]) -> Scenario:
         if isinstance(read.data, dict) and key in read.data:
             raise InputError(
                 f"unknown key {key}",
-                where=read.place_of(key),
+                place=read.place_of(key),
                 hint="remove it; the folder's name is the id",
             )
     scenario = validate_yaml(Scenario, read)
@@ -100,7 +100,7 @@ def _load(path: Path, suite: Path, defaults: Mapping[str, Any]) -> Scenario:
             near = nearest_key(name, SCORERS)
             hint = f"did you mean {near}?" if near else f"known: {', '.join(SCORERS)}"
             raise InputError(
-                f"least: unknown scorer {name!r}", where=read.place_of("least", name), hint=hint
+                f"least: unknown scorer {name!r}", place=read.place_of("least", name), hint=hint
             )
     update = {key: value for key, value in defaults.items() if key not in own}
     update |= {"least": least, "id": path.parent.name, "folder": path.parent}
@@ -114,5 +114,5 @@ def _load(path: Path, suite: Path, defaults: Mapping[str, Any]) -> Scenario:
     data = (base / merged.data).resolve()
     if not data.is_dir():
         problem = f"the data folder {merged.data} does not exist"
-        raise InputError(problem, where=place, hint="correct the key data")
+        raise InputError(problem, place=place, hint="correct the key data")
     return merged.model_copy(update={"data_folder": data})

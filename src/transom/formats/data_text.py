@@ -58,7 +58,7 @@ def parse_table(text: str, place: str) -> Json:
     columns = [column.strip() for column in rows[0]] if rows else []
     if len(columns) > _MOST_COLUMNS or len(set(columns)) < len(columns):
         raise InputError(
-            "has no head with one name for each column", where=place, hint="write the table again"
+            "has no head with one name for each column", place=place, hint="write the table again"
         )
     table = list[Json]()
     for number, row in enumerate(rows[1:], 2):
@@ -66,7 +66,7 @@ def parse_table(text: str, place: str) -> Json:
             continue
         if len(row) > len(columns):
             raise InputError(
-                "has more cells than its head", where=f"{place}:{number}", hint="quote its commas"
+                "has more cells than its head", place=f"{place}:{number}", hint="quote its commas"
             )
         table.append({name: cell.strip() for name, cell in zip(columns, row, strict=False)})
     return table

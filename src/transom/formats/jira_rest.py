@@ -44,7 +44,7 @@ def fetch_issues(
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise InputError(
             f"{address!r} is not a URL",
-            where="--jira",
+            place="--jira",
             hint="write https://HOST or https://HOST?jql=...",
         )
     jql = (
@@ -53,7 +53,7 @@ def fetch_issues(
     )
     if not keys and "jql" not in parts.query:
         raise InputError(
-            "selects no issues", where="--jira", hint="add ?jql=project=NAME to the address"
+            "selects no issues", place="--jira", hint="add ?jql=project=NAME to the address"
         )
     base = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
     issues = dict[str, dict[str, Json]]()
@@ -66,7 +66,7 @@ def fetch_issues(
         # A saved file must not stand in for an issue that the server does not know.
         what = f"knows no issue {', '.join(missing)}" if missing else f"has no issue for {jql!r}"
         raise InputError(
-            f"the server {what}", where="--jira", hint="check the keys, or leave --jira out"
+            f"the server {what}", place="--jira", hint="check the keys, or leave --jira out"
         )
     return issues
 
@@ -80,12 +80,12 @@ class _Client:
         except ImportError as error:
             hint = install_hint("jira")
             raise InputError(
-                "the package httpx is not installed", where="--jira", hint=hint
+                "the package httpx is not installed", place="--jira", hint=hint
             ) from error
         token, email = environ.get(TOKEN, ""), environ.get(EMAIL, "")
         if not token:
             raise InputError(
-                "the token is missing", where="--jira", hint=f"set the environment variable {TOKEN}"
+                "the token is missing", place="--jira", hint=f"set the environment variable {TOKEN}"
             )
         headers = {"Accept": "application/json"} | (
             {} if email else {"Authorization": f"Bearer {token}"}
@@ -160,28 +160,28 @@ class _Client:
             if reply.status_code in (401, 403):
                 raise InputError(
                     f"refuses the token ({reply.status_code})",
-                    where="--jira",
+                    place="--jira",
                     hint=f"check {TOKEN}",
                 )
             if reply.status_code == _BAD_REQUEST:
                 raise InputError(
                     f"Jira refuses the query: {_reason(reply.text)}",
-                    where="--jira",
+                    place="--jira",
                     hint="correct the JQL",
                 )
             if reply.is_error:
                 raise NetworkFailed(
                     f"Jira answered {path} with {reply.status_code}: {_reason(reply.text)}",
-                    where="--jira",
+                    place="--jira",
                 )
             data = reply.json()
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             raise NetworkFailed(
-                f"Jira did not answer {path}: {type(error).__name__}", where="--jira"
+                f"Jira did not answer {path}: {type(error).__name__}", place="--jira"
             ) from error
         if not isinstance(data, dict):
             raise NetworkFailed(
-                f"Jira answered {path} with JSON that is not an object", where="--jira"
+                f"Jira answered {path} with JSON that is not an object", place="--jira"
             )
         return data
 

@@ -120,19 +120,19 @@ def parse_json(text: str, place: str) -> Json:
             return rows
         problem = f"is not JSON: {error.msg}"
         raise InputError(
-            problem, where=f"{place}:{error.lineno}", hint="write the report again"
+            problem, place=f"{place}:{error.lineno}", hint="write the report again"
         ) from error
     except RecursionError as error:
         raise InputError(
-            "is nested too deeply", where=place, hint="write the report again"
+            "is nested too deeply", place=place, hint="write the report again"
         ) from error
     except _TwoValuesError as error:
         problem = f"gives the key {error.key!r} two values in one object"
-        raise InputError(problem, where=place, hint="write the report again") from error
+        raise InputError(problem, place=place, hint="write the report again") from error
     if _depth(value) > _MAX_DEPTH:
         raise InputError(
             f"is nested more than {_MAX_DEPTH} levels deep",
-            where=place,
+            place=place,
             hint="write the report again",
         )
     return value

@@ -48,14 +48,14 @@ def read_junit(text: str | bytes, place: str = "report.xml") -> JUnitReport:
     data = text.encode() if isinstance(text, str) else text
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
         raise InputError(
-            "declares XML entities", where=place, hint="write the report without a document type"
+            "declares XML entities", place=place, hint="write the report without a document type"
         )
     try:
         report: Any = JUnitXml.fromstring(_with_suites(data))
     except (JUnitXmlError, SyntaxError, ValueError, LookupError) as error:
         problem = f"is not a JUnit report: {str(error).splitlines()[0]}"
         raise InputError(
-            problem, where=place, hint="have the test runner write JUnit XML"
+            problem, place=place, hint="have the test runner write JUnit XML"
         ) from error
     return JUnitReport(tuple(_cases([report] if isinstance(report, TestSuite) else report)))
 

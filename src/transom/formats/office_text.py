@@ -161,32 +161,32 @@ def _word_text(data: bytes, where: str) -> str:
             names = archive.namelist()
             size = sum(entry.file_size for entry in archive.infolist())
     except zipfile.BadZipFile as error:
-        raise InputError("is a damaged archive", where=where, hint="copy it again") from error
+        raise InputError("is a damaged archive", place=where, hint="copy it again") from error
     if _WORD_PART not in names:
         kind = "an archive"
         if any(name.startswith("xl/") for name in names):
             kind = "a workbook; export its sheets as CSV"
-        raise InputError(f"is {kind}", where=where, hint="unpack or export it")
+        raise InputError(f"is {kind}", place=where, hint="unpack or export it")
     if size > MOST_BYTES * 4:
-        raise InputError("unpacks to too much text", where=where, hint="split it")
+        raise InputError("unpacks to too much text", place=where, hint="split it")
     try:
         import docx  # noqa: PLC0415  an optional extra
     except ImportError as error:
         raise InputError(
             f"is a Word document; {install_hint('documents')} to read it",
-            where=where,
+            place=where,
             hint=install_hint("documents"),
         ) from error
     try:
         document = docx.Document(io.BytesIO(data))
     except Exception as error:  # the parser raises many kinds
-        raise InputError("is a damaged Word document", where=where, hint="save it again") from error
+        raise InputError("is a damaged Word document", place=where, hint="save it again") from error
     body: Any = document.element.body
     for tag in ("ins", "del"):
         if next(body.iter(f"{_WORD}{tag}"), None) is not None:
             raise InputError(
                 "has tracked changes that nobody accepted",
-                where=where,
+                place=where,
                 hint="accept or reject them",
             )
     styles = {style.style_id: str(style.name) for style in document.styles}
@@ -261,21 +261,21 @@ def _pdf_text(data: bytes, where: str) -> str:
     except ImportError as error:
         raise InputError(
             f"is a PDF; {install_hint('documents')} to read it",
-            where=where,
+            place=where,
             hint=install_hint("documents"),
         ) from error
     try:
         reader = pypdf.PdfReader(io.BytesIO(data))
         if reader.is_encrypted and not reader.decrypt(""):
-            raise InputError("is encrypted", where=where, hint="save it without a password")
+            raise InputError("is encrypted", place=where, hint="save it without a password")
         pages = [page.extract_text() or "" for page in reader.pages]
     except (PyPdfError, ValueError, KeyError, TypeError, RecursionError, OSError) as error:
-        raise InputError("is a damaged PDF", where=where, hint="save it again") from error
+        raise InputError("is a damaged PDF", place=where, hint="save it again") from error
     for number, page in enumerate(pages, 1):
         if not page.strip():
             raise InputError(
                 f"has no text on page {number} of {len(pages)}, only a picture or nothing",
-                where=where,
+                place=where,
                 hint="save it with its text",
             )
     lines = "\n".join(pages).split("\n")

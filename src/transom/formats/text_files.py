@@ -188,7 +188,7 @@ class TextFile:
         if self._seen not in (None, seen):
             raise FileChanged(
                 "changed while it was being checked",
-                where=str(self.path),
+                place=str(self.path),
                 hint="run the check again when it is complete",
             )
         self._seen = seen
@@ -212,7 +212,7 @@ class TextFile:
             if total > self._limit:
                 raise TooLarge(
                     f"holds more than {self._limit >> 20} MiB of text",
-                    where=str(self.path),
+                    place=str(self.path),
                     hint="split it",
                 )
             yield chunk
@@ -248,7 +248,7 @@ class TextFile:
             yield whole if most is None or length <= most else _beginning(whole, most)
 
     def _error(self, problem: str, hint: str | None = None) -> InputError:
-        return InputError(problem, where=str(self.path), hint=hint)
+        return InputError(problem, place=str(self.path), hint=hint)
 
 
 def decode_text(data: bytes) -> str:
@@ -270,10 +270,10 @@ def unpacked_bytes(data: bytes, limit: int, where: str) -> bytes:
             unpacked = file.read(limit + 1)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(
-            "is a compressed file that is cut short or damaged", where=where, hint="copy it again"
+            "is a compressed file that is cut short or damaged", place=where, hint="copy it again"
         ) from error
     if len(unpacked) > limit:
-        raise TooLarge(f"holds more than {limit >> 20} MiB of text", where=where, hint="split it")
+        raise TooLarge(f"holds more than {limit >> 20} MiB of text", place=where, hint="split it")
     return unpacked
 
 

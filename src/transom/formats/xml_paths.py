@@ -16,14 +16,14 @@ def read_xml(text: str, place: str) -> Element:
     """
     if "<!ENTITY" in text:
         raise InputError(
-            "declares XML entities", where=place, hint="write the report without entities"
+            "declares XML entities", place=place, hint="write the report without entities"
         )
     try:
         return ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         line, _ = error.position
         problem = f"is not XML: {str(error).partition(':')[0]}"
-        raise InputError(problem, where=f"{place}:{line}", hint="write the report again") from error
+        raise InputError(problem, place=f"{place}:{line}", hint="write the report again") from error
 
 
 def tag_of(element: Element) -> str:

@@ -33,21 +33,21 @@ def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
     place = str(path)
     try:
         if path.is_dir():
-            raise InputError("is a folder, not a file", where=place, hint="name the file in it")
+            raise InputError("is a folder, not a file", place=place, hint="name the file in it")
         if not path.exists():
-            raise InputError("no such file", where=place, hint="check the path")
+            raise InputError("no such file", place=place, hint="check the path")
         if not path.is_file():
-            raise InputError("is not a regular file", where=place, hint="name a file on disk")
+            raise InputError("is not a regular file", place=place, hint="name a file on disk")
         size = path.stat().st_size
         if size > limit:
             raise InputError(
-                f"is {size} bytes long, the limit is {limit}", where=place, hint="split it"
+                f"is {size} bytes long, the limit is {limit}", place=place, hint="split it"
             )
         return path.read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(
-            f"cannot be read: {reason}", where=place, hint="check the path and its permissions"
+            f"cannot be read: {reason}", place=place, hint="check the path and its permissions"
         ) from error
 
 
@@ -73,7 +73,7 @@ def read_text(path: Path) -> str:
         line = raw[: error.start].count(b"\n") + 1
         raise InputError(
             f"is not UTF-8 (byte 0x{raw[error.start]:02x})",
-            where=f"{path}:{line}",
+            place=f"{path}:{line}",
             hint="save the file as UTF-8",
         ) from error
 
@@ -102,7 +102,7 @@ def add_key(file: YamlFile, key: str, value: Json, comment: str = "") -> str:
     if not isinstance(file.data, dict) or data != {**file.data, key: value}:
         raise InputError(
             f"{key} cannot be added",
-            where=str(file.path),
+            place=str(file.path),
             hint=f"write it yourself: {' '.join(added.split())}",
         )
     return text
@@ -140,7 +140,7 @@ def add_entry(file: YamlFile, key: str, value: Json) -> str:
     if not isinstance(entries, list) or data != {**file.data, key: [*entries, value]}:
         raise InputError(
             f"{key} cannot take one more entry",
-            where=file.place_of(key),
+            place=file.place_of(key),
             hint=f"write it yourself: {' '.join(' '.join(new_lines).split())}",
         )
     return text

@@ -44,10 +44,10 @@ def validate_yaml(model: type[M], file: YamlFile) -> M:
             near = nearest_key(word, _known_keys(model))
             hint = f"did you mean {near}?" if near else "remove it"
             raise InputError(
-                f"unknown key {name}", where=file.place_of(*location), hint=hint
+                f"unknown key {name}", place=file.place_of(*location), hint=hint
             ) from error
         message = first["msg"][:1].lower() + first["msg"][1:]
-        raise InputError(f"{name}: {message}", where=file.place_of(*location)) from error
+        raise InputError(f"{name}: {message}", place=file.place_of(*location)) from error
 
 
 def _location(file: YamlFile, loc: tuple[int | str, ...]) -> tuple[Key, ...]:

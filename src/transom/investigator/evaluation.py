@@ -53,7 +53,7 @@ def asked_in(case: Case) -> Asked:
         first = error.errors(include_url=False)[0]
         what = f"input.{'.'.join(map(str, first['loc']))}: {first['msg']}"
         raise InputError(
-            what, where=case.scenario.id, hint=f"keys: {', '.join(Asked.model_fields)}"
+            what, place=case.scenario.id, hint=f"keys: {', '.join(Asked.model_fields)}"
         ) from error
 
 

@@ -104,7 +104,7 @@ def read_source(data: DataFolder, ref: SourceRef) -> Reading:
         return reader(data.read(ref.source), ref.source)
     except InputError as error:
         return Reading(
-            source=ref.source, kind="jira", name=ref.name, state="unreadable", why=error.what
+            source=ref.source, kind="jira", name=ref.name, state="unreadable", why=error.problem
         )
 
 
@@ -203,7 +203,7 @@ async def summarised(
         by = answer.reply.by
         text, read = answer.value, answer.reply.usage.input_tokens
     except _NOTHING as error:
-        text, read, failed = "", 0, f"its reader failed: {error.what}"
+        text, read, failed = "", 0, f"its reader failed: {error.problem}"
         stage.memoise = not getattr(error, "retryable", False)  # a resumed run asks again
     summary = _within(uncited(text), _SUMMARY)
     checked = ledger.check(summary, names=[question, ref.source], sources=[ref.source])

@@ -162,7 +162,7 @@ class Ledger:
             what = f"{value!r:.80} was not found at {reading.source}#{locator}"
             raise InputError(
                 what,
-                where="cite",
+                place="cite",
                 hint="give the exact place, and the value exactly as written there",
             )
         return self._put(

@@ -90,7 +90,7 @@ def cite_tool(data: DataFolder, feature: Feature, ledger: Ledger) -> ToolDefinit
         if source not in allowed:
             raise InputError(
                 f"{source!r} is not a source of {feature.feature_id}",
-                where="cite",
+                place="cite",
                 hint="see list_docs",
             )
         reading = Reading(source=source, kind="document", name="cited", sha256=data.digest(source))
@@ -101,7 +101,7 @@ def cite_tool(data: DataFolder, feature: Feature, ledger: Ledger) -> ToolDefinit
         try:
             return ToolReturn({"id": record(source, locator, value)}, note=[source, locator, value])
         except InputError as error:
-            raise ToolRefused(error.what, where=error.where, hint=error.hint) from error
+            raise ToolRefused(error.problem, place=error.place, hint=error.hint) from error
 
     def recall(note: object) -> None:
         with suppress(InputError):  # the source may have changed since

@@ -139,7 +139,7 @@ async def identify(run: Run, inquiry: Inquiry) -> tuple[Feature, Usage]:
             f"{feature.summary} ({feature.feature_id})" for feature in inquiry.data.features
         )
         raise InputError(
-            "the question refers to no known feature", where="QUESTION", hint=f"known: {names}"
+            "the question refers to no known feature", place="QUESTION", hint=f"known: {names}"
         )
     if len(ids) > 1:
         answer = await run.ask("feature", "Which feature is meant?", options=ids)

@@ -237,7 +237,7 @@ class Policy(_Shape):
         found = self.stage_of(text) or self.stage_in(text)
         if found is None:
             hint = f"name one of {', '.join(self.stages)}"
-            raise InputError(f"unknown stage {text!r}", where="--target", hint=hint)
+            raise InputError(f"unknown stage {text!r}", place="--target", hint=hint)
         return found
 
     def stage_in(self, text: str) -> str | None:
@@ -325,5 +325,5 @@ def load_waivers(path: Path, policy: Policy) -> list[Waiver]:
         if not any(fnmatchcase(criterion, waiver.criterion) for criterion in criteria):
             near = nearest_key(waiver.criterion, criteria)
             hint = f"did you mean {near}?" if near else f"known: {', '.join(criteria)}"
-            raise InputError(f"unknown criterion {waiver.criterion!r}", where=str(path), hint=hint)
+            raise InputError(f"unknown criterion {waiver.criterion!r}", place=str(path), hint=hint)
     return waivers

@@ -135,7 +135,7 @@ def features_of_version(data: DataFolder, version: str) -> list[Feature]:
     if near:
         hint = f"did you mean {near}? {hint}"
     raise InputError(
-        f"no feature has the fix version {version!r}", where="--fix-version", hint=hint
+        f"no feature has the fix version {version!r}", place="--fix-version", hint=hint
     )
 
 
@@ -298,7 +298,7 @@ def read_history(path: Path) -> list[KeptAssessment]:
         except ValueError as error:
             raise InputError(
                 "is no assessment of a release",
-                where=f"{path}:{number}",
+                place=f"{path}:{number}",
                 hint="remove the line, or give --no-memory",
             ) from error
     return history

@@ -91,7 +91,7 @@ class DataFolder:
         if not self.root.is_dir():
             raise InputError(
                 "is not a folder",
-                where=str(root),
+                place=str(root),
                 hint="name the folder that has the features' folders",
             )
         if not self.features:
@@ -101,7 +101,7 @@ class DataFolder:
             )
             if any((self.root / part).is_dir() for part in _PARTS):
                 hint = f"this is one feature's folder; name the folder above it: {self.root.parent}"
-            raise InputError("holds no feature", where=str(root), hint=hint)
+            raise InputError("holds no feature", place=str(root), hint=hint)
 
     @cached_property
     def features(self) -> tuple[Feature, ...]:
@@ -123,7 +123,7 @@ class DataFolder:
             )
             raise InputError(
                 f"two features have the id {double!r}",
-                where=where,
+                place=where,
                 hint="give each an id of its own",
             )
         return features
@@ -140,7 +140,7 @@ class DataFolder:
         ids = [feature.feature_id for feature in self.features]
         near = nearest_key(feature_id, ids)
         hint = f"did you mean {near}?" if near else f"known: {', '.join(ids)}"
-        raise InputError(f"unknown feature {feature_id!r}", where="feature_id", hint=hint)
+        raise InputError(f"unknown feature {feature_id!r}", place="feature_id", hint=hint)
 
     def folder(self, feature: Feature) -> Path:
         """Return the feature's folder, which may be missing."""
@@ -172,7 +172,7 @@ class DataFolder:
         if analysis_type not in (*ANALYSIS_TYPES, OTHER_REVIEW):
             hint = f"valid types: {', '.join(ANALYSIS_TYPES)}"
             raise InputError(
-                f"unknown analysis type {analysis_type!r}", where="analysis_type", hint=hint
+                f"unknown analysis type {analysis_type!r}", place="analysis_type", hint=hint
             )
         return [
             file
@@ -219,7 +219,7 @@ class DataFolder:
             )
         else:
             what, hint = f"unknown document {path!r}", "use a path exactly as list_docs gives it"
-        raise InputError(what, where="path", hint=hint)
+        raise InputError(what, place="path", hint=hint)
 
     def read(self, source: str) -> bytes:
         """Return the bytes of a source by its name in evidence.
@@ -234,7 +234,7 @@ class DataFolder:
             ).encode()
         path = Path(os.path.realpath(self.root / source))
         if not path.is_relative_to(self.root) or not path.is_file():
-            raise InputError("unknown source", where=source, hint="name a file of the data folder")
+            raise InputError("unknown source", place=source, hint="name a file of the data folder")
         return load_bytes(path)
 
     def digest(self, source: str) -> str:
@@ -252,7 +252,7 @@ class DataFolder:
             inside = sorted(self.root.iterdir())
         except OSError as error:
             raise InputError(
-                f"cannot be read: {error.strerror}", where=str(self.root), hint="check its rights"
+                f"cannot be read: {error.strerror}", place=str(self.root), hint="check its rights"
             ) from error
         folders = [
             path.name
@@ -326,7 +326,7 @@ class DataFolder:
         if not isinstance(listed, list):
             raise InputError(
                 "is not a list of features",
-                where=_INDEX,
+                place=_INDEX,
                 hint="remove it to use the issues instead",
             )
         for row in listed:

@@ -66,7 +66,7 @@ def reading_tools(data: DataFolder, only: Feature | None = None) -> list[ToolDef
         try:
             return TextFile(document.path).whole()
         except InputError as error:  # the model knows the document by its name, not by its path
-            raise InputError(error.what, where=document.source, hint=error.hint) from error
+            raise InputError(error.problem, place=document.source, hint=error.hint) from error
 
     kinds = {"type": "string", "description": f"One of: {', '.join(ANALYSIS_TYPES)}"}
     path = {"path": {"type": "string", "description": "A path exactly as list_docs gave it."}}
@@ -122,7 +122,7 @@ def _tool(
         try:
             return handler(arguments)
         except InputError as error:
-            raise ToolRefused(error.what, where=error.where, hint=error.hint) from error
+            raise ToolRefused(error.problem, place=error.place, hint=error.hint) from error
 
     parameters: dict[str, Json] = {
         "type": "object",

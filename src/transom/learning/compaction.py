@@ -40,7 +40,7 @@ class CompactionManager:
             self._policy = Compaction(compaction_threshold, keep_recent)
         except ValueError as error:
             raise InputError(
-                str(error), where="CompactionManager", hint="keep fewer, or fold later"
+                str(error), place="CompactionManager", hint="keep fewer, or fold later"
             ) from error
         self._keep_errors = keep_errors
         self._maximise = maximise
@@ -165,7 +165,7 @@ class ContextBudgetManager:
         """
         if section not in self.usage:
             raise InputError(
-                f"unknown part {section!r}", where="budget", hint=f"use {', '.join(self.usage)}"
+                f"unknown part {section!r}", place="budget", hint=f"use {', '.join(self.usage)}"
             )
         self.usage[section] = estimate_tokens(tokens) if isinstance(tokens, str) else tokens
 

@@ -69,7 +69,7 @@ class Curator:
                 if self._living(key).id == into.id:
                     raise InputError(
                         f"{key} cannot be merged into itself",
-                        where="playbook",
+                        place="playbook",
                         hint="name another one",
                     )
                 self._playbook.ledger.append(run, "merged", key, {"into": into.id, "by": by})
@@ -104,7 +104,7 @@ class Curator:
             **{name: value for name, value in fields.items() if value is not None},
         }
         if content is not None and not content.strip():
-            raise InputError("the content is empty", where=key, hint="give a text, or retire it")
+            raise InputError("the content is empty", place=key, hint="give a text, or retire it")
         if content is not None:
             content = playbook.ledger.tables.cleaned(content)
         # Outside of the transaction: an embedding takes longer than other processes should wait.
@@ -120,7 +120,7 @@ class Curator:
                 )
                 if equal:
                     hint = f"merge them: transom playbook merge {equal[0].id} {key}"
-                    raise InputError(f"{equal[0].id} says the same", where=key, hint=hint)
+                    raise InputError(f"{equal[0].id} says the same", place=key, hint=hint)
                 changes.update(
                     content=content.strip(),
                     fingerprint=fingerprint(content),
@@ -143,7 +143,7 @@ class Curator:
         self._living(key)
         if not why.strip():
             raise InputError(
-                "no reason is given", where=key, hint="give a reason (--why) for later readers"
+                "no reason is given", place=key, hint="give a reason (--why) for later readers"
             )
         return self._append("retired", key, {"why": why, "by": by})
 
@@ -158,7 +158,7 @@ class Curator:
             problem = "it is not retired"
             if insight.merged_into:
                 problem = f"it was merged into {insight.merged_into}"
-            raise InputError(problem, where=key, hint="see: transom playbook show")
+            raise InputError(problem, place=key, hint="see: transom playbook show")
         return self._append("restored", key, {"by": by})
 
     def confirm(self, key: str, *, by: str) -> Insight:
@@ -232,7 +232,7 @@ class Curator:
         insight = self._playbook.require(key)
         if insight.retired:
             raise InputError(
-                f"it is retired ({insight.retired})", where=key, hint="restore it first"
+                f"it is retired ({insight.retired})", place=key, hint="restore it first"
             )
         return insight
 

@@ -282,13 +282,13 @@ def _read_document(path: Path) -> PlaybookDocument:
         first: Any = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"])) or "the document"
         hint = "give a file that `transom playbook export` wrote, or one of that shape"
-        raise InputError(f"{place}: {first['msg']}", where=str(path), hint=hint) from error
+        raise InputError(f"{place}: {first['msg']}", place=str(path), hint=hint) from error
     for key, entry in [*document.items.items(), *document.retired.items()]:
         if key != entry.id or not key.startswith(f"{entry.category.value}-"):
             hint = "its key, its id and its category must agree"
             raise InputError(
                 f"{key} holds {entry.id} of category {entry.category.value}",
-                where=str(path),
+                place=str(path),
                 hint=hint,
             )
     return document

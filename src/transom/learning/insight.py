@@ -45,7 +45,7 @@ class InsightCategory(StrEnum):
                 return category
         names = [f"{category.value} ({category.name.lower()})" for category in cls]
         hint = f"choose {', '.join(names)}"
-        raise InputError(f"unknown category {text!r}", where="category", hint=hint)
+        raise InputError(f"unknown category {text!r}", place="category", hint=hint)
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def bound(text: str) -> str:
         parsed = datetime.fromisoformat(text) if text else None
     except ValueError as error:
         hint = "write YYYY-MM-DD, or '' for no bound"
-        raise InputError(f"{text!r} is not a date", where="insight", hint=hint) from error
+        raise InputError(f"{text!r} is not a date", place="insight", hint=hint) from error
     if parsed is None:
         return ""
     written = (parsed.astimezone(UTC) if parsed.tzinfo else parsed).isoformat()

@@ -112,7 +112,7 @@ def _values(path: Path) -> Iterator[tuple[int, Any]]:
                 place = error.lineno if isinstance(error, json.JSONDecodeError) else 1
                 hint = "give a JSON list, or one object a line"
                 raise InputError(
-                    "the list is not valid JSON", where=f"{path}:{place}", hint=hint
+                    "the list is not valid JSON", place=f"{path}:{place}", hint=hint
                 ) from error
     for number, line in enumerate(TextFile(path, limit=MOST_BYTES).lines(), 1):
         if not line.strip():

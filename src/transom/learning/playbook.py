@@ -99,7 +99,7 @@ class Playbook:
         insight = self.get(item_id)
         if insight is None:
             raise NotFoundError(
-                f"unknown insight {item_id!r}", where="playbook", hint="see: transom playbook list"
+                f"unknown insight {item_id!r}", place="playbook", hint="see: transom playbook list"
             )
         return insight
 
@@ -268,7 +268,7 @@ class Playbook:
                 problem = f"the content has {len(draft.content)} characters"
             raise InputError(
                 problem,
-                where="insight",
+                place="insight",
                 hint=f"give one fact or rule in at most {_LONGEST} characters",
             )
         if draft.overrides:
@@ -276,7 +276,7 @@ class Playbook:
             if self.view.rank(overridden) < self.view.rank(draft):
                 raise InputError(
                     f"{draft.overrides} is narrower than an insight in {draft.scope}",
-                    where="playbook",
+                    place="playbook",
                     hint="name the domain, the study or the person that it holds for",
                 )
         # Outside of the transaction: an embedding takes longer than other processes should wait.
@@ -429,14 +429,14 @@ class Playbook:
         name = self.view.study if level == "study" else self.view.domain
         if not name:
             raise InputError(
-                f"no {level} is named", where="playbook", hint=f"open it with {level}=NAME"
+                f"no {level} is named", place="playbook", hint=f"open it with {level}=NAME"
             )
         return f"{level or 'domain'}/{name}"
 
     def _owner(self, personal: bool) -> str:
         if personal and not self.view.user:
             raise InputError(
-                "a personal insight needs a user", where="playbook", hint="open it with user=NAME"
+                "a personal insight needs a user", place="playbook", hint="open it with user=NAME"
             )
         return self.view.user if personal else ""
 

@@ -174,7 +174,7 @@ class SessionState:
             trials = _TRIALS.validate_json(history.read_bytes()) if history.exists() else []
         except (OSError, ValidationError) as error:
             hint = "give a file that `SessionState.save` wrote"
-            raise InputError("this is not a session", where=str(path), hint=hint) from error
+            raise InputError("this is not a session", place=str(path), hint=hint) from error
         session = cls(saved.session_id)
         session.exposed, session.isolated = saved.exposed, saved.isolated
         session.isolated.full_trial_history = trials
@@ -192,7 +192,7 @@ def session_of(workspace: Path, *, must: bool = False) -> SessionState:
     if must:
         raise InputError(
             "no session is open",
-            where=str(workspace),
+            place=str(workspace),
             hint="open one with: transom session open TASK",
         )
     return SessionState()
@@ -216,12 +216,12 @@ def open_session(
         session_id = session_of(workspace).session_id
         raise InputError(
             f"session {session_id} is open",
-            where=str(workspace),
+            place=str(workspace),
             hint="transom session close --good|--bad",
         )
     if task not in PROFILES:
         raise InputError(
-            f"unknown task {task!r}", where="session", hint=f"choose {', '.join(TaskType)}"
+            f"unknown task {task!r}", place="session", hint=f"choose {', '.join(TaskType)}"
         )
     digits = "".join(filter(str.isdigit, now()[:23]))
     session = SessionState(f"session-{digits}")

@@ -76,7 +76,7 @@ async def reply_of(
         )
         await _hold(bucket, failed, wait)
         if pieces and on_delta:
-            on_delta(Again(failed.what))
+            on_delta(Again(failed.problem))
         await asyncio.sleep(wait)
         failed, pieces = None, []
 

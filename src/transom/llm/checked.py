@@ -40,7 +40,7 @@ def check_name(name: object, place: str) -> None:
     # The name stands between < and > in a request.
     if not isinstance(name, str) or not name.strip() or set("<>\n\r") & set(name):
         hint = "give it a name in text, without <, > and line breaks"
-        raise InputError(f"its name is {name!r:.80}", where=place, hint=hint)
+        raise InputError(f"its name is {name!r:.80}", place=place, hint=hint)
 
 
 def check_kind(
@@ -50,7 +50,7 @@ def check_kind(
     if not isinstance(value, kind):
         first = kind[0] if isinstance(kind, tuple) else kind
         problem = f"the value of {field} is {kind_of(value)}"
-        raise InputError(problem, where=place, hint=hint or f"say {first.__name__}(...)")
+        raise InputError(problem, place=place, hint=hint or f"say {first.__name__}(...)")
 
 
 def check_choice(value: object, choices: Sequence[object], field: str, place: str) -> None:
@@ -58,7 +58,7 @@ def check_choice(value: object, choices: Sequence[object], field: str, place: st
     # A misspelled mark would otherwise be ignored, and local text leave the machine.
     if value not in choices:
         hint = f"say {' or '.join(map(repr, choices))}"
-        raise InputError(f"its {field} is {value!r:.80}", where=place, hint=hint)
+        raise InputError(f"its {field} is {value!r:.80}", place=place, hint=hint)
 
 
 def tuple_of(value: object, kind: type[T], field: str, place: str, hint: str = "") -> tuple[T, ...]:
@@ -66,7 +66,7 @@ def tuple_of(value: object, kind: type[T], field: str, place: str, hint: str = "
     # Text and mappings are iterable, but somebody who passes one forgot the brackets.
     if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
         problem = f"the value of {field} is {kind_of(value)}, not a list"
-        raise InputError(problem, where=place, hint=hint or f"say [{kind.__name__}(...)]")
+        raise InputError(problem, place=place, hint=hint or f"say [{kind.__name__}(...)]")
     elements = tuple(value)
     for element in elements:
         check_kind(element, kind, f"an element of {field}", place, hint)
@@ -86,7 +86,7 @@ def schema_of(output: Output | None, place: str) -> Mapping[str, Json] | None:
     is_class = isinstance(model, type)
     if not is_class or not (hasattr(model, "model_json_schema") or is_dataclass(model)):
         hint = "give a JSON Schema, a pydantic model class, a dataclass, or None for free text"
-        raise InputError(f"its output is {kind_of(model)}", where=place, hint=hint)
+        raise InputError(f"its output is {kind_of(model)}", place=place, hint=hint)
     from pydantic import TypeAdapter  # noqa: PLC0415  only where there is a schema
 
     try:
@@ -95,7 +95,7 @@ def schema_of(output: Output | None, place: str) -> Mapping[str, Json] | None:
         reason = str(error).partition("\n")[0]
         raise InputError(
             f"no JSON Schema can be made of {kind_of(model)}: {reason}",
-            where=place,
+            place=place,
             hint="give it fields that JSON has, or a schema of your own",
         ) from error
     return schema
@@ -106,5 +106,5 @@ def check_provider(value: object, place: str) -> None:
     if isinstance(value, type) or not all(hasattr(value, name) for name in _PROVIDER):
         hint = 'name one ("anthropic:NAME"), or derive one from transom.llm.Provider'
         raise InputError(
-            f"a provider is expected, and this is {kind_of(value)}", where=place, hint=hint
+            f"a provider is expected, and this is {kind_of(value)}", place=place, hint=hint
         )

@@ -113,14 +113,14 @@ def unquote(error: TransomError, request: Request, policy: EgressPolicy) -> None
     texts = list(_local(request, policy))
     if not texts:
         return
-    before = (error.what, error.hint)
+    before = (error.problem, error.hint)
     if isinstance(error, ReplyError) and error.bare:
-        error.what = error.bare
+        error.problem = error.bare
     runs = set(_runs(texts))
-    error.what = _without(error.what, runs)
+    error.problem = _without(error.problem, runs)
     error.hint = _without(error.hint, runs) if error.hint else error.hint
-    if before != (error.what, error.hint):
-        error.args = (error.what,)
+    if before != (error.problem, error.hint):
+        error.args = (error.problem,)
         error.__cause__, error.__suppress_context__ = None, True
 
 

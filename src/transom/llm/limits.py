@@ -173,7 +173,7 @@ class Bucket:
             raise RequestRefused(
                 f"one request of up to {tokens} tokens is more than the {limit} a minute that are"
                 " allowed",
-                where=self._name,
+                place=self._name,
                 hint="raise tokens_per_minute, or let the role answer in fewer tokens (max_tokens)",
             )
         # The lock queues fairly, and the first waiter holds up the others: otherwise a large

@@ -123,7 +123,7 @@ def read_file(path: Path) -> tuple[str, Media | None]:
         data = path.read_bytes()
     except OSError as error:
         problem = f"it cannot be read: {error.strerror}"
-        raise InputError(problem, where=str(path), hint="give the path of a file") from error
+        raise InputError(problem, place=str(path), hint="give the path of a file") from error
     # A text is tried first only if nothing says otherwise: a PDF file may be all ASCII.
     if not _signature(data):
         try:
@@ -133,7 +133,7 @@ def read_file(path: Path) -> tuple[str, Media | None]:
     try:
         media = Media.of(data)
     except InputError as error:
-        error.where = str(path)
+        error.place = str(path)
         raise
     return media.text, media
 

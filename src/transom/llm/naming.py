@@ -74,7 +74,7 @@ def named_chain(
     kinds = {_kind(name) for name in names} & set(HOSTED)
     if around.base_url and len(kinds) > 1:
         problem = f"it cannot be the address of {' and '.join(sorted(kinds))} at once"
-        raise InputError(problem, where="--base-url", hint="set llm.NAME.base_url for each")
+        raise InputError(problem, place="--base-url", hint="set llm.NAME.base_url for each")
 
     def providers(names: Sequence[str], place: str) -> tuple[Provider, ...]:
         addressed = replace(around, place=place)
@@ -129,7 +129,7 @@ def named_provider(name: str, around: Surroundings) -> Provider:
             f"{kind} is reached with the provider openai: say openai:{model or 'NAME'}, and set"
             f" llm.openai.base_url{version} (see the page Providers)"
         )
-    raise InputError(problem, where=around.place, hint=hint)
+    raise InputError(problem, place=around.place, hint=hint)
 
 
 def _is_module(name: str, folder: Path) -> bool:
@@ -170,7 +170,7 @@ def imported(name: str, folder: Path, place: str) -> Any:
     except Exception as error:  # the user's module may raise anything
         problem = f"{name} cannot be made: {type(error).__name__}: {error}"
         hint = "correct it; package.module:Class is made without arguments"
-        raise InputError(problem, where=place, hint=hint) from error
+        raise InputError(problem, place=place, hint=hint) from error
 
 
 def place_of_seat(settings: Settings, seat: ModelSeat) -> str:
@@ -213,10 +213,10 @@ def seat_spec(seat: ModelSeat, names: Sequence[str], place: str = "llm") -> str 
             provider = _kind(name)
     if provider is None:
         problem = f"model {seat.model} has no provider"
-        raise SettingsError(problem, where=place, hint="set provider beside it")
+        raise SettingsError(problem, place=place, hint="set provider beside it")
     if ":" in provider:
         problem = f"{provider} names a model already, and {seat.model} is another one"
-        raise SettingsError(problem, where=place, hint="set model alone, or provider alone")
+        raise SettingsError(problem, place=place, hint="set model alone, or provider alone")
     return f"{provider}:{seat.model}"
 
 

@@ -90,7 +90,7 @@ class Prices(BaseModel):
         except (OSError, UnicodeDecodeError) as error:
             hint = "name a UTF-8 file in paths.prices"
             raise InputError(
-                f"the price list cannot be read: {error}", where=str(path), hint=hint
+                f"the price list cannot be read: {error}", place=str(path), hint=hint
             ) from error
         try:
             return cls.model_validate(file.data)
@@ -99,7 +99,7 @@ class Prices(BaseModel):
             first = error.errors(include_url=False)[0]
             raise InputError(
                 f"{'.'.join(map(str, first['loc']))}: {first['msg']}",
-                where=file.place_of(*first["loc"]),
+                place=file.place_of(*first["loc"]),
                 hint="see prices in docs/providers.md",
             ) from error
 
@@ -112,7 +112,7 @@ class Prices(BaseModel):
             if not (provider.local or provider.caps.tells_cost or self._price(provider.name)):
                 raise InputError(
                     f"no price of it is known ({self.as_of}), so its cost cannot be capped",
-                    where=provider.name,
+                    place=provider.name,
                     hint=_HOW_TO_PRICE.format(name=provider.name),
                 )
 

@@ -235,8 +235,8 @@ class Chain:
     def failed(self, error: Exception) -> str:
         """Return the name of the provider that an error names, or else the first provider's."""
         names = [provider.name for provider in self.providers]
-        if isinstance(error, TransomError) and error.where in names:
-            return str(error.where)
+        if isinstance(error, TransomError) and error.place in names:
+            return str(error.place)
         return names[0]
 
     @property
@@ -260,7 +260,7 @@ def _check_tools(request: Request, provider: Provider) -> None:
         names = ", ".join(tool.name for tool in request.tools)
         hint = f"choose another model for {request.role}, or give it no tools"
         raise RequestRefused(
-            f"it calls no tools, and is offered {names}", where=provider.name, hint=hint
+            f"it calls no tools, and is offered {names}", place=provider.name, hint=hint
         )
 
 
@@ -270,7 +270,7 @@ def _check_media(name: str, media: Media, provider: Provider) -> None:
         kind = "images" if media.is_image else "files"
         raise RequestRefused(
             f"it takes no {kind}, and block {name} is {media.text}",
-            where=provider.name,
+            place=provider.name,
             hint=(
                 f"choose another model, or say that yours takes {kind}: llm.NAME.{kind}: true"
                 " for a server, `caps` for a provider of your own"
@@ -290,7 +290,7 @@ async def _complete(provider: Provider, request: Request, on_delta: OnDelta | No
     except TimeoutError as error:
         # Callers take a TimeoutError for the end of their own patience, so none leaves here.
         problem = f"it gave up waiting: {error}" if str(error) else "it gave up waiting"
-        raise NetworkFailed(problem, where=provider.name) from error
+        raise NetworkFailed(problem, place=provider.name) from error
     _check_reply(reply, provider)
     if reply.by != provider.name:
         reply = replace(reply, by=provider.name)
@@ -315,7 +315,7 @@ def _check_reply(reply: Any, provider: Provider) -> None:
     if not is_reply:
         raise ProviderError(
             f"its complete() returned {reply!r:.200}",
-            where=provider.name,
+            place=provider.name,
             hint=(
                 'write async def complete, and return Reply((Text("..."),), usage=Usage(...)) of'
                 " transom.llm"
@@ -349,7 +349,7 @@ def guard_egress(request: Request, provider: Provider, policy: EgressPolicy = _O
     if local_part:
         raise EgressError(
             f"{local_part} is marked local and would reach the remote provider {provider.name}",
-            where=request.role,
+            place=request.role,
             hint=(
                 "name a local provider with --model, set llm.NAME.local: true for a server of your"
                 " own, or let it leave the machine (settings egress.*)"

@@ -59,7 +59,7 @@ def proxy_of(
     except ValueError as error:
         hint = "say http://HOST:PORT, or name the server in NO_PROXY"
         raise SettingsError(
-            f"{safe_address(value)!r} is no address of a proxy: {error}", where=variable, hint=hint
+            f"{safe_address(value)!r} is no address of a proxy: {error}", place=variable, hint=hint
         ) from None
     return address
 

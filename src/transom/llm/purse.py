@@ -223,7 +223,7 @@ class Purse:
         if self.unpriced:
             raise InputError(
                 "the cost of its reply is unknown, so a cap cannot hold",
-                where=self.unpriced,
+                place=self.unpriced,
                 hint=(
                     "give its price in a list of your own (paths.prices), or go on without the cap"
                 ),

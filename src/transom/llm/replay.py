@@ -80,7 +80,7 @@ class Recording:
             write_atomic(path, pretty_json(data).encode())
         except OSError as error:
             raise InputError(
-                f"cannot write the recording: {error.strerror or error}", where=str(path)
+                f"cannot write the recording: {error.strerror or error}", place=str(path)
             ) from error
 
     @classmethod
@@ -96,7 +96,7 @@ class Recording:
                 calls.append(RecordedCall(**{**row, "reply": reply}))
             return cls(tuple(calls), data.get("context_tokens"))
         except (OSError, KeyError, TypeError, ValueError) as error:
-            raise InputError(f"cannot read the recording: {error}", where=str(path)) from error
+            raise InputError(f"cannot read the recording: {error}", place=str(path)) from error
 
 
 class ReplayProvider(Provider):
@@ -139,7 +139,7 @@ class ReplayProvider(Provider):
         if not recorded:
             return ReplayMiss(
                 f"the recording has no call of role {request.role}",
-                where=str(self._path),
+                place=str(self._path),
                 hint=_HOW_TO_MEND,
             )
 
@@ -153,6 +153,6 @@ class ReplayProvider(Provider):
         excerpt = "\n".join([*lines][:_SHOWN_LINES])
         return ReplayMiss(
             f"no recording of this call of role {request.role}; the nearest differs in\n{excerpt}",
-            where=str(self._path),
+            place=str(self._path),
             hint=_HOW_TO_MEND,
         )

@@ -90,7 +90,7 @@ class Block(_Canonical):
         if self.media is not None and self.tier is Tier.STABLE:
             problem = "media cannot stand in a stable block: system prompts are text"
             hint = "give it the tier session or turn"
-            raise InputError(problem, where=f"Block {self.name!r}", hint=hint)
+            raise InputError(problem, place=f"Block {self.name!r}", hint=hint)
 
     @classmethod
     def file(
@@ -182,7 +182,7 @@ class CallSettings(_Canonical):
         if not is_valid:
             raise InputError(
                 f"max_tokens is {max_tokens!r:.80}, temperature {temperature!r:.80}",
-                where="CallSettings",
+                place="CallSettings",
                 hint=(
                     f"give max_tokens from 1 on, and a temperature from 0 to {_HOTTEST}, or None"
                     " for the server's own"

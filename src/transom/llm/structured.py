@@ -137,7 +137,7 @@ def schema_check(schema: Mapping[str, Json]) -> Check:
     try:
         jsonschema.Draft202012Validator.check_schema(dict(schema))
     except jsonschema.SchemaError as error:
-        raise InputError(f"no JSON Schema: {error.message}", where=place) from error
+        raise InputError(f"no JSON Schema: {error.message}", place=place) from error
     # An own registry: the library's default one would fetch a remote `$ref`.
     validator = jsonschema.Draft202012Validator(dict(schema), registry=Registry())
 
@@ -146,7 +146,7 @@ def schema_check(schema: Mapping[str, Json]) -> Check:
             errors = sorted(validator.iter_errors(value), key=_path_of_error)
         except Unresolvable as error:
             hint = "put what it refers to into $defs"
-            raise InputError(f"{error}", where=place, hint=hint) from error
+            raise InputError(f"{error}", place=place, hint=hint) from error
         except RecursionError:
             problem = "$: it is nested too deeply, or its schema refers to itself for ever"
             return [Complaint(problem, problem)]
@@ -201,7 +201,7 @@ def paused(provider: str) -> ProviderError:
     """
     problem = "its server paused in the middle of an answer, as it does for tools of its own"
     hint = "give it no such tools, or choose another model"
-    return ProviderError(problem, where=provider, hint=hint)
+    return ProviderError(problem, place=provider, hint=hint)
 
 
 def failed_repair(violations: Sequence[Complaint], role: str) -> ReplyError:
@@ -212,4 +212,4 @@ def failed_repair(violations: Sequence[Complaint], role: str) -> ReplyError:
     problem = "the answer does not follow its schema, nor does its repair"
     # Without a violation, the repair was cut off.
     first = violations[0] if violations else Complaint("it is not whole", "it is not whole")
-    return ReplyError(f"{problem}: {first.text}", where=role, bare=f"{problem}: {first.bare}")
+    return ReplyError(f"{problem}: {first.text}", place=role, bare=f"{problem}: {first.bare}")

@@ -58,7 +58,7 @@ def find_embedder(folder: Path | None = None) -> Embedder | None:
         return None
     if missing:
         hint = "install them with: make embeddings"
-        raise InputError(f"embeddings need {' and '.join(missing)}", where=str(weights), hint=hint)
+        raise InputError(f"embeddings need {' and '.join(missing)}", place=str(weights), hint=hint)
     # Imported here, since it loads numpy.
     from transom.memory.minilm import MiniLM  # noqa: PLC0415
 

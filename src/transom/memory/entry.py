@@ -107,10 +107,10 @@ def check_entry(entry_id: str | None, content: str) -> None:
         InputError: the content is empty, or the id is not a short line.
     """
     if not content.strip():
-        raise InputError("the content is empty", where="memory", hint="give the text to store")
+        raise InputError("the content is empty", place="memory", hint="give the text to store")
     if entry_id is None:
         return
     # Ids are printed in lists and in windows, one line each.
     if not entry_id.isprintable() or not 0 < len(entry_id.strip()) <= _LONGEST_ID:
         hint = f"use a line of at most {_LONGEST_ID} characters"
-        raise InputError(f"{entry_id!r:.80} cannot be an id", where="memory", hint=hint)
+        raise InputError(f"{entry_id!r:.80} cannot be an id", place="memory", hint=hint)

@@ -50,7 +50,7 @@ class MiniLM:
         """
         vectors = np.zeros((len(texts), DIMENSIONS), np.float32)
         if "embeddings.word_embeddings.weight" not in self._weights:
-            raise InputError(f"has no weights of {MODEL}", where=str(self._folder))
+            raise InputError(f"has no weights of {MODEL}", place=str(self._folder))
         encodings = self._tokenizer.encode_batch(list(texts))
         # Each text is padded to the longest one of its batch: texts of similar length together
         # need little padding.
@@ -97,7 +97,7 @@ class MiniLM:
                 weights[name] = data[start:end].view("<f4").reshape(entry["shape"])
             return weights
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"has no weights of {MODEL} ({error})", where=str(path)) from error
+            raise InputError(f"has no weights of {MODEL} ({error})", place=str(path)) from error
 
     def _encode(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Array:
         """Return the vectors of a batch; shape (texts, 384).

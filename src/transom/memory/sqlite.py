@@ -133,7 +133,7 @@ class SqliteMemory:
     async def relate(self, source: str, target: str, relationship: str) -> None:
         if not relationship.strip():
             raise InputError(
-                "the relationship has no name", where="memory", hint="name it, e.g. depends_on"
+                "the relationship has no name", place="memory", hint="name it, e.g. depends_on"
             )
 
         def insert(run: Connection) -> None:
@@ -320,7 +320,7 @@ class SqliteMemory:
 
 def _unavailable(error: StoreError) -> MemoryUnavailable:
     return MemoryUnavailable(
-        f"memory cannot be used: {error.what}", where=error.where, hint=error.hint
+        f"memory cannot be used: {error.problem}", place=error.place, hint=error.hint
     )
 
 
@@ -332,7 +332,7 @@ def _parameters(values: Sequence[object]) -> str:
 def _require(rows: object, key: str) -> None:
     if not rows:
         raise InputError(
-            f"unknown entry {key!r}", where="memory", hint="store it first, with that id"
+            f"unknown entry {key!r}", place="memory", hint="store it first, with that id"
         )
 
 
@@ -348,7 +348,7 @@ def _condition(tables: RoomTables, filters: Mapping[str, Json]) -> tuple[str, li
         # Keys become parts of a JSON path, in quotation marks.
         if '"' in key or not key:
             raise InputError(
-                f"{key!r} cannot be filtered by", where="memory", hint="name a key of the metadata"
+                f"{key!r} cannot be filtered by", place="memory", hint="name a key of the metadata"
             )
         if isinstance(condition, dict) and condition.keys() <= {"from", "to"} and condition:
             for name, sign in (("from", ">="), ("to", "<=")):
@@ -371,5 +371,5 @@ def _bound(key: str, value: Json) -> Value:
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         return value
     raise InputError(
-        f"{value!r} is not a bound for {key}", where="memory", hint="give a number or a text"
+        f"{value!r} is not a bound for {key}", place="memory", hint="give a number or a text"
     )

@@ -80,9 +80,9 @@ async def give_answer(
     # Before the run is opened, since that makes a run that has ended go on.
     if not (helps or waiting.state.waiting):
         hint = f"see: transom runs show {row.id}"
-        raise InputError("this run waits for no answer", where=row.id, hint=hint)
+        raise InputError("this run waits for no answer", place=row.id, hint=hint)
     if not (helps or answer.words or answer.choose):
-        raise InputError("no answer is given", where=row.id, hint="see: transom waiting")
+        raise InputError("no answer is given", place=row.id, hint="see: transom waiting")
     # No stage is walked, so nobody is asked.
     nobody = Chain((RulesProvider({}, {}, {}),))
     # Without an entry, the run stays that of the command that began it.
@@ -117,5 +117,5 @@ def _option(run_id: str, choice: Choice, number: int) -> str:
     options = options_of(choice)
     if not 1 <= number <= len(options):
         problem = f"there is no option {number}: {cut(choice)}"
-        raise InputError(problem, where=run_id, hint="see: transom waiting")
+        raise InputError(problem, place=run_id, hint="see: transom waiting")
     return options[number - 1]

@@ -59,7 +59,7 @@ class File(Generic[T]):
         except (ValueError, ValidationError) as error:
             problem = f"the kept file cannot be read back: {str(error).splitlines()[0]}"
             raise InputError(
-                problem, where=str(path), hint="mend it, or delete it to redo the stage"
+                problem, place=str(path), hint="mend it, or delete it to redo the stage"
             ) from error
 
 
@@ -128,7 +128,7 @@ def write_file(path: Path, data: bytes) -> Path:
         write_atomic(path, data)
     except OSError as error:
         raise InputError(
-            f"cannot write: {error.strerror}", where=str(path), hint=HOW_TO_WRITE
+            f"cannot write: {error.strerror}", place=str(path), hint=HOW_TO_WRITE
         ) from error
     return path
 

@@ -140,7 +140,7 @@ def log_failure(
     if answers_logged or not isinstance(error, NeedsModel):
         _log_failed_call(request, error, chain, f"{seconds:.2f} s")
     if answers_logged and isinstance(error, TransomError) and _log.isEnabledFor(logging.DEBUG):
-        _log_texts(request, f"failed: {error.what}", "", chain.policy)
+        _log_texts(request, f"failed: {error.problem}", "", chain.policy)
 
 
 def log_unreadable(request: Request, error: ReplyError, chain: Chain, answers: int) -> None:
@@ -162,8 +162,8 @@ def _log_failed_call(
     if isinstance(error, ProviderError):
         outcome = error.outcome
         attempts = len(error.causes) + 1
-        if error.where in names:
-            provider = error.where
+        if error.place in names:
+            provider = error.place
     elif isinstance(error, EgressError):
         attempts = 0  # nothing was sent
     if answers:

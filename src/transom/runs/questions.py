@@ -147,7 +147,7 @@ def chosen(run_id: str, waiting: dict[Slot, Choice], question: str | None) -> Ch
         raise InputError(f"{subject} waits for no answer", hint=f"see: {see}")
     listed = "; ".join(f"--question {short_name(choice)}: {cut(choice)}" for choice in fitting)
     problem = f"{len(fitting)} answers are waited for: {listed}"
-    raise InputError(problem, where=run_id, hint=f"say which one you answer; see: {see}")
+    raise InputError(problem, place=run_id, hint=f"say which one you answer; see: {see}")
 
 
 # -- questions of a program ------------------------------------------------------------------------
@@ -208,14 +208,14 @@ def _chosen_option(choice: Choice, text: str) -> str:
     """
     text, options = text.strip(), options_of(choice)
     if not text:
-        raise InputError("the answer is empty", where=choice["stage"], hint="write what you answer")
+        raise InputError("the answer is empty", place=choice["stage"], hint="write what you answer")
     by_text = {option.casefold(): option for option in options}
     by_text |= {str(number): option for number, option in enumerate(options, 1)}
     # last: options that are numbers themselves mean what they say
     by_text |= {option: option for option in options}
     if options and text not in by_text and text.casefold() not in by_text:
         problem = f"{text!r} is no answer to {cut(choice)}"
-        raise InputError(problem, where=choice["stage"], hint=f"say one of {_numbered(options)}")
+        raise InputError(problem, place=choice["stage"], hint=f"say one of {_numbered(options)}")
     return by_text.get(text, by_text.get(text.casefold(), text))
 
 
@@ -226,7 +226,7 @@ def answered(
     edited, answer = choice["edited"], _chosen_option(choice, answer)
     if choice.get("needs_name") and not by.strip():
         problem = f"the answer to {cut(choice)!r} needs the name of the person who gives it"
-        raise InputError(problem, where=choice["stage"], hint="add: --by NAME")
+        raise InputError(problem, place=choice["stage"], hint="add: --by NAME")
     # gone: the next walk makes it anew
     # The edit that counts is the file as it is now, not as it was when the question came up.
     if "file" in choice and (path := folder / choice["file"]).is_file():

@@ -108,7 +108,7 @@ class Run(RunHost):
                 raise RunError(
                     f"another version of transom made the run: its journal has format"
                     f" {run.state.version}, and this version continues format {VERSION}",
-                    where=run.id,
+                    place=run.id,
                     hint="finish it with that version, or begin it anew in another workspace",
                 )
             await run.append(
@@ -138,7 +138,7 @@ class Run(RunHost):
     async def _pause_after(self, error: TransomError) -> None:
         """Record that the run waits: a stage that needs a person or a model has not failed."""
         if self.state.status == "failed":
-            await self.pause("", error.what)
+            await self.pause("", error.problem)
 
     def _name_next_step(self, error: Exception) -> None:
         """Let an error that leaves the run open end with the command that goes on. No other place
@@ -199,7 +199,7 @@ class Run(RunHost):
         if name == KEPT:
             raise RunError(
                 f"a stage cannot be called {KEPT!r}: conversations of the run itself are",
-                where=self.id,
+                place=self.id,
             )
         path = self.folder / (out.folder or name) / out.name
         # Name and file are taken for this walk before anything is read.
@@ -406,7 +406,7 @@ class Run(RunHost):
             options = " --max-cost USD, with more of them" if error.cap == "usd" else ""
             hint = self.how_to_go_on(options)
             raise await self.pause(
-                stage.name, f"stage {stage.name}: {error.what}", hint=hint
+                stage.name, f"stage {stage.name}: {error.problem}", hint=hint
             ) from error
         except TransomError as error:
             await self.append(

@@ -107,7 +107,7 @@ class Stage:
         if not is_line or name == MAIN or "/" in name or "#" in name:
             hint = f'give a line of text without / and # that is not {MAIN}, as in named("q0")'
             problem = f"a conversation cannot be named {name!r}"
-            raise InputError(problem, where=self.place, hint=hint)
+            raise InputError(problem, place=self.place, hint=hint)
         return Named(self, name)
 
     def claim(self, name: str) -> str:
@@ -118,7 +118,7 @@ class Stage:
                 owner, variable = f"stage {self.name}", "stage"
             problem = f"the second conversation of {owner} needs a name, and {name} is taken"
             hint = f'say Agent(role, at={variable}.named("..."))'
-            raise RunError(problem, where=self.place, hint=hint)
+            raise RunError(problem, place=self.place, hint=hint)
         self._claimed.add(name)
         return name
 

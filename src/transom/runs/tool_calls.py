@@ -66,7 +66,7 @@ def refuse_in_stage(run: object, conversation: str) -> None:
     if any(scope.run is run for scope in _scopes("stage")):
         problem = "a conversation that the run keeps cannot be used inside a stage"
         raise RunError(
-            problem, where=conversation, hint="give the agent the stage: Agent(role, at=stage)"
+            problem, place=conversation, hint="give the agent the stage: Agent(role, at=stage)"
         )
 
 
@@ -76,7 +76,7 @@ def refuse_in_tool_call(
     """Keep the handler of a tool call from what only a program may do in its run."""
     if any(scope.run is run for scope in _scopes()):
         hint = "return the text, declare a SubAgent, or make it a stage"
-        raise RunError(f"a tool handler cannot {action}", where=conversation, hint=hint)
+        raise RunError(f"a tool handler cannot {action}", place=conversation, hint=hint)
 
 
 def mark_calls(egress: Egress) -> None:

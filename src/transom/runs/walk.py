@@ -89,7 +89,7 @@ async def walk(run: RunHost, table: Table[S], state: S) -> S:
         if name not in table.routes:
             return state
         name = table.routes[name].next(state)
-    raise RunError(f"{table.name} did not end within {table.most_steps} steps", where=run.id)
+    raise RunError(f"{table.name} did not end within {table.most_steps} steps", place=run.id)
 
 
 def as_langgraph(table: Table[S], state_type: type[S]) -> Any:
@@ -181,12 +181,12 @@ def take_edit(run: RunHost, file: Path) -> Path:
     if not fitting:
         listed = ", ".join(names) or "nothing"
         raise InputError(
-            "is no file that this run waits for", where=str(file), hint=f"it waits for: {listed}"
+            "is no file that this run waits for", place=str(file), hint=f"it waits for: {listed}"
         )
     try:
         data = file.read_bytes()
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=str(file)) from error
+        raise InputError(f"cannot be read: {error.strerror}", place=str(file)) from error
     return write_file(run.folder / fitting[0], data)
 
 

@@ -265,13 +265,13 @@ def recording_of(
                 f"{local_part or 'its reply'} is marked local and would stand in the recording"
             )
             raise InputError(
-                problem, where=place, hint="where the recording may hold it say --local"
+                problem, place=place, hint="where the recording may hold it say --local"
             )
         # A recording is meant to be shared.
         if redact.inside(reply.to_json()) != reply.to_json():
             hint = "without it what follows could not be played; have it asked for without the key"
             raise InputError(
-                "the reply holds a key, which stands in no recording", where=place, hint=hint
+                "the reply holds a key, which stands in no recording", place=place, hint=hint
             )
         calls.append(
             RecordedCall(request.role, data["request"], redact(render(request).as_text()), reply)

@@ -80,7 +80,7 @@ class Workspace:
                 f"cannot make the workspace: {error.strerror}",
                 "choose another with --workspace",
             )
-            raise InputError(problem, where=str(root), hint=hint) from error
+            raise InputError(problem, place=str(root), hint=hint) from error
         workspace.check_writable()
         return workspace
 
@@ -188,7 +188,7 @@ class Workspace:
         """
         if isinstance(store, LeasingStore):
             hint = "stop it with Ctrl-C where it was started"
-            raise RunError("another machine may work on this run", where=run_id, hint=hint)
+            raise RunError("another machine may work on this run", place=run_id, hint=hint)
         path = self.state_dir / "locks" / f"{run_id}.lock"
         try:
             with path.open("r+b") as lock:
@@ -202,7 +202,7 @@ class Workspace:
         except OSError:
             pass
         hint = "look at the run again; it may have ended meanwhile"
-        raise RunError("no process works on this run", where=run_id, hint=hint)
+        raise RunError("no process works on this run", place=run_id, hint=hint)
 
     def run_folder(self, name: str, run_id: str) -> Path:
         """`runs/<item-or-name>/<run>/`."""
@@ -229,7 +229,7 @@ class RunLock:
             folder.mkdir(parents=True, exist_ok=True)
             self._handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
-            raise RunError(f"cannot lock the run: {error.strerror}", where=str(path)) from error
+            raise RunError(f"cannot lock the run: {error.strerror}", place=str(path)) from error
         try:
             lock_file(self._handle, wait=False)
         except OSError as error:
@@ -282,7 +282,7 @@ class RunLease:
                 f"stages {other} and {name} of one walk have one name, or write one file: {path}"
             )
         if problem:
-            raise RunError(problem, where=self._run_id)
+            raise RunError(problem, place=self._run_id)
         self._names[path] = name
         task = asyncio.current_task()
         self._at_work.append(task)

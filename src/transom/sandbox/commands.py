@@ -109,7 +109,7 @@ async def run_command(
     if not argv:
         raise InputError("no command was given", hint="name a program")
     if not project.is_dir():
-        raise InputError("is not a folder", where=str(project), hint="name the project's folder")
+        raise InputError("is not a folder", place=str(project), hint="name the project's folder")
     limits = limits or CommandLimits()
     folder = project.resolve()
     variables = {
@@ -167,7 +167,7 @@ def _hidden(name: str, hidden: Path, setting: str) -> ProgramHidden:
     problem = "is not visible in the sandbox"
     if hidden != Path(name):
         problem = f"needs {hidden}, which {problem}"
-    return ProgramHidden(problem, where=name, hint=f"add {folder} to {setting}")
+    return ProgramHidden(problem, place=name, hint=f"add {folder} to {setting}")
 
 
 async def _watch(process: asyncio.subprocess.Process, limits: CommandLimits) -> Done:

@@ -46,7 +46,7 @@ async def run_openly(
             )
         except OSError as error:
             problem = f"cannot be started: {error.strerror}"
-            raise InputError(problem, where=argv[0], hint=f"correct {setting}") from error
+            raise InputError(problem, place=argv[0], hint=f"correct {setting}") from error
         exit_task = asyncio.ensure_future(process.wait())
         flood_task = asyncio.ensure_future(_flood(stdout, stderr))
         try:

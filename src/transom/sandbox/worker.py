@@ -183,7 +183,7 @@ class Worker:
             await self._within(_START_SECONDS, lambda: self._exchange(locks, b"", _ENVELOPE))
         except AtomFailed as error:
             raise unavailable(
-                self._level, f"{error.what} {one_line(self.printed)}".strip()
+                self._level, f"{error.problem} {one_line(self.printed)}".strip()
             ) from error
 
     async def _keep_printed(self, process: asyncio.subprocess.Process) -> None:
@@ -223,7 +223,7 @@ class Worker:
         except TimeoutError:
             await self.close()
             raise AtomFailed(
-                f"no answer within {seconds:g} s", kind="timeout", where=CODE_NAME
+                f"no answer within {seconds:g} s", kind="timeout", place=CODE_NAME
             ) from None
         except BaseException:
             await self.close()
@@ -298,7 +298,7 @@ def _failure(kind: str, problem: str, line: int | None = None) -> AtomFailed:
     # The kind may come from the child, which may send anything.
     known_kind = kind if kind in _KINDS else "crash"
     place = CODE_NAME if line is None else f"{CODE_NAME}:{line}"
-    return AtomFailed(problem, kind=known_kind, where=place)
+    return AtomFailed(problem, kind=known_kind, place=place)
 
 
 async def _send(pipe: asyncio.StreamWriter, head: bytes, body: bytes) -> None:

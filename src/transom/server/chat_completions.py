@@ -58,19 +58,19 @@ class ChatRequest:
             raise InputError("the body is no JSON object")
         # What would change the answer is refused; sampling settings are hints that may be ignored.
         if document.get("tools") or document.get("functions"):
-            raise InputError("an agent has its own tools", where="tools", hint="leave tools out")
+            raise InputError("an agent has its own tools", place="tools", hint="leave tools out")
         if document.get("n") not in (None, 1):
-            raise InputError("an agent gives one answer", where="n", hint="leave n out")
+            raise InputError("an agent gives one answer", place="n", hint="leave n out")
         messages = document.get("messages")
         if not isinstance(messages, list) or not messages:
-            raise InputError("there is no message", where="messages", hint="send a list of them")
+            raise InputError("there is no message", place="messages", hint="send a list of them")
         pairs = []
         for number, message in enumerate(messages):
             pairs.append(_role_and_text(message, f"messages[{number}]"))
         role, text = pairs.pop()
         if role != "user" or not text.strip():
             problem = f"the last message is of {role}, or blank"
-            raise InputError(problem, where="messages", hint="end with a text of the user")
+            raise InputError(problem, place="messages", hint="end with a text of the user")
         options = document.get("stream_options")
         with_usage = isinstance(options, Mapping) and options.get("include_usage") is True
         return cls(tuple(pairs), text, document.get("stream") is True, with_usage)
@@ -254,7 +254,7 @@ def _role_and_text(message: Any, place: str) -> tuple[str, str]:
     role = message.get("role") if isinstance(message, Mapping) else None
     if role not in _ROLES:
         hint = f"say {' or '.join(_ROLES)}; tools are the agent's own"
-        raise InputError(f"its role is {role!r:.40}", where=place, hint=hint)
+        raise InputError(f"its role is {role!r:.40}", place=place, hint=hint)
     content = message.get("content")
     if isinstance(content, str):
         return role, content
@@ -265,7 +265,7 @@ def _role_and_text(message: Any, place: str) -> tuple[str, str]:
             case {"type": "text", "text": str(text)}:
                 texts.append(text)
             case _:
-                raise InputError("it holds something else than text", where=place, hint="send text")
+                raise InputError("it holds something else than text", place=place, hint="send text")
     return role, "\n\n".join(texts)
 
 

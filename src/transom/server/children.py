@@ -25,7 +25,7 @@ def resume(runs: RunHistory, run: RunView) -> None:
     if "command" not in run.state.entry:
         problem = "no command of transom started this run"
         hint = "start the program that began it again; it goes on where it was"
-        raise RunError(problem, where=run.row.id, hint=hint)
+        raise RunError(problem, place=run.row.id, hint=hint)
     workspace = runs.workspace
     arguments = ["resume", run.row.id, "--workspace", str(workspace.root)]
     folder = workspace.run_folder(run.row.name, run.row.id)
@@ -60,7 +60,7 @@ def launch(runs: RunHistory, arguments: Sequence[str], log: Path) -> subprocess.
                 start_new_session=True,
             )
     except OSError as error:
-        raise RunError(f"cannot be started: {error.strerror}", where=str(log.parent)) from error
+        raise RunError(f"cannot be started: {error.strerror}", place=str(log.parent)) from error
     # Otherwise a process that has ended would look alive for as long as the server runs.
     Thread(target=process.wait, daemon=True).start()
     return process

@@ -143,7 +143,7 @@ def filled(kind: str, fields: Mapping[str, str]) -> StartForm:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
-        raise InputError(str(first["msg"]), where=place, hint="correct the form") from error
+        raise InputError(str(first["msg"]), place=place, hint="correct the form") from error
 
 
 def _variables(text: str) -> Iterator[str]:

@@ -50,7 +50,7 @@ def listen(host: str, port: int) -> tuple[socket.socket, str]:
             " with --host"
         )
         raise InputError(
-            f"cannot listen ({error.strerror})", where=f"{host}:{port}", hint=hint
+            f"cannot listen ({error.strerror})", place=f"{host}:{port}", hint=hint
         ) from error
     # The port of the socket: 0 stands for any.
     url_host = f"[{host}]" if ":" in host else host

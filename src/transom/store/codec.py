@@ -21,7 +21,7 @@ def encode(value: Json, where: str) -> str:
     except (TypeError, ValueError, RecursionError) as error:
         raise StoreError(
             f"the value cannot be stored as JSON ({error})",
-            where=where,
+            place=where,
             hint="give plain JSON data",
         ) from error
 

@@ -193,6 +193,6 @@ class RefusingCommitter(Committer):
             raise read_only_error(self._path)
         raise StoreError(
             "the database cannot be written, it was opened for reading",
-            where=str(self._path),
+            place=str(self._path),
             hint="open it with `open`",
         )

@@ -89,13 +89,13 @@ def check_format(connection: sqlite3.Connection, path: Path) -> int:
     if version > FORMAT:
         raise StoreError(
             f"the database has format {version}, this version of transom reads up to {FORMAT}",
-            where=str(path),
+            place=str(path),
             hint="use the newer transom that wrote it, or another folder with --workspace",
         )
     if version == 0 and connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
         raise StoreError(
             "this SQLite file belongs to another program",
-            where=str(path),
+            place=str(path),
             hint="move it away, or use another folder with --workspace",
         )
     return version

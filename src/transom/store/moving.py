@@ -68,7 +68,7 @@ def copy_database(
         raise StoreError(
             f"the database has tables of {', '.join(unknown)}, which this version of transom does"
             " not know",
-            where=str(source),
+            place=str(source),
             hint="use the newer transom that wrote them",
         )
     present = [known[room] for room in sorted(versions)]
@@ -103,7 +103,7 @@ def _compare(
     if _digest(copy, table) != (rows, digest):
         raise StoreError(
             f"the copy of table {table.name} differs from the original",
-            where=str(target),
+            place=str(target),
             hint="nothing was kept; try again, and report it if it stays so",
         )
     return CopiedTable(table.name, rows, digest)
@@ -126,7 +126,7 @@ def _require_empty(
         if next(iter(copy.rows(table)), None) is not None:
             raise StoreError(
                 f"the database is not empty: it has rows in {table.name}",
-                where=str(target),
+                place=str(target),
                 hint="give a new file, or the address of an empty schema",
             )
 

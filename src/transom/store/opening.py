@@ -90,7 +90,7 @@ async def open_jobs(location: StoreLocation) -> AsyncIterator[JobQueue]:
     if not isinstance(location, PostgresAddress):
         raise InputError(
             "workers share their jobs in PostgreSQL, and this workspace has its database in a file",
-            where=str(location),
+            place=str(location),
             hint="move it with: transom migrate postgresql://USER@HOST/DATABASE",
         )
     try:

@@ -207,7 +207,7 @@ class SqliteStore:
     def get_blob(self, sha: str) -> bytes:
         rows = self._query("SELECT zlib FROM blobs WHERE sha256 = ?", sha)
         if not rows:
-            raise StoreError(f"unknown blob {sha}", where=str(self._path))
+            raise StoreError(f"unknown blob {sha}", place=str(self._path))
         try:
             data = zlib.decompress(rows[0][0])
         except (zlib.error, TypeError) as error:
@@ -310,7 +310,7 @@ class SqliteStore:
     def _query(self, sql: str, *values: str | int) -> list[Any]:
         with self._reading, typed_errors(self._path):
             if self._closed:
-                raise StoreError("the store is closed", where=str(self._path))
+                raise StoreError("the store is closed", place=str(self._path))
             # to the end: an open cursor would pin the WAL
             return self._reader.execute(sql, values).fetchall()
 
@@ -374,7 +374,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, busy_seconds: float) ->
             if mode != "wal":
                 raise StoreError(
                     f"the file system does not support WAL (journal mode {mode})",
-                    where=str(path),
+                    place=str(path),
                     hint="set state_dir to a folder on a local disk",
                 )
             return migrate(connection, path)

@@ -76,12 +76,12 @@ def store_error(error: BaseException, path: Path) -> StoreError:
         what, hint = "the name cannot be kept as text", "give names without unpaired surrogates"
     else:
         what, hint = _MEANING.get(code, _UNKNOWN)
-    return _caused(StoreError(f"{what} ({error})", where=str(path), hint=hint), error)
+    return _caused(StoreError(f"{what} ({error})", place=str(path), hint=hint), error)
 
 
 def damaged(path: Path | str, damage: str) -> StoreError:
     """Return the error of a database that can be read, but not trusted."""
-    return StoreError(f"the database is damaged: {damage}", where=str(path), hint=RECOVERY)
+    return StoreError(f"the database is damaged: {damage}", place=str(path), hint=RECOVERY)
 
 
 def is_read_only(database: Path) -> bool:
@@ -95,7 +95,7 @@ def read_only_error(where: Path) -> StoreError:
     """Return the error of a write in a workspace that can only be read."""
     return StoreError(
         "the workspace is read-only",
-        where=str(where),
+        place=str(where),
         hint="you can look at it; to change it, copy it and name the copy with --workspace",
     )
 

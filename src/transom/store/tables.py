@@ -118,7 +118,7 @@ class Tables:
             raise StoreError(
                 f"the tables of {room} have the older format {version}, and the workspace is"
                 " read-only",
-                where=str(path),
+                place=str(path),
                 hint="copy it, and name the copy with --workspace",
             )
         return cls.open(path, room, steps)
@@ -176,7 +176,7 @@ class Tables:
     def _using(self) -> Iterator[sqlite3.Connection]:
         with self._lock, typed_errors(self._path):
             if self._closed:
-                raise StoreError("the tables are closed", where=str(self._path))
+                raise StoreError("the tables are closed", place=str(self._path))
             yield self._connection
 
     def _upgrade(self, connection: Connection, room: str, steps: Sequence[MigrationStep]) -> None:
@@ -201,7 +201,7 @@ class Tables:
             raise StoreError(
                 f"the tables of {room} have format {version}, this version of transom reads up to"
                 f" {newest}",
-                where=str(self._path),
+                place=str(self._path),
                 hint="use the newer transom that wrote them, or another folder with --workspace",
             )
         return version

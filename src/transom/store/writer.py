@@ -131,7 +131,7 @@ class Writer:
 
     def _hold(self, job: Job) -> None:
         if self._closed:
-            raise StoreError("the store is closed", where=str(self._location))
+            raise StoreError("the store is closed", place=str(self._location))
         self._held.append(job)
 
     def _push(self, batch: list[Job], awaited: str = "") -> None:

@@ -81,7 +81,7 @@ def find_backlog(project: Path, epic: str) -> Backlog:
         InputError: the epic is unknown, or in two backlogs; a file cannot be read.
     """
     if not project.is_dir():
-        raise InputError("is not a folder", where=str(project), hint="name the project's folder")
+        raise InputError("is not a folder", place=str(project), hint="name the project's folder")
     search = BacklogSearch(project, epic)
     found = [
         one for read in (_stories_yaml, _v6, _v4, _spec_kit) for one in read(search)
@@ -97,18 +97,18 @@ def find_backlog(project: Path, epic: str) -> Backlog:
         known = _known(search)
         if search.skipped:
             hint = f"not read: {'; '.join(search.skipped[:5])}"
-            raise InputError(f"no epic {epic!r} was found", where=str(project), hint=hint)
+            raise InputError(f"no epic {epic!r} was found", place=str(project), hint=hint)
         hint = (
             f"there are {', '.join(known)}"
             if known
             else "write docs/epics/EPIC/stories.yaml, or name its file"
         )
-        raise InputError(f"no epic {epic!r} was found", where=str(project), hint=hint)
+        raise InputError(f"no epic {epic!r} was found", place=str(project), hint=hint)
     if len(found) > 1:
         names = " and ".join(one.source for one in found)
         raise InputError(
             f"the epic {epic!r} is in {names}",
-            where=str(project),
+            place=str(project),
             hint="name one of them with --epic",
         )
     return replace(_ordered(found[0]), skipped=tuple(search.skipped))
@@ -141,7 +141,7 @@ def read_any(path: Path) -> Any:
         return read_epics(text, source)
     if text.startswith("# Feature Specification:"):
         hint = "name the tasks.md beside it"
-        raise InputError("is a specification, not a list of tasks", where=source, hint=hint)
+        raise InputError("is a specification, not a list of tasks", place=source, hint=hint)
     return read_story_file(text, source)
 
 
@@ -218,7 +218,7 @@ def _v6(search: BacklogSearch) -> Iterator[Backlog]:
             try:
                 story = search.story_file(file)
             except InputError as error:
-                search.skip(file, error.what)
+                search.skip(file, error.problem)
                 # Nobody works on a closed story: its file need not be read. A file of another name
                 # may be notes about the story.
                 if stories[key].status in CLOSED or not _is_named(file, key):
@@ -339,7 +339,7 @@ def _v4(search: BacklogSearch) -> Iterator[Backlog]:
         try:
             story = search.story_file(path)
         except InputError as error:
-            search.skip(path, error.what)
+            search.skip(path, error.problem)
             story = _unreadable(path, search.relative(path), str(error))
         folders.setdefault(path.parent, []).append(story)
     for folder, found in folders.items():
@@ -456,14 +456,14 @@ def _ordered(backlog: Backlog) -> Backlog:
         if story is None:
             where, hint = f"{left[0].source}:{left[0].line}", "break the cycle of dependencies"
             raise InputError(
-                f"{', '.join(one.id for one in left)} depend on each other", where=where, hint=hint
+                f"{', '.join(one.id for one in left)} depend on each other", place=where, hint=hint
             )
         missing = next((one for one in story.depends_on if one not in ids), "")
         # other formats may name stories of other epics
         if missing and backlog.shape == "stories.yaml":
             what = f"{story.id} depends on an unknown story {missing}"
             hint = f"correct the id; known: {', '.join(sorted(ids))}"
-            raise InputError(what, where=f"{story.source}:{story.line}", hint=hint)
+            raise InputError(what, place=f"{story.source}:{story.line}", hint=hint)
         ordered.append(story)
         left.remove(story)
     return replace(backlog, stories=tuple(ordered))

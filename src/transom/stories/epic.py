@@ -28,7 +28,7 @@ def chosen(backlog: Backlog, story: str | None) -> tuple[Story, ...]:
     found = tuple(one for one in backlog.stories if story is None or story in one.names)
     if not found:
         known = ", ".join(one.id for one in backlog.stories)
-        raise InputError(f"unknown story {story!r}", where=backlog.source, hint=f"known: {known}")
+        raise InputError(f"unknown story {story!r}", place=backlog.source, hint=f"known: {known}")
     return found
 
 
@@ -41,21 +41,21 @@ def kept_results(folder: Path) -> list[StoryResult]:
 async def open_project(path: Path) -> Path:
     """Return the resolved folder of a git repository with a commit. InputError: it is not one."""
     if not path.is_dir():
-        raise InputError("is not a folder", where=str(path), hint="name the project's folder")
+        raise InputError("is not a folder", place=str(path), hint="name the project's folder")
     project = path.resolve()
     code, top, _ = await Git(project).attempt("rev-parse", "--show-toplevel")
     if code:
         raise InputError(
             "is not a git repository",
-            where=str(path),
+            place=str(path),
             hint="run git init, and commit what is there",
         )
     if Path(top.rstrip("\n")) != project:
         raise InputError(
-            "is not the top of its git repository", where=str(path), hint=f"name {top.strip()}"
+            "is not the top of its git repository", place=str(path), hint=f"name {top.strip()}"
         )
     if await Git(project).commit_of("HEAD") is None:
-        raise InputError("has no commit yet", where=str(path), hint="commit what is there")
+        raise InputError("has no commit yet", place=str(path), hint="commit what is there")
     return project
 
 

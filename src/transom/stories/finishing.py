@@ -45,7 +45,7 @@ async def use_branch(project: Git, epic: str, settings: StoriesSettings) -> Stor
     start = await project.commit_of(f"refs/heads/{base}") if base else None
     if start is None:
         hint = "check out a branch with a commit, or set stories.target"
-        raise InputError("there is no branch to start from", where=str(project.folder), hint=hint)
+        raise InputError("there is no branch to start from", place=str(project.folder), hint=hint)
     branch = branch_of(epic)
     if await project.commit_of(f"refs/heads/{branch}") is None:
         await project("branch", "--no-track", branch, start)
@@ -79,7 +79,7 @@ async def open_request(project: Git, base: str, result: EpicResult) -> str:
     remotes = (await project("remote")).split()
     if not remotes:
         hint = "add one with git remote add origin ADDRESS"
-        raise InputError("there is no remote repository", where=str(project.folder), hint=hint)
+        raise InputError("there is no remote repository", place=str(project.folder), hint=hint)
     remote = "origin" if "origin" in remotes else remotes[0]
     await project("push", "--quiet", remote, f"refs/heads/{branch}:refs/heads/{branch}")
     forge = _forge(await project("remote", "get-url", remote))
@@ -100,7 +100,7 @@ async def open_request(project: Git, base: str, result: EpicResult) -> str:
     code, shown = await _run([forge, *words], project.folder)
     if code:
         hint = f"run {forge} auth status, then the same command again"
-        raise InputError(f"{forge} failed: {shown[-300:]}", where=branch, hint=hint)
+        raise InputError(f"{forge} failed: {shown[-300:]}", place=branch, hint=hint)
     return _address(shown)
 
 
@@ -125,7 +125,7 @@ def _forge(address: str) -> str:
     if shutil.which(other):
         return other
     hint = "install it, or set stories.finish to branch"
-    raise InputError(f"the program {wanted} is not installed", where=address, hint=hint)
+    raise InputError(f"the program {wanted} is not installed", place=address, hint=hint)
 
 
 def _address(shown: str) -> str:

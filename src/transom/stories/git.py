@@ -71,7 +71,7 @@ class Git:
         if code:
             what = f"git {args[0]} failed: {_one_line(err or out)}"
             raise InputError(
-                what, where=str(self.folder), hint="look at the folder with git status"
+                what, place=str(self.folder), hint="look at the folder with git status"
             )
         return out.removesuffix("\n")
 
@@ -97,7 +97,7 @@ class Git:
                 hint = "run as root: apt-get install -y git"
                 raise InputError("git is not installed", hint=hint) from error
             hint = "check the folder"
-            raise InputError("git cannot be run", where=str(self.folder), hint=hint) from error
+            raise InputError("git cannot be run", place=str(self.folder), hint=hint) from error
         try:
             out, err = await process.communicate(stdin.encode("utf-8", "surrogateescape"))
         finally:

@@ -47,7 +47,7 @@ def read_github(
     """
     if not _REPOSITORY.fullmatch(repository):
         hint = "write OWNER/NAME"
-        raise InputError(f"{repository!r} names no repository", where="--github", hint=hint)
+        raise InputError(f"{repository!r} names no repository", place="--github", hint=hint)
     issues = [issue for issue in _issues(repository, label, environment) if _is_story(issue)]
     if not issues:
         hint = "name the label of your stories with --label"
@@ -108,7 +108,7 @@ def _issues(
 ) -> Iterator[Mapping[str, Any]]:
     address = environment.get("GITHUB_API_URL") or _ADDRESS
     if urlsplit(address).scheme not in ("http", "https"):
-        raise InputError(f"{address!r} is no web address", where="GITHUB_API_URL")
+        raise InputError(f"{address!r} is no web address", place="GITHUB_API_URL")
     headers = {"Accept": "application/vnd.github+json", "User-Agent": "transom"}
     if token := environment.get("GITHUB_TOKEN") or environment.get("GH_TOKEN"):
         headers["Authorization"] = f"Bearer {token}"
@@ -128,9 +128,9 @@ def _get(request: Request, repository: str) -> list[Mapping[str, Any]]:
     except HTTPError as error:
         hint = "set GITHUB_TOKEN to a token that may read its issues"
         what = f"GitHub refuses access: {error.code} {error.reason}"
-        raise InputError(what, where=repository, hint=hint) from error
+        raise InputError(what, place=repository, hint=hint) from error
     except (URLError, OSError, HTTPException, ValueError) as error:
-        raise NetworkFailed(f"GitHub cannot be read: {error}", where=repository) from error
+        raise NetworkFailed(f"GitHub cannot be read: {error}", place=repository) from error
     if not isinstance(rows, list):
-        raise NetworkFailed("the answer is no list of issues", where=repository)
+        raise NetworkFailed("the answer is no list of issues", place=repository)
     return [row for row in rows if isinstance(row, dict)]

@@ -183,7 +183,7 @@ class StoryHandoff:
     def _check(self, stage: str) -> None:
         if stage not in STAGES:
             raise InputError(
-                f"unknown stage {stage!r}", where=self.story_id, hint=f"known: {', '.join(STAGES)}"
+                f"unknown stage {stage!r}", place=self.story_id, hint=f"known: {', '.join(STAGES)}"
             )
 
     def _passed(self, of: str, to: str) -> str:

@@ -88,10 +88,10 @@ def read_story_file(text: str, source: str) -> Story:
         more["criteria"] = _front_criteria(fields) or _criteria(parts)
     else:
         hint = 'begin it with "# Story 1.1: Title", or name the backlog\'s own file'
-        raise InputError("holds no story", where=source, hint=hint)
+        raise InputError("holds no story", place=source, hint=hint)
     if parts[number].level > 1 and len(found) > 1:
         raise InputError(
-            "holds several stories", where=source, hint="name the epic that they belong to"
+            "holds several stories", place=source, hint="name the epic that they belong to"
         )
     status = find_status(text)
     more |= {"owns_file": True, "key": key if slug else "", "source": source}
@@ -141,12 +141,12 @@ def read_epics(text: str, source: str) -> tuple[Story, ...]:
             stories.append(_story(body, id=match[1], title=match[2], text=whole, **more))
     if not stories:
         raise InputError(
-            "holds no story", where=source, hint='write each one below "### Story 1.1: Title"'
+            "holds no story", place=source, hint='write each one below "### Story 1.1: Title"'
         )
     ids = [story.id for story in stories]
     if twice := next((one for one in stories if ids.count(one.id) > 1), None):
         raise InputError(
-            f"has two stories {twice.id}", where=f"{source}:{twice.line}", hint="number them apart"
+            f"has two stories {twice.id}", place=f"{source}:{twice.line}", hint="number them apart"
         )
     return tuple(stories)
 
@@ -200,7 +200,7 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
         )
     if not stories:
         hint = 'write tasks as "- [ ] T001 ..." below "## Phase 1: ..."'
-        raise InputError("holds no phase with tasks", where=source, hint=hint)
+        raise InputError("holds no phase with tasks", place=source, hint=hint)
     return tuple(stories)
 
 
@@ -249,7 +249,7 @@ def refuse_template(text: str, source: str) -> None:
         if line == heading or lines[line - 1].startswith(("title:", "# ", "### Story")):
             raise InputError(
                 f"is a template: {found} is not filled in",
-                where=f"{source}:{line}",
+                place=f"{source}:{line}",
                 hint="fill it in",
             )
 

@@ -124,7 +124,7 @@ class StoryFlow:
                     else "no branch is checked out"
                 )
                 hint = "check out a branch with a commit, or set stories.target"
-                raise InputError(what, where=str(self.epic.project), hint=hint)
+                raise InputError(what, place=str(self.epic.project), hint=hint)
             name = await project.free(f"transom/{story.slug}")
             return Baseline(base=base, branch=name, target=branch, at=now())
 

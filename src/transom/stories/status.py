@@ -129,7 +129,7 @@ def read_sprint_status(file: YamlFile, source: str) -> SprintStatus:
     rows = data.get(SECTION)
     if not isinstance(rows, dict):
         raise InputError(
-            f"has no {SECTION}", where=source, hint=f"write `{SECTION}:` with a line for each story"
+            f"has no {SECTION}", place=source, hint=f"write `{SECTION}:` with a line for each story"
         )
     stories: dict[str, StatusLine] = {}
     others: list[str] = []
@@ -137,7 +137,7 @@ def read_sprint_status(file: YamlFile, source: str) -> SprintStatus:
         if not isinstance(value, str):
             where = f"{source}:{file.line_of(SECTION, key)}"
             raise InputError(
-                f"the status of {key} is {value!r}", where=where, hint="write e.g. ready-for-dev"
+                f"the status of {key} is {value!r}", place=where, hint="write e.g. ready-for-dev"
             )
         if _STORY_KEY.match(key):
             stories[key] = StatusLine(file.line_of(SECTION, key), value, _V6)
@@ -170,7 +170,7 @@ def read_gate(file: YamlFile) -> QaGate:
     data = file.data if isinstance(file.data, dict) else {}
     if "template" in data or placeholders(str(data.get("gate"))):
         hint = "name a gate that was made from it"
-        raise InputError("is a template of a QA gate", where=file.place_of("gate"), hint=hint)
+        raise InputError("is a template of a QA gate", place=file.place_of("gate"), hint=hint)
     return validate_yaml(QaGate, file)
 
 
@@ -252,7 +252,7 @@ def set_sprint_status(path: Path, key: str, status: Status) -> None:
     sprint = read_sprint_status(_parse_sheet(text, path), str(path))
     if key not in sprint.stories:
         raise InputError(
-            f"has no story {key}", where=str(path), hint=f"add the line `{key}: {status}`"
+            f"has no story {key}", place=str(path), hint=f"add the line `{key}: {status}`"
         )
     _put(path, text, sprint.stories[key], status)
 
@@ -268,7 +268,7 @@ def set_story_status(path: Path, status: Status) -> None:
     if found is None:
         raise InputError(
             "has no status line",
-            where=str(path),
+            place=str(path),
             hint='write "Status: ready-for-dev" below the title',
         )
     _put(path, text, found, status)
@@ -295,6 +295,6 @@ def _put(path: Path, text: str, found: StatusLine, status: Status) -> None:
     if not count:
         where = f"{path}:{found.line}"
         raise InputError(
-            "the status cannot be replaced", where=where, hint=f"write {word} there yourself"
+            "the status cannot be replaced", place=where, hint=f"write {word} there yourself"
         )
     write_file(path, "\n".join(lines).encode())

@@ -40,7 +40,7 @@ def read_stories_yaml(file: YamlFile, source: str) -> tuple[Story, ...]:
     ]
     if not stories:
         hint = "write a list of stories, or `stories:` with one: id, title, description"
-        raise InputError("holds no stories", where=source, hint=hint)
+        raise InputError("holds no stories", place=source, hint=hint)
     _check_ids(stories, source, listed=isinstance(file.data, list))
     return tuple(stories)
 
@@ -58,7 +58,7 @@ def _entries_of(file: YamlFile, source: str) -> list[tuple[Place, Any, str]]:
     if "template" in data:
         raise InputError(
             "is a template, not a backlog",
-            where=source,
+            place=source,
             hint="name the file that was made from it",
         )
     epic = str(data.get("epic_id") or data.get("epic") or Path(source).parent.name)
@@ -102,12 +102,12 @@ def _check_ids(stories: Sequence[Story], source: str, *, listed: bool) -> None:
         for other in stories[:number]:
             if other.id == story.id:
                 what = f"the id {story.id!r} is already used in line {other.line}"
-                raise InputError(what, where=where, hint="give each story an id of its own")
+                raise InputError(what, place=where, hint="give each story an id of its own")
             if listed and (
                 story.id.startswith(f"{other.id}-") or other.id.startswith(f"{story.id}-")
             ):
                 what = f"the ids {other.id!r} and {story.id!r} cannot be told apart in file names"
-                raise InputError(what, where=where, hint="renumber one of them")
+                raise InputError(what, place=where, hint="renumber one of them")
 
 
 def _entry(
@@ -120,7 +120,7 @@ def _entry(
     listed: bool = False,
 ) -> Story:
     def refuse(what: str, hint: str, *key: str) -> InputError:
-        return InputError(what, where=f"{source}:{file.line_of(*at, *key)}", hint=hint)
+        return InputError(what, place=f"{source}:{file.line_of(*at, *key)}", hint=hint)
 
     if not isinstance(data, dict):
         raise refuse("the story is not a mapping", "write id, title and description")

@@ -145,7 +145,7 @@ def check_command(command: TestCommand) -> None:
             'e.g. stories: {tests: ["{project}/.venv/bin/python", "-m", "pytest",'
             ' "--junitxml={junit}"]}, or [cargo, test, --no-fail-fast]'
         )
-        raise InputError("no command for the tests is set", where="stories.tests", hint=hint)
+        raise InputError("no command for the tests is set", place="stories.tests", hint=hint)
     if command.level is not Level.NONE:
         require(command.level)
 

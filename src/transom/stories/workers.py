@@ -143,7 +143,7 @@ class CommandWorker(_Worker):
                 await here.keep_partial(partial, workplace["commit"])
             what = f"the agent reached its limit of {self.seconds:g} s ({self.setting}.timeout)"
             hint = "raise the setting; the next call goes on with the files that it left"
-            raise ProviderError(what, where=self.argv[0], hint=hint)
+            raise ProviderError(what, place=self.argv[0], hint=hint)
         output = read_agent_output(
             done.stdout, done.stderr, done.code, is_text=self.output == "text"
         )
@@ -172,17 +172,17 @@ class CommandWorker(_Worker):
             until = f" until {output.until}" if output.until else ""
             what = f"the agent's usage limit is reached{until}: {output.limit}"
             hint = "run the same command when the limit has ended; no finished call is repeated"
-            raise AgentLimit(what, where=self.argv[0], hint=hint)
+            raise AgentLimit(what, place=self.argv[0], hint=hint)
         if output.error:
             what = f"the agent ended with an error: {output.error[:300]}"
             hint = "run the command by hand"
-            raise ProviderError(what, where=self.argv[0], hint=hint, retryable=True)
+            raise ProviderError(what, place=self.argv[0], hint=hint, retryable=True)
         if output.denials and role == "dev" and not (await here.look())[2]:
             tools = ", ".join(output.denials)
             said = " ".join(output.text.split())[:200]
             what = f"the agent was not permitted to use {tools}, and changed nothing: {said}"
             hint = f"allow it in {self.setting}.command, for example with its permission mode"
-            raise ProviderError(what, where=self.argv[0], hint=hint)
+            raise ProviderError(what, place=self.argv[0], hint=hint)
 
 
 _GO_ON = """
@@ -220,7 +220,7 @@ class ReplayWorker(_Worker):
         if not re.fullmatch(r"[\w.-]+", at["story"]) or not reply.is_file():
             raise ReplayMiss(
                 "the recording is missing",
-                where=str(reply),
+                place=str(reply),
                 hint="record it, or choose another worker",
             )
         if (patch := reply.with_suffix(".patch")).is_file():
@@ -296,10 +296,10 @@ def worker_chain(
         elif kind in _KEYS:
             key = _KEYS[kind]
             what = f"the worker of {seat} is {kind}, but {key} is not set"
-            raise InputError(what, where="stories.workers", hint=f"set {key}")
+            raise InputError(what, place="stories.workers", hint=f"set {key}")
         elif kind != "model":
             known = ", ".join(("command", "model", "rules", "replay"))
             what = f"the worker {kind!r} is unknown"
             hint = f"write {known}, or the name of one of `agents`"
-            raise InputError(what, where=f"stories.workers.{seat}", hint=hint)
+            raise InputError(what, place=f"stories.workers.{seat}", hint=hint)
     return replace(chain, seats=seats)

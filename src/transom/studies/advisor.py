@@ -105,7 +105,7 @@ class Advisor:
             except CapReached as cap:
                 if cap.cap != "tokens":  # a cap of the whole run: a person must raise it
                     raise
-                raise ReplyError(f"the advisor came to no answer: {cap.what}") from cap
+                raise ReplyError(f"the advisor came to no answer: {cap.problem}") from cap
 
         recalled = await self.guide.advice.playbook.recall(run, "advice/recall", failed)
         advice_file = model_file("advice.json", Proposal)

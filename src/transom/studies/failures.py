@@ -175,7 +175,7 @@ def load_taxonomy(*own: Path) -> Taxonomy:
         ):
             if name not in taxonomy.classes:
                 raise InputError(
-                    f"unknown class {name}", where=str(path), hint="describe it under `classes`"
+                    f"unknown class {name}", place=str(path), hint="describe it under `classes`"
                 )
     return taxonomy
 

@@ -123,7 +123,7 @@ class Learning:
         )
         if method is None:
             problem = f"{type(runner).__name__} has no method {', '.join(names)}"
-            raise InputError(problem, where="context engineering", hint="name it with objective=")
+            raise InputError(problem, place="context engineering", hint="name it with objective=")
         objective: Callable[..., Any] = getattr(runner, method)
 
         @functools.wraps(objective)

@@ -175,7 +175,7 @@ def _variable(name: str, values: Any) -> dict[str, Any]:
     if isinstance(values, tuple) and len(values) == 2:
         return {"low": values[0], "high": values[1]}
     hint = "write (low, high), range(1, 9), or a list of choices"
-    raise InputError(f"{name}: {values!r} is not a range", where="space", hint=hint)
+    raise InputError(f"{name}: {values!r} is not a range", place="space", hint=hint)
 
 
 def _constraint(text: str) -> dict[str, Any]:
@@ -184,13 +184,13 @@ def _constraint(text: str) -> dict[str, Any]:
     left, right = (match["left"].strip(), match["right"].strip()) if match else ("", "")
     if match is None or not left or not right:
         raise InputError(
-            f"{text!r} is not a constraint", where="constraints", hint="write stress <= 180"
+            f"{text!r} is not a constraint", place="constraints", hint="write stress <= 180"
         )
     bound = "max" if match["sign"] == "<=" else "min"
     try:
         formula = Formula.parse(right)
     except ValueError as error:
-        raise InputError(str(error), where="constraints", hint="write stress <= 180") from error
+        raise InputError(str(error), place="constraints", hint="write stress <= 180") from error
     if formula.names:  # a bound that varies, such as stress <= 0.6 * strength
         return {"name": f"{left} - ({right})", bound: 0}
     return {"name": left, bound: formula({})}

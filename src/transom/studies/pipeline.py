@@ -45,7 +45,7 @@ def find_study(name: str, root: Path) -> Study:
         )
         raise InputError(
             f"unknown study {name!r}",
-            where=str(root),
+            place=str(root),
             hint=f"name its file, or one of: {known_studies}",
         )
     data = json.loads(study_file.read_text("utf-8"))
@@ -68,7 +68,7 @@ def runner_of(
     if kept and not (root / study.study / TRIALS).is_file():
         hint = "run it with: transom study run STUDY.yaml"
         raise InputError(
-            f"the study {study.study} was not run in this workspace", where=str(root), hint=hint
+            f"the study {study.study} was not run in this workspace", place=str(root), hint=hint
         )
     return StudyRunner(study, root, Advice(root, playbook), progress=progress)
 
@@ -100,7 +100,7 @@ def forget(runner: StudyRunner, numbers: Collection[int]) -> int:
     if unknown := sorted(set(numbers) - known.keys()):
         raise InputError(
             f"unknown trial {unknown[0]}",
-            where=runner.study.study,
+            place=runner.study.study,
             hint=f"the study has {len(known)} trials, from 0; see transom study export",
         )
     guide, scope = runner.guide, runner.study.scope

@@ -139,7 +139,7 @@ class StudyRunner:
                 "trials of another problem are kept under this name: variables, settings or solver"
                 " differ"
             )
-            raise InputError(problem, where=str(self.folder), hint=hint)
+            raise InputError(problem, place=str(self.folder), hint=hint)
         return opened
 
     def _new_start_designs(self, opened: optuna.Study) -> list[dict[str, Number]]:
@@ -296,7 +296,7 @@ class StudyRunner:
                     self.progress(f"{rejected + 1} designs in a row rejected: {rejection.reason}")
         hint = "widen the bounds, relax `require`, or name rules under learning.veto"
         raise StudyStopped(
-            f"{20 * _REJECTIONS} designs in a row were rejected", where=self.study.study, hint=hint
+            f"{20 * _REJECTIONS} designs in a row were rejected", place=self.study.study, hint=hint
         )
 
     def _enqueue_repaired(self, trial: optuna.Trial) -> None:
@@ -432,7 +432,7 @@ class StudyRunner:
         if diagnosed.severity == "study":
             raise StudyStopped(
                 diagnosed.reason,
-                where=f"trial {trial.number}",
+                place=f"trial {trial.number}",
                 hint=f"{diagnosed.advice}; then resume the study",
             )
         about.solved = solved
@@ -471,7 +471,7 @@ class StudyRunner:
             )
             raise InputError(
                 problem,
-                where=self.study.study,
+                place=self.study.study,
                 hint=f"its outputs: {', '.join(sorted(solved.outputs))}",
             )
         values = objective_values(self.study, names)

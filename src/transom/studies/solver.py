@@ -62,7 +62,7 @@ def make_solver(study: Study, taxonomy: Taxonomy) -> Solver:
         return CommandSolver(study, taxonomy)
     if ":" not in name and name not in PLUGINS:
         hint = f"known: {', '.join(PLUGINS)}, and yours as package.module:Class"
-        raise InputError(f"unknown solver {name!r}", where="solver.use", hint=hint)
+        raise InputError(f"unknown solver {name!r}", place="solver.use", hint=hint)
     solver: Solver = load_callable(PLUGINS.get(name, name), "solver.use")(study, taxonomy)
     return solver
 
@@ -74,9 +74,9 @@ def load_callable(name: str, where: str) -> Callable[..., Any]:
         loaded = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         hint = "write package.module:name, and install that package"
-        raise InputError(f"{name!r} cannot be imported: {error}", where=where, hint=hint) from error
+        raise InputError(f"{name!r} cannot be imported: {error}", place=where, hint=hint) from error
     if not callable(loaded):
-        raise InputError(f"{name} cannot be called", where=where, hint="name a class or function")
+        raise InputError(f"{name} cannot be called", place=where, hint="name a class or function")
     return loaded  # type: ignore[no-any-return]  # as `callable` says
 
 
@@ -102,7 +102,7 @@ class CommandSolver:
                 " found"
             )
             raise InputError(
-                f"the solver {program} was not found", where="solver.command", hint=hint
+                f"the solver {program} was not found", place="solver.command", hint=hint
             )
         files_of_solve = {*spec.templates, *(item.file for item in spec.outputs.values())}
         for item in spec.command[1:]:
@@ -114,7 +114,7 @@ class CommandSolver:
                 hint = f'each solve has its own folder: write "{{{{study_folder}}}}/{item}"'
                 raise InputError(
                     f"{item} is beside the study, not in the folder of a solve",
-                    where="solver.command",
+                    place="solver.command",
                     hint=hint,
                 )
         # A wrong template is wrong for every design: report it before the first solve.
@@ -125,7 +125,7 @@ class CommandSolver:
             try:
                 fill(text, example)
             except ValueError as error:
-                raise InputError(str(error), where=where, hint="correct the placeholder") from error
+                raise InputError(str(error), place=where, hint="correct the placeholder") from error
 
     def solve(self, folder: Path, values: Mapping[str, Number], limits: JobLimits) -> Solved:
         spec, names = (

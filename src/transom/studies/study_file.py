@@ -25,7 +25,7 @@ def load_study(path: Path) -> Study:
     file = load_yaml(path)
     study = validate_yaml(Study, file).model_copy(update={"folder": path.absolute().parent})
     for place, problem, hint in _mistakes(study):
-        raise InputError(problem, where=file.place_of(*place), hint=hint)
+        raise InputError(problem, place=file.place_of(*place), hint=hint)
     _check_space(study, file)
     return study
 
@@ -45,12 +45,12 @@ def check_study(data: Mapping[str, Any], where: str) -> Study:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
         message = first["msg"].removeprefix("Value error, ")
-        raise InputError(f"{place}: {message}", where=where) from error
+        raise InputError(f"{place}: {message}", place=where) from error
     for _, problem, hint in _mistakes(study):
-        raise InputError(problem, where=where, hint=hint)
+        raise InputError(problem, place=where, hint=hint)
     unmet = _unmet_everywhere(study)
     if unmet is not None:
-        raise InputError(_infeasible(unmet), where=where, hint=_RELAX)
+        raise InputError(_infeasible(unmet), place=where, hint=_RELAX)
     return study
 
 
@@ -130,7 +130,7 @@ def _check_space(study: Study, file: YamlFile) -> None:
     unmet = _unmet_everywhere(study)
     if unmet is not None:
         where = file.place_of("require", study.require.index(unmet))
-        raise InputError(_infeasible(unmet), where=where, hint=_RELAX)
+        raise InputError(_infeasible(unmet), place=where, hint=_RELAX)
 
 
 def _start_mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:

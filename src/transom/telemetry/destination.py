@@ -60,7 +60,7 @@ def destination(
         )
         raise SettingsError(
             message,
-            where=_SETTING if endpoint else _ENDPOINT,
+            place=_SETTING if endpoint else _ENDPOINT,
             hint="set it to http://HOST:4318 or https://HOST",
         ) from None
     headers = _parse_headers(environ.get(_HEADERS, ""))
@@ -85,7 +85,7 @@ def _parse_headers(text: str) -> tuple[tuple[str, str], ...]:
         if header is None:
             raise SettingsError(
                 f"header {number} cannot be sent: it contains a character that HTTP does not allow",
-                where=_HEADERS,
+                place=_HEADERS,
                 hint="set it to NAME=VALUE,NAME=VALUE",
             )
         headers.append((header[1], header[2]))

@@ -65,7 +65,7 @@ def _open_log(path: Path) -> logging.FileHandler:
     except OSError as error:
         raise InputError(
             f"the log cannot be written ({error.strerror})",
-            where=str(path),
+            place=str(path),
             hint="name another file in logging.log_file",
         ) from error
 

@@ -74,7 +74,7 @@ def read_trace(path: Path, warn: Callable[[str], object] | None = None) -> list[
     rows = _read_spans(path, warn)
     if not rows:
         raise InputError(
-            "the file contains no span", where=str(path), hint="pass a file of OTLP JSON lines"
+            "the file contains no span", place=str(path), hint="pass a file of OTLP JSON lines"
         )
     return rows
 
@@ -92,7 +92,7 @@ def read_traces(
         except InputError as error:
             rows = []
             if warn is not None:
-                warn(f"{path}: skipped: {error.what}")
+                warn(f"{path}: skipped: {error.problem}")
         if rows:
             yield path, rows
 
@@ -205,7 +205,7 @@ def _read_spans(path: Path, warn: Callable[[str], object] | None) -> list[SpanRo
     except OSError as error:
         raise InputError(
             f"the trace cannot be read ({error.strerror})",
-            where=str(path),
+            place=str(path),
             hint="see `transom trace list`",
         ) from error
     rows: dict[str, SpanRow] = {}

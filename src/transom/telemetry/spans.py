@@ -111,7 +111,7 @@ class Telemetry:
         except OSError as error:
             raise TransomError(
                 f"the trace cannot be written ({error.strerror})",
-                where=str(folder),
+                place=str(folder),
                 hint="make the folder writable, or use another one with --workspace",
             ) from error
         return telemetry
@@ -250,7 +250,7 @@ class Span:
         message = str(error)
         # The hint of an error may quote local text.
         if isinstance(error, TransomError):
-            message = f"{error.where}: {error.what}" if error.where else error.what
+            message = f"{error.place}: {error.problem}" if error.place else error.problem
         self.event(keys.EXCEPTION, **{keys.EXCEPTION_TYPE: name, keys.EXCEPTION_MESSAGE: message})
         self.fail(name, message)
 

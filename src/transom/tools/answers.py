@@ -36,7 +36,7 @@ def stopped_while_running(call: ToolCall) -> ToolOutcome:
 
 def refused(call: ToolCall, error: ToolRefused, trust: Trust = "ours") -> ToolOutcome:
     """Return the result of a call that is refused."""
-    content: dict[str, Json] = {"error": error.what}
+    content: dict[str, Json] = {"error": error.problem}
     if error.hint:
         content["hint"] = error.hint
     # An unknown mark counts as untrusted.

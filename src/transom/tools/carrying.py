@@ -59,7 +59,7 @@ async def carried_out(
     except (ToolRefused, *_OF_RUN):
         raise
     except TransomError as error:  # its `where` may be a path of this machine
-        raise ToolExecutionError(error.what, hint=error.hint or _GO_ON) from error
+        raise ToolExecutionError(error.problem, hint=error.hint or _GO_ON) from error
     except (Exception, asyncio.CancelledError) as error:
         if _is_cancelled(error):
             raise

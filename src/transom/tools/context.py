@@ -48,4 +48,4 @@ def check_deps(deps: object, context_hint: Any, tool: str) -> None:
             given = "has none" if deps is None else f"has a {type(deps).__name__}"
             problem = f"it takes a ToolContext[{kind.__name__}], and its agent {given}"
             hint_text = f"say Agent(..., deps={kind.__name__}(...))"
-            raise ToolError(problem, where=tool, hint=hint_text)
+            raise ToolError(problem, place=tool, hint=hint_text)

@@ -190,11 +190,11 @@ def check_definition(tool: ToolDefinition) -> None:
     check_kind(tool.description, str, "description", tool.name, "describe in text what it does")
     if tool.binds is not None:
         hint = "give the tool to an agent: Agent(..., deps=..., tools=[...])"
-        raise ToolError("its function takes a ToolContext", where=tool.name, hint=hint)
+        raise ToolError("its function takes a ToolContext", place=tool.name, hint=hint)
     if not callable(tool.handler):
         raise ToolError(
             "its handler cannot be called",
-            where=tool.name,
+            place=tool.name,
             hint="give it a function of its arguments",
         )
 

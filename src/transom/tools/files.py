@@ -268,8 +268,8 @@ class Viewer:
         try:
             count, chosen = self._choose(path, keywords)
         except InputError as error:
-            self.broken[path] = error.what
-            self.skipped.append(f"{name}: {error.what}")
+            self.broken[path] = error.problem
+            self.skipped.append(f"{name}: {error.problem}")
             return "", []
         self.shown.append(path)
         rows: list[str] = []

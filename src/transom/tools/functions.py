@@ -86,7 +86,7 @@ def _tool_of(function: Any, name: str, terms: dict[str, Any]) -> ToolDefinition:
     if not inspect.isfunction(function) and not inspect.ismethod(function):
         raise ToolError(
             f"a tool is a function or a ToolDefinition, and this is {function!r:.80}",
-            where="tools",
+            place="tools",
             hint="give the function itself, tools=[count]; for a role, SubAgent(...)",
         )
     name = name or function.__name__
@@ -145,7 +145,7 @@ def _signature(function: Function, name: str) -> tuple[dict[str, Any], list[insp
         hints = get_type_hints(function, include_extras=True)
     except (NameError, TypeError) as error:
         raise ToolError(
-            f"its type hints cannot be read: {error}", where=name, hint="import what they name"
+            f"its type hints cannot be read: {error}", place=name, hint="import what they name"
         ) from error
     return hints, list(inspect.signature(function).parameters.values())
 
@@ -165,12 +165,12 @@ def _model(
         if parameter.kind in _ANY_NUMBER or parameter.kind is parameter.POSITIONAL_ONLY:
             hint = "a model names each argument: write them out, each with its type"
             raise ToolError(
-                f"its parameter {parameter} cannot be given by name", where=name, hint=hint
+                f"its parameter {parameter} cannot be given by name", place=name, hint=hint
             )
         if parameter_name not in hints:
             problem = f"its parameter {parameter_name} has no type hint"
             hint = f"write its type: def {name}({parameter_name}: str, ...)"
-            raise ToolError(problem, where=name, hint=hint)
+            raise ToolError(problem, place=name, hint=hint)
         default = ... if parameter.default is parameter.empty else parameter.default
         field = f"field_{number}"
         names[field] = parameter_name
@@ -186,7 +186,7 @@ def _model(
         reason = str(error).partition(". ")[0]
         raise ToolError(
             f"no schema can be made of its type hints: {reason}",
-            where=name,
+            place=name,
             hint="use types that JSON has",
         ) from error
     return model, names

@@ -77,7 +77,7 @@ class ToolTerms:
             if missing := [name for name in names if name not in tools]:
                 raise ToolError(
                     f"it has no tool {', '.join(map(repr, missing))}, which {field_name} names",
-                    where=server,
+                    place=server,
                     hint=f"it has {', '.join(tools) or 'none'}",
                 )
 
@@ -119,7 +119,7 @@ class McpServer:
         self._headers, self._environ = dict(headers or {}), dict(environ or {})
         if headers and not isinstance(self._server, str):
             hint = "give it variables: environ={...}"
-            raise ToolError("a command is sent no headers", where=self._server[0], hint=hint)
+            raise ToolError("a command is sent no headers", place=self._server[0], hint=hint)
         for name, value in self._headers.items():
             check_kind(value, str, f"header {name}", "McpServer", "is its variable set?")
         self._terms = terms or ToolTerms()
@@ -169,7 +169,7 @@ class McpServer:
             reason = self._error_line(error)
             if isinstance(first(error), TimeoutError):
                 reason = f"it did not name its tools within {self._seconds:g} s"
-            raise ToolError(f"the MCP server cannot be used: {reason}", where=self.name) from error
+            raise ToolError(f"the MCP server cannot be used: {reason}", place=self.name) from error
         return self
 
     async def __aexit__(

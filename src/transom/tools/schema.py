@@ -30,18 +30,18 @@ def schema_text(schema: object, tool: str) -> str:
     try:
         text = json.dumps(dict(schema) if isinstance(schema, Mapping) else schema, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ToolError(f"its parameters are no JSON: {error}", where=tool) from error
+        raise ToolError(f"its parameters are no JSON: {error}", place=tool) from error
     if not isinstance(schema, Mapping) or schema.get("type") != "object":
         hint = 'the outermost needs "type": "object", and `properties` that name the arguments'
-        raise ToolError("its parameters are no JSON Schema of an object", where=tool, hint=hint)
+        raise ToolError("its parameters are no JSON Schema of an object", place=tool, hint=hint)
     if len(text) > _LONGEST:
         problem = f"its parameters are {len(text)} characters long, and {_LONGEST} may be"
-        raise ToolError(problem, where=tool, hint="a model reads all of it")
+        raise ToolError(problem, place=tool, hint="a model reads all of it")
     for key in AT_THE_TOP:
         if key in schema:
             problem = f"its parameters are of the form {key!r} at the top"
             hint = "hosted models refuse it there; put it into one of the `properties`"
-            raise ToolError(problem, where=tool, hint=hint)
+            raise ToolError(problem, place=tool, hint=hint)
     return text
 
 
@@ -55,7 +55,7 @@ def check_of(text: str, tool: str) -> Check:
         full_check = _full_check(text)
     except InputError as error:
         hint = "see json-schema.org, draft 2020-12"
-        raise ToolError(f"its parameters are {error.what}", where=tool, hint=hint) from error
+        raise ToolError(f"its parameters are {error.problem}", place=tool, hint=hint) from error
 
     schema = json.loads(text)
     plain, required = _plain_types(schema), set(schema.get("required", ()))
@@ -76,8 +76,8 @@ def check_of(text: str, tool: str) -> Check:
             hint = "give less at once, and call it again"
             raise InvalidArgumentsError(problem, hint=hint) from error
         except InputError as error:
-            problem = f"its parameters are not whole: {error.what}"
-            raise ToolError(problem, where=tool, hint=error.hint) from error
+            problem = f"its parameters are not whole: {error.problem}"
+            raise ToolError(problem, place=tool, hint=error.hint) from error
 
     return check
 

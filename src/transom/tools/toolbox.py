@@ -73,13 +73,13 @@ class Toolbox:
         if not isinstance(value, ToolDefinition):
             raise ToolError(
                 f"a tool is a ToolDefinition, and this is {type(value).__name__}",
-                where="tools",
+                place="tools",
                 hint='say ToolDefinition("count", "Counts.", {"type": "object"}, count)',
             )
         if own_effect := OWN.get(str(tool.name)):
             raise ToolError(
                 f"the runtime has a tool of that name, which {own_effect}",
-                where=tool.name,
+                place=tool.name,
                 hint=(
                     "give it another name; tools of an MCP server take a prefix, McpServer(...,"
                     " prefix=...)"
@@ -99,7 +99,7 @@ class Toolbox:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ToolError(
                 "is no name of a tool",
-                where=repr(tool.name),
+                place=repr(tool.name),
                 hint="use up to 64 letters, digits, _ and -",
             )
         if tool.name in self._tools:
@@ -107,7 +107,7 @@ class Toolbox:
                 'give it another: @tool(name="..."), ToolDefinition("...", ...), McpServer(...,'
                 " prefix=...)"
             )
-            raise ToolError("there is a tool of that name already", where=tool.name, hint=hint)
+            raise ToolError("there is a tool of that name already", place=tool.name, hint=hint)
         check_definition(tool)
         self._tools[tool.name] = tool
         self.specs = (*self.specs, tool.spec)

@@ -152,7 +152,7 @@ async def talk(number: int, asked: Provider, home: Home) -> dict[str, Any]:
         try:
             return {"answers": [(await agent.send(message)).text for message in messages(number)]}
         except ProviderError as error:
-            causes = [[type(one).__name__, one.what] for one in (*error.causes, error)]
+            causes = [[type(one).__name__, one.problem] for one in (*error.causes, error)]
             return {"error": str(error), "causes": causes}
 
 

@@ -129,7 +129,7 @@ def test_an_undefined_variable_is_named_with_its_line(tmp_path: Path) -> None:
         run(checker(tmp_path, "versions"), tmp_path, DESIGN, inputs=["${NOWHERE}/sta.log"])
     assert "${NOWHERE}" in str(caught.value)
     assert "--var NOWHERE=PATH" in str(caught.value)
-    assert str(caught.value.where).endswith("ITEM-1.yaml:3")
+    assert str(caught.value.place).endswith("ITEM-1.yaml:3")
 
 
 def test_a_given_variable_wins_over_the_default(tmp_path: Path) -> None:
@@ -420,7 +420,7 @@ def test_a_wrong_checker_yaml_is_an_error_with_its_line(
     with pytest.raises(InputError) as caught:
         checker(tmp_path, "versions", changes={old: new})
     assert part in str(caught.value)
-    assert str(caught.value.where).endswith(f"checker.yaml:{line}")
+    assert str(caught.value.place).endswith(f"checker.yaml:{line}")
 
 
 def test_the_checkers_own_copy_of_the_item_is_used_without_another(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ class Author:
             window.parent.mkdir(parents=True, exist_ok=True)
             window.write_text(render(request).as_text(), encoding="utf-8")
             raise ProviderError(
-                f"no reply for the window in {window}", where=str(path), hint="write it, run again"
+                f"no reply for the window in {window}", place=str(path), hint="write it, run again"
             )
         reply = Reply((Text(path.read_text(encoding="utf-8")),), by=BY)
         self.calls.append((request, reply))
@@ -104,7 +104,7 @@ async def record(folder: Path, workspace: Path) -> str:
     result, author = await play(folder, workspace)
     if not isinstance(result, Verdict):
         findings = result.model_dump_json(by_alias=True, indent=1)
-        raise InputError(f"the replies stop with {result.status}: {findings}", where=str(folder))
+        raise InputError(f"the replies stop with {result.status}: {findings}", place=str(folder))
     write_recording(folder / "calls.json", author.calls)
     return result.status
 

@@ -35,7 +35,7 @@ class _Refusing(LocalWorker):
         try:
             return await super().call(name, args)
         except ValueError as error:
-            raise AtomFailed(f"ValueError: {error}", kind="crash", where="atoms.py:1") from error
+            raise AtomFailed(f"ValueError: {error}", kind="crash", place="atoms.py:1") from error
 
 
 class _Runner(LocalRunner):

@@ -368,7 +368,7 @@ def test_a_missing_or_empty_section_is_named(name: str) -> None:
     for text in (empty, fenced):
         with pytest.raises(InputError, match=re.escape(name)) as error:
             section_texts(text, artifact="x.md")
-        assert error.value.where == "x.md"
+        assert error.value.place == "x.md"
 
 
 @pytest.mark.parametrize("number", ["1", "2", "3", "4"])

@@ -226,11 +226,11 @@ def _config(text: str) -> tuple[CheckerConfig | None, YamlFile | None, list[Find
         file = parse_yaml(text, Path(CHECKER))
         return validate_yaml(CheckerConfig, file), file, []
     except InputError as error:
-        line = (error.where or "").rpartition(":")[2]
+        line = (error.place or "").rpartition(":")[2]
         return (
             None,
             None,
-            [Finding("yaml", CHECKER, int(line) if line.isdigit() else None, error.what)],
+            [Finding("yaml", CHECKER, int(line) if line.isdigit() else None, error.problem)],
         )
 
 

@@ -112,8 +112,8 @@ class _Patient:
             case {"answer": answer}:
                 return answer
             case {"refused": str() as what, "line": int() as line}:
-                raise _Refused(what, kind="crash", where=f"atoms.py:{line}")
-        raise AtomFailed("the answer has not its shape", kind="schema", where="atoms.py")
+                raise _Refused(what, kind="crash", place=f"atoms.py:{line}")
+        raise AtomFailed("the answer has not its shape", kind="schema", place="atoms.py")
 
     async def constants(self, names: Iterable[str]) -> dict[str, object]:
         return await self.worker.constants(names)
@@ -148,7 +148,7 @@ class Prober:
             )
         except AtomFailed as error:
             await self._end_after(error)
-            return Answer(refused=error.what)
+            return Answer(refused=error.problem)
 
     async def sources(self) -> tuple[Source, ...]:
         """The kinds of files that the atoms declare."""
@@ -166,9 +166,9 @@ class Prober:
             return [Finding(gate, artifact, begun, problem) for problem in await check(worker)]
         except AtomFailed as error:
             await self._end_after(error)
-            line = _line_of(error.where)
+            line = _line_of(error.place)
             owner = self._atoms.artifact(line) if line or not loaded else artifact
-            return [Finding(gate, owner, line, f"{error.kind}: {error.what}")]
+            return [Finding(gate, owner, line, f"{error.kind}: {error.problem}")]
 
     def finding(self, gate: str, message: str) -> Finding:
         """A finding on atom A, at its function."""

@@ -78,7 +78,7 @@ def read_logic(reply: str) -> LogicReply:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the document"
-        raise ReplyError(f"{place}: {first['msg']}", where=LOGIC_TAG) from error
+        raise ReplyError(f"{place}: {first['msg']}", place=LOGIC_TAG) from error
     return result
 
 
@@ -107,7 +107,7 @@ def read_answers(reply: str, questions: Sequence[str]) -> Answers:
         wanted = ", ".join(map(str, missing))
         raise ReplyError(
             f"there is no answer {wanted}; write a list, one number for each question",
-            where=ANSWERS_TAG,
+            place=ANSWERS_TAG,
         )
     return Answers(
         rows=tuple(
@@ -122,7 +122,7 @@ def _code(text: str, names: Sequence[str], others: Sequence[str], tag: str) -> s
     code = _fenced(text) or _bare(text)
     for name in names:
         if not re.search(rf"^\s*def\s+{name}\b", code, re.MULTILINE):
-            raise ReplyError(f"the code defines no function {name}", where=tag)
+            raise ReplyError(f"the code defines no function {name}", place=tag)
     # Broken code is not an unreadable reply: the syntax gate names the line.
     return _without(code, others)
 
@@ -167,7 +167,7 @@ def _yaml(text: str) -> dict[str, Any]:
     try:
         data = parse_yaml(fences[-1].text if fences else text, Path(LOGIC_TAG)).data
     except InputError as error:
-        raise ReplyError(f"the YAML cannot be read: {error}", where=LOGIC_TAG) from error
+        raise ReplyError(f"the YAML cannot be read: {error}", place=LOGIC_TAG) from error
     if not isinstance(data, dict):
-        raise ReplyError("there is no YAML mapping", where=LOGIC_TAG)
+        raise ReplyError("there is no YAML mapping", place=LOGIC_TAG)
     return dict(data)

@@ -58,7 +58,7 @@ def _whole(path: Path, entries: list[Entry]) -> Check:
             entries.extend(await extract(worker, scope, scope.open(path), path.name))
         except InputError as error:
             return [
-                f"{path.name} {error.what}"
+                f"{path.name} {error.problem}"
                 + ("" if scope.unit != "file" else ', or set SCOPE to "line"')
             ]
         return []

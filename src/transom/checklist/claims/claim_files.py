@@ -166,14 +166,14 @@ def limit_of(parameters: Mapping[str, str]) -> NumberLimit | None:
     if not isinstance(bound, NumberLimit):
         raise InputError(
             f"the limit {parameters['limit']!r} is no comparison: {bound.message}",
-            where="reads_as.parameters.limit",
+            place="reads_as.parameters.limit",
             hint='write it as "at least 0.1 ns" or "< 50 %"',
         )
     measure = limited_measure(parameters)
     if measure is not None and not fits_measure(bound, measure):
         raise InputError(
             f"the limit {parameters['limit']!r} is no {measure.quantity}",
-            where="reads_as.parameters.limit",
+            place="reads_as.parameters.limit",
             hint="write the limit with its unit",
         )
     return bound

@@ -53,7 +53,7 @@ def audit_waivers(folder: Path, verdict: Verdict, run_id: str) -> None:
     except OSError as error:
         hint = "make room, or mend its permissions"
         raise InputError(
-            f"cannot be written: {error.strerror}", where=str(path), hint=hint
+            f"cannot be written: {error.strerror}", place=str(path), hint=hint
         ) from error
 
 

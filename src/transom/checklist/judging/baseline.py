@@ -34,7 +34,7 @@ class Baseline:
             document = (Verdicts if many else Verdict).model_validate_json(data)
         except ValidationError as error:
             hint = "write one with --report json:FILE"
-            raise InputError("is no result of transom check", where=str(path), hint=hint) from error
+            raise InputError("is no result of transom check", place=str(path), hint=hint) from error
         checks = document.checks if isinstance(document, Verdicts) else (document,)
         known = {
             one.item_id: (*one.missing_items, *one.extra_items, *one.known_items) for one in checks

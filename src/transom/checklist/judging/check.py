@@ -202,7 +202,7 @@ async def _run(
         message = f"the atoms failed ({error.kind}): {error}"
     # A file is read again to show the nearest line, so it may have changed.
     except FileChanged as error:
-        message = f"an input {error.what}; {error.hint}"
+        message = f"an input {error.problem}; {error.hint}"
     return replace(gathered, errors=(Note(source_file=None, message=message),)), CheckAccount()
 
 

@@ -59,7 +59,7 @@ def patterned_items(config: CheckerConfig) -> list[ValidationItem]:
         raise InputError(
             f"{count} pattern_items for {len(items)} validation items that are compared with"
             " patterns",
-            where=config.item_id,
+            place=config.item_id,
             hint=(
                 "write fewer, or requirements.value: N/A, or build the checker again from this item"
             ),

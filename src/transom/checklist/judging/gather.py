@@ -252,7 +252,7 @@ class _Gatherer:
         try:
             expanded = self.roots.expand(reference.path, "")
         except InputError as error:
-            return None, error.what
+            return None, error.problem
         relative = Path(reference.path.strip())
         if relative.is_absolute() or "${" in reference.path:
             places = [expanded]
@@ -325,7 +325,7 @@ class _Gatherer:
 
     def add_input_error(self, shown: str, error: InputError) -> None:
         """Record an error on a file, with its hint."""
-        self.add_error(shown, f"{error.what}; {error.hint}" if error.hint else error.what)
+        self.add_error(shown, f"{error.problem}; {error.hint}" if error.hint else error.problem)
 
     def add_error(self, source: str | None, message: str, line: int | None = None) -> None:
         """Record an error; with any the check has no answer."""
@@ -338,7 +338,7 @@ class _Gatherer:
 
 def _failure(error: AtomFailed) -> tuple[int | None, str]:
     """Return line and message for an atom that failed, or that refused to judge a file."""
-    refusal = _REFUSAL.fullmatch(error.what) if error.kind == "crash" else None
+    refusal = _REFUSAL.fullmatch(error.problem) if error.kind == "crash" else None
     if refusal is None:
         return None, f"atom A failed ({error.kind}): {error}"
     line = int(refusal["line"]) if refusal["line"] else None

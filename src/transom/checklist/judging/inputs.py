@@ -128,7 +128,7 @@ class Roots:
                 files.append((name, Path(name)))
         if len(files) > MOST_FILES:
             raise InputError(
-                f"{written} names {len(files)} files, more than {MOST_FILES}", where=where
+                f"{written} names {len(files)} files, more than {MOST_FILES}", place=where
             )
         if files:
             return files
@@ -144,13 +144,13 @@ class Roots:
             if root is None:
                 raise InputError(
                     f"the variable ${{{name}}} is not defined",
-                    where=where,
+                    place=where,
                     hint=f"add --var {name}=PATH",
                 )
             return quote(str(root))
 
         if "\0" in written:
-            raise InputError("a path holds a null character", where=where)
+            raise InputError("a path holds a null character", place=where)
         return _VARIABLE.sub(value, written.strip())
 
     def folders(self) -> list[Path]:

@@ -96,7 +96,7 @@ def approve(digests: Mapping[str, str], by: str, at: str) -> Approval:
     """
     name = " ".join(by.split())
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise InputError(f"{by[:40]!r} is no name", where="--by", hint="say who approves")
+        raise InputError(f"{by[:40]!r} is no name", place="--by", hint="say who approves")
     return Approval(by=name, at=at, files=dict(digests))
 
 
@@ -210,7 +210,7 @@ def load_checker(folder: Path, *, strict: bool = False) -> LoadedChecker:
     config = validate_yaml(CheckerConfig, file)
     # An invalid expression must be an error before anything runs; it must not look like no match.
     for problem, *keys in config_problems(config):
-        raise InputError(problem, where=file.place_of(*keys))
+        raise InputError(problem, place=file.place_of(*keys))
     if (folder / ITEM).exists():
         item: Item | None = load_item(folder / ITEM, strict=strict)
     else:
@@ -231,12 +231,12 @@ def load_checker(folder: Path, *, strict: bool = False) -> LoadedChecker:
 def _require_checker(folder: Path) -> None:
     if not folder.is_dir():
         raise InputError(
-            "is no checker folder", where=str(folder), hint="make one with: transom check build"
+            "is no checker folder", place=str(folder), hint="make one with: transom check build"
         )
     if not any((folder / name).exists() for name in (ATOMS, ATOM_A, CONFIG)):
         raise InputError(
             f"is no checker folder: it holds no {ATOMS} and no {CONFIG}",
-            where=str(folder),
+            place=str(folder),
             hint="name an item, or a folder that transom check build has made",
         )
 
@@ -248,7 +248,7 @@ def _build_record(path: Path) -> BuildRecord | None:
         return BuildRecord.model_validate_json(read_bytes(path))
     except ValidationError as error:
         problem = f"is no record of a build: {error.errors(include_url=False)[0]['msg']}"
-        raise InputError(problem, where=str(path), hint="build the checker again") from error
+        raise InputError(problem, place=str(path), hint="build the checker again") from error
 
 
 # -- what the build would have added to files that a person wrote

@@ -89,9 +89,9 @@ class Logic:
                 answers += _ANSWERS.validate_python(raw)
             except ValidationError as error:
                 what = f"{function} answered something else than is_match and reason"
-                raise AtomFailed(what, kind="schema", where="atoms.py") from error
+                raise AtomFailed(what, kind="schema", place="atoms.py") from error
         if len(answers) != len(calls):
             raise AtomFailed(
-                f"{function} left questions unanswered", kind="schema", where="atoms.py"
+                f"{function} left questions unanswered", kind="schema", place="atoms.py"
             )
         return answers

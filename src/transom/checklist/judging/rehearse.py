@@ -48,7 +48,7 @@ async def rehearse(runner: AtomRunner, config: CheckerConfig, evidence: Evidence
                     await _in_time(asyncio.ensure_future(worker.call("try_regex", asked)))
                 except (TimeoutError, AtomFailed) as error:
                     why = (
-                        f"fails: {error.what}"
+                        f"fails: {error.problem}"
                         if isinstance(error, AtomFailed)
                         else f"finds no end within {SECONDS:g} s"
                     )

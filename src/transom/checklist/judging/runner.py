@@ -96,7 +96,7 @@ async def declared(worker: AtomWorker) -> tuple[Scope, tuple[Source, ...]]:
     except ValidationError as error:
         wrong = wrong or f"SOURCES has not its shape: {_first(error)}"
     if wrong:
-        raise AtomFailed(wrong, kind="schema", where="atoms.py")
+        raise AtomFailed(wrong, kind="schema", place="atoms.py")
     return Scope(cast("Unit", unit), cast("str", start) if unit == "record" else None), sources
 
 
@@ -125,7 +125,7 @@ async def extract(
             raise AtomFailed(
                 f"it sees more than {MAX_ENTRIES} things in one file",
                 kind="output",
-                where="atoms.py",
+                place="atoms.py",
             )
 
     reading = await hand_over(worker, scope, text.pieces(), source_file, take)
@@ -163,7 +163,7 @@ async def hand_over(
         answer = await worker.call("extract_context", {"text": text, "source_file": source_file})
         if not isinstance(answer, list):
             what = f"extract_context returned {type(answer).__name__}, not a list"
-            raise AtomFailed(what, kind="schema", where="atoms.py")
+            raise AtomFailed(what, kind="schema", place="atoms.py")
         take(Seen(answer, lines))
         return reading
     at = 0
@@ -230,8 +230,8 @@ async def _see(
                 entries, at + piece.count("\n") + (0 if piece.endswith("\n") or not piece else 1)
             )
         case {"problems": [str() as problem]}:
-            raise AtomFailed(problem, kind="schema", where="atoms.py")
-    raise AtomFailed("the answer has not its shape", kind="schema", where="atoms.py")
+            raise AtomFailed(problem, kind="schema", place="atoms.py")
+    raise AtomFailed("the answer has not its shape", kind="schema", place="atoms.py")
 
 
 @asynccontextmanager
@@ -262,7 +262,7 @@ def _checked(seen: Seen, source_file: str) -> list[Entry]:
         entries = _ENTRIES.validate_python(seen.entries, strict=True)
     except ValidationError as error:
         raise AtomFailed(
-            f"an entry has not its shape: {_first(error)}", kind="schema", where="atoms.py"
+            f"an entry has not its shape: {_first(error)}", kind="schema", place="atoms.py"
         ) from error
     for entry in entries:
         if entry.source_file != source_file:

@@ -68,7 +68,7 @@ def read_configuration(text: str) -> dict[str, Json]:
     try:
         data = parse_yaml(fenced[1] if fenced else text, Path("configuration")).data
     except InputError as error:
-        raise NeedsModel([NotUnderstood(error.what, "configuration")]) from error
+        raise NeedsModel([NotUnderstood(error.problem, "configuration")]) from error
     if not isinstance(data, dict):
         raise NeedsModel([NotUnderstood("no description", "configuration")])
     return data

@@ -90,7 +90,7 @@ def _knowledge(texts: tuple[tuple[str, Path, str], ...]) -> Knowledge:
         if domain.domain in domains:
             raise InputError(
                 f"the domain {domain.domain} stands in {files[domain.domain]} already",
-                where=file.place_of("domain"),
+                place=file.place_of("domain"),
                 hint=(
                     "name this file like that one to take its place, or give the domain another"
                     " name"
@@ -100,7 +100,7 @@ def _knowledge(texts: tuple[tuple[str, Path, str], ...]) -> Knowledge:
         if not ours:
             added.append((domain, file))
     if not commons:
-        raise InputError("holds no common words", where=str(SHIPPED), hint="install transom again")
+        raise InputError("holds no common words", place=str(SHIPPED), hint="install transom again")
     common = reduce(_merged, commons.values())
     known = {name: _with_shared(domain, common, files[name]) for name, domain in domains.items()}
     for domain, file in added:
@@ -114,7 +114,7 @@ def _with_shared(domain: Domain, common: Common, where: str) -> Domain:
     if strange := [name for name in domain.shared if name not in common.shared]:
         raise InputError(
             f"there is no shared list {strange[0]}",
-            where=where,
+            place=where,
             hint=f"there are {', '.join(common.shared)}",
         )
     known = domain.model_copy(
@@ -125,7 +125,7 @@ def _with_shared(domain: Domain, common: Common, where: str) -> Domain:
     ):
         raise InputError(
             "a stage can be asked about, and no source says how its files are held to it",
-            where=where,
+            place=where,
         )
     return known
 
@@ -134,7 +134,7 @@ def _paths(dirs: Sequence[Path]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for folder in (SHIPPED, *dirs):
         if not folder.is_dir():
-            raise InputError("is not a folder", where=str(folder), hint="mend paths.knowledge_dirs")
+            raise InputError("is not a folder", place=str(folder), hint="mend paths.knowledge_dirs")
         found |= {path.name: path for path in sorted(folder.glob("*.yaml"))}
     return found
 
@@ -153,7 +153,7 @@ def _check_forms(domain: Domain, common: Common, file: YamlFile) -> None:
             language.grammar.compile(template)
     except FormError as error:
         at = next((at for at, text in file.written.items() if text == error.template), ())
-        raise InputError(f"{error}: {error.template}", where=file.place_of(*at)) from error
+        raise InputError(f"{error}: {error.template}", place=file.place_of(*at)) from error
 
 
 def _merged(old: Common, new: Common) -> Common:

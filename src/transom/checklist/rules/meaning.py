@@ -39,7 +39,7 @@ def check_reads_as(item: Item, knowledge: Knowledge) -> None:
     """
     if item.reads_as and (slip := find_slip(item.reads_as, knowledge)):
         where = parse_yaml(item.text, item.path).place_of(KEY, *slip.at)
-        raise InputError(slip.what, where=where, hint=slip.hint)
+        raise InputError(slip.what, place=where, hint=slip.hint)
 
 
 def read_as(told: ReadsAs, text: str, knowledge: Knowledge) -> Reading:

@@ -36,7 +36,7 @@ def _of_file(told: ReadsAs, domain: Domain, file: Path) -> Iterator[str]:
         yield f"{file.name} is not looked at before its check"
         return
     except InputError as error:
-        yield f"{file.name}: would be an error: {_cut(error.what)}"
+        yield f"{file.name}: would be an error: {_cut(error.problem)}"
         return
     try:
         items = [domain.item(key) for key in told.items]

@@ -122,7 +122,7 @@ class _Reader:
         try:
             return self._language.speeches
         except FormError as error:
-            raise InputError(str(error), where=self._file) from error
+            raise InputError(str(error), place=self._file) from error
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:

@@ -200,7 +200,7 @@ def _missing(numbers: Sequence[str], artifact: str) -> InputError:
     plural = "sections" if len(numbers) > 1 else "section"
     return InputError(
         f"{plural} {wanted} missing or empty",
-        where=artifact,
+        place=artifact,
         hint="write it, or make the ItemSpec anew with check spec",
     )
 

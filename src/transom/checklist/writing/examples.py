@@ -40,7 +40,7 @@ def read_examples(parts: Sequence[Part]) -> tuple[tuple[SpecExample, ...], int |
         data = parse_yaml(fence.text, Path("examples")).data
         return tuple(_EXAMPLES.validate_python(data)), fence.line, ""
     except InputError as error:
-        return (), fence.line, f"Examples cannot be read as YAML: {error.what}"
+        return (), fence.line, f"Examples cannot be read as YAML: {error.problem}"
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
@@ -68,7 +68,7 @@ def add_examples(text: str, rows: Sequence[Mapping[str, str]]) -> str:
     section = _line_like(lines, _SECTION_4_1, 0)
     if section is None:
         hint = "add the heading `### 4.1 Item-Specific Implementation Points`"
-        raise InputError("the ItemSpec has no Section 4.1", where="ItemSpec.md", hint=hint)
+        raise InputError("the ItemSpec has no Section 4.1", place="ItemSpec.md", hint=hint)
     end = _line_like(lines, _NEXT_SECTION, section + 1)
     at = len(lines) if end is None else end
     block = ["", "#### Examples", "", "```yaml", *entries, "```", ""]

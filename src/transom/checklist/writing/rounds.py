@@ -194,7 +194,7 @@ async def _once_more(
         try:
             answer = await call(stage, role, [*_blocks(each, texts), *shown], read)
         except (EgressError, NeedsModel, ReplyError) as error:
-            run.progress(f"{stage.name}: left as it was: {error.what}")
+            run.progress(f"{stage.name}: left as it was: {error.problem}")
             return before
         stage.note(f"{each.stem}_observed_response.md", answer.reply.text)
         return before if each.findings(answer.value, texts) else answer.value
@@ -233,7 +233,7 @@ async def _walk(run: Run, each: Round, role: Role, inputs: Sequence[object]) -> 
             )
             hint = "ask again, or ask another model with --model"
             raise ReplyError(
-                f"{error.what}{quoted}", where=stage.name, hint=hint, bare=error.bare
+                f"{error.problem}{quoted}", place=stage.name, hint=hint, bare=error.bare
             ) from error
         shown = render(answer.request)
         stage.note(f"{each.stem}_system_prompt.md", shown.system)

@@ -140,7 +140,7 @@ def _parsed(document: Artifact[str], edited: list[Path]) -> SpecDocument:
     except InputError as error:  # a person cut a section out
         where = edited[-1] if edited else document.path
         hint = f"mend it, or delete {document.path} to have it made anew"
-        raise InputError(error.what, where=str(where), hint=hint) from error
+        raise InputError(error.problem, place=str(where), hint=hint) from error
 
 
 def _round(number: int, section: Artifact[str]) -> RoundRow:

@@ -64,7 +64,7 @@ async def accept_caps(
     path = session.known_workspace.run_folder(row.name, row.id) / "run" / "verdict" / VERDICT_FILE
     if row.kind != "check" or not path.is_file():
         hint = "name the run of an item: transom runs list"
-        raise InputError("there is no verdict in this run", where=row.id, hint=hint)
+        raise InputError("there is no verdict in this run", place=row.id, hint=hint)
     caps = Verdict.model_validate_json(path.read_bytes()).capped_by
     # Nothing is written if one of the numbers is wrong.
     unknown = [number for number in numbers if number > len(caps)]
@@ -72,7 +72,7 @@ async def accept_caps(
         problem = (
             f"there is no {unknown[0]} among the {len(caps)} things that hold the verdict back"
         )
-        raise InputError(problem, where=row.id, hint=f"see: transom runs show {row.id}")
+        raise InputError(problem, place=row.id, hint=f"see: transom runs show {row.id}")
     item = load_item(Path(str(row.inputs["item"])))
     # A number that is given twice counts once.
     texts = [caps[number - 1].text for number in dict.fromkeys(numbers)]

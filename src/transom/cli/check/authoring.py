@@ -98,7 +98,7 @@ def import_(session: Session, sheet: Sheet, folder: ItemsFolder = Path("items"))
         path = folder / item.name
         if path.exists() and (not path.is_file() or path.read_bytes() != item.text.encode()):
             hint = "move it away, or choose another folder with -o"
-            raise InputError("is there already and says something else", where=str(path), hint=hint)
+            raise InputError("is there already and says something else", place=str(path), hint=hint)
     names: list[str] = []
     for item in items:
         write_file(folder / item.name, item.text.encode())
@@ -150,13 +150,13 @@ async def teach(
     files = own_files(item, places.roots(item, path.parent))
     if not files:
         raise InputError(
-            "none of its input_files is there", where=str(path), hint="teaching needs a real log"
+            "none of its input_files is there", place=str(path), hint="teaching needs a real log"
         )
     name = format_name(item)
     # The item names another format already, which may be written by hand.
     if item.reads_as and item.reads_as.domain != name:
         raise InputError(
-            "it has a reads_as already", where=str(path), hint="remove that to teach it anew"
+            "it has a reads_as already", place=str(path), hint="remove that to teach it anew"
         )
     teach_by: Teach = _by_questions if on_terminal(session) else _by_marks
     lesson = teach_by(MarkedLogs(files, session.cwd), options.marks)

@@ -123,7 +123,7 @@ def paths_named(texts: Sequence[str]) -> list[Path]:
         names = _names_of(text)
         if not names:
             raise InputError(
-                "there is no item", where=text, hint="name item files, or a folder that has some"
+                "there is no item", place=text, hint="name item files, or a folder that has some"
             )
         for name in names:
             # The settings lie among the items, and are no item.
@@ -257,7 +257,7 @@ class _Batch:
         if session.settings.execution.max_cost is not None:
             raise InputError(
                 "workers do not share a cost limit",
-                where="--max-cost",
+                place="--max-cost",
                 hint="give it without --distributed, or --distributed without it",
             )
         targets = [place(target) for target in self.targets]

@@ -92,6 +92,6 @@ def _line(text: str, files: Sequence[Path]) -> str:
                 number += 1
                 if number == int(place["line"]):
                     return line
-        raise InputError(f"{file.name} has {number} lines", where=text)
+        raise InputError(f"{file.name} has {number} lines", place=text)
     names = ", ".join(file.name for file in files)
-    raise InputError("is no line of the current files", where=text, hint=f"there is {names}")
+    raise InputError("is no line of the current files", place=text, hint=f"there is {names}")

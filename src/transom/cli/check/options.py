@@ -184,9 +184,9 @@ def parse_variables(texts: Sequence[str], cwd: Path) -> dict[str, Path]:
     for text in texts:
         name, _, path = text.partition("=")
         if not path or not _NAME.match(name):
-            raise InputError(f"{text!r} is no variable", where="--var", hint="write NAME=PATH")
+            raise InputError(f"{text!r} is no variable", place="--var", hint="write NAME=PATH")
         if name in folders:
-            raise InputError(f"{name} is given twice", where="--var", hint="give each name once")
+            raise InputError(f"{name} is given twice", place="--var", hint="give each name once")
         folders[name] = Path(cwd, Path(path).expanduser())
     return folders
 
@@ -201,7 +201,7 @@ def places_of(session: Session, options: CheckOptions, default_results: Path | N
     for option, folder in folders:
         if not os.path.isdir(folder):  # noqa: PTH112  unlike Path.is_dir it never raises
             raise InputError(
-                f"{folder} is no folder", where=option, hint="name a folder that exists"
+                f"{folder} is no folder", place=option, hint="name a folder that exists"
             )
     search_root = session.settings.paths.search_root
     return Places(variables, search_root, roots, options.results or default_results)
@@ -280,7 +280,7 @@ def manner_of(
     if options.unsafe and level:
         raise InputError(
             f"the settings insist on sandbox.level {level}",
-            where=UNSAFE_OPTION,
+            place=UNSAFE_OPTION,
             hint="take one of the two back",
         )
     if options.unsafe:

@@ -39,7 +39,7 @@ async def claim(store: Store, item: Item) -> None:
     if _has_id(owner, item.item_id, except_for=path):
         raise InputError(
             f"the item id {item.item_id} belongs to {owner} in this workspace",
-            where=path,
+            place=path,
             hint="write an item_id of its own into one of them",
         )
     await store.put(ITEMS, item.item_id, path)
@@ -85,7 +85,7 @@ def newest_checker(store: Store, item: Item) -> Path:
     else:
         return Path(row["folder"])
     hint = f"build one with: transom check all {item.path}"
-    raise InputError(problem, where=str(item.path), hint=hint)
+    raise InputError(problem, place=str(item.path), hint=hint)
 
 
 def _state_of(store: Store, item: Item) -> str:

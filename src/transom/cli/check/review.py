@@ -127,7 +127,7 @@ def approve(session: Session, folder: Folder, person: PersonOption) -> int:
         if build:
             problem = f"its build ended with {build.status}"
         hint = f"check it with the gates: transom check lint {folder}"
-        raise InputError(problem, where=str(folder / BUILD_FILE), hint=hint)
+        raise InputError(problem, place=str(folder / BUILD_FILE), hint=hint)
     approval = approval_of(checker.digests, person, datetime.now(UTC).isoformat(timespec="seconds"))
     # An approval covers these edits, so the person should know of them.
     for name in checker.edited:
@@ -156,7 +156,7 @@ def show_findings(session: Session, findings: Sequence[Finding], remarks: Sequen
 async def _lint(session: Session, target: Path, places: Places) -> LintResult:
     """Return what is wrong with one target. That it cannot be read is a finding, too."""
     if not os.path.exists(target):  # noqa: PTH110  unlike Path.exists it never raises
-        raise InputError("no such file", where=str(target), hint="check the path")
+        raise InputError("no such file", place=str(target), hint="check the path")
     try:
         if target.is_dir():
             return await _lint_checker(session, target, places)
@@ -176,8 +176,8 @@ async def _lint(session: Session, target: Path, places: Places) -> LintResult:
 
 def _finding_of(error: InputError, target: Path) -> Finding:
     """Return an error as a finding, with its line if the error has one."""
-    message = f"{error.what}; {error.hint}" if error.hint else error.what
-    place = error.where or str(target)
+    message = f"{error.problem}; {error.hint}" if error.hint else error.problem
+    place = error.place or str(target)
     file, _, line = place.rpartition(":")
     if line.isdigit():
         return Finding("readable", file, int(line), message)
@@ -194,7 +194,7 @@ async def _lint_checker(session: Session, folder: Path, places: Places) -> LintR
     # Gates compare the checker with real files.
     if not files:
         raise InputError(
-            "its input files are not here", where=str(folder), hint="name their place with --var"
+            "its input files are not here", place=str(folder), hint="name their place with --var"
         )
     # A checker that was made from claims has gates of its own, which need no sandbox.
     report = claim_report(checker)
@@ -431,7 +431,7 @@ def _judged_item(folder: Path, row: RunRow, item: str) -> _JudgedItem:
 def _bytes(path: Path, row: RunRow) -> bytes:
     if not path.is_file():
         raise InputError(
-            "there is no verdict in this run", where=row.id, hint="see: transom runs list"
+            "there is no verdict in this run", place=row.id, hint="see: transom runs list"
         )
     return path.read_bytes()
 
@@ -439,7 +439,7 @@ def _bytes(path: Path, row: RunRow) -> bytes:
 def _require_item(item_of_verdict: str, item: str, row: RunRow) -> None:
     if item_of_verdict != item:
         raise InputError(
-            f"the verdict is on {item_of_verdict}, not on {item}", where=row.id, hint="name that"
+            f"the verdict is on {item_of_verdict}, not on {item}", place=row.id, hint="name that"
         )
 
 

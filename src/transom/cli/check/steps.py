@@ -123,7 +123,7 @@ async def build(
         # A typing error must not begin a new build in silence.
         if (options.resume or options.checkpoint) and not Run.known(store, "check-build", inputs):
             raise InputError(
-                "there is no build to go on with", where=str(itemspec), hint="leave out --resume"
+                "there is no build to go on with", place=str(itemspec), hint="leave out --resume"
             )
         async with session.open_run("check-build", inputs, name=name, store=store) as run:
             if options.reset_iterations:
@@ -275,7 +275,7 @@ async def run_one(
     if options.approved_only and not checker.approved.by:
         raise InputError(
             f"not approved: {checker.approved.why_not}",
-            where=str(checker.folder),
+            place=str(checker.folder),
             hint=f"approve it with: transom check approve {checker.folder} --by NAME",
         )
     inputs: dict[str, Json] = {
@@ -292,7 +292,7 @@ async def run_one(
             raise InputError(
                 f"another target of this command is for {name}, too; its verdict lies in"
                 f" {places.out}",
-                where=str(target),
+                place=str(target),
                 hint="run it by itself, with an -o of its own",
             )
         copied_items.add(name)

@@ -28,7 +28,7 @@ def load_format(path: Path) -> CompiledFormat:
         return compile_format(model)
     except ValueError as error:
         raise InputError(
-            str(error), where=str(path), hint="write the pattern without it"
+            str(error), place=str(path), hint="write the pattern without it"
         ) from error
 
 
@@ -41,7 +41,7 @@ def load_formats(folders: Sequence[Path]) -> tuple[CompiledFormat, ...]:
     paths = dict[str, Path]()
     for folder in folders:
         if not folder.is_dir():
-            raise InputError("is not a folder", where=str(folder), hint="name a folder of formats")
+            raise InputError("is not a folder", place=str(folder), hint="name a folder of formats")
         for path in sorted(folder.glob("*.yaml")):
             paths[path.name] = path
     formats = dict[str, CompiledFormat]()
@@ -50,7 +50,7 @@ def load_formats(folders: Sequence[Path]) -> tuple[CompiledFormat, ...]:
         if report_format.name in formats:
             raise InputError(
                 f"the format {report_format.name} is described twice",
-                where=str(path),
+                place=str(path),
                 hint="give one of the files another format name",
             )
         formats[report_format.name] = report_format

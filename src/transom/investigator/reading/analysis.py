@@ -51,7 +51,11 @@ def read_analysis_file(path: Path, source: str, analysis_type: str) -> Reading:
         data = load_bytes(path)
     except InputError as error:
         return Reading(
-            source=source, kind="analysis", name=analysis_type, state="unreadable", why=error.what
+            source=source,
+            kind="analysis",
+            name=analysis_type,
+            state="unreadable",
+            why=error.problem,
         )
     return read_analysis(data, source, analysis_type)
 
@@ -66,12 +70,12 @@ def load_bytes(path: Path) -> bytes:
         size = path.stat().st_size
         if size > MOST_BYTES:
             raise InputError(
-                f"is {size} bytes long, the limit is {MOST_BYTES}", where=str(path), hint="split it"
+                f"is {size} bytes long, the limit is {MOST_BYTES}", place=str(path), hint="split it"
             )
         return text_bytes(path.read_bytes(), path.name)
     except OSError as error:
         raise InputError(
-            f"cannot be read: {error.strerror}", where=str(path), hint="check its permissions"
+            f"cannot be read: {error.strerror}", place=str(path), hint="check its permissions"
         ) from error
 
 
@@ -93,7 +97,7 @@ def read_analysis(data: bytes, source: str, analysis_type: str) -> Reading:
             return _of_own_data(base, report, analysis_type)
     except InputError as error:
         return base.model_copy(
-            update={"state": "unreadable", "why": f"{error.what} ({error.where})"}
+            update={"state": "unreadable", "why": f"{error.problem} ({error.place})"}
         )
     found = list(report.report.observations)
     if analysis_type == UAT and report.report.name == TESTS:
@@ -138,7 +142,7 @@ def tool_report(text: str, source: str) -> KnownReport | Node:
         element = read_xml(text, source)
         report = report_in_xml(element)
         if report is None:
-            raise InputError(f"is not a known report (<{tag_of(element)}>)", where=source)
+            raise InputError(f"is not a known report (<{tag_of(element)}>)", place=source)
         return KnownReport(report, facts_of_xml(element), element=element)
     report = report_in_text(text)
     if report is not None:

@@ -120,7 +120,7 @@ def read_document(path: Path, source: str, name: str) -> Reading:
             kind="document",
             name=name,
             state="unreadable",
-            why=error.what,
+            why=error.problem,
             sha256=_digest(path),
         )
     size = path.stat().st_size

@@ -49,7 +49,7 @@ def _opened(data: bytes, source: str, name: str) -> tuple[Reading, Node | None]:
     try:
         return reading, Node(parse_json(decode_text(data), source))
     except InputError as error:
-        return reading.model_copy(update={"state": "unreadable", "why": error.what}), None
+        return reading.model_copy(update={"state": "unreadable", "why": error.problem}), None
 
 
 def read_issue_file(data: bytes, source: str) -> Reading:

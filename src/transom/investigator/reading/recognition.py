@@ -130,7 +130,7 @@ def recognise(path: PurePosixPath, data: Callable[[], bytes]) -> Recognition:
     try:
         text = decode_text(data()).strip()
     except InputError as error:
-        return _unread(path, error.what)
+        return _unread(path, error.problem)
     if suffix in FORM_SUFFIXES and text[:1] not in ("{", "["):
         return _of_form(path, text)
     try:
@@ -223,7 +223,7 @@ def _of_data(path: PurePosixPath, text: str) -> Recognition:
     try:
         report = tool_report(text, path.name)
     except InputError as error:
-        return _unread_data(path, error.what)
+        return _unread_data(path, error.problem)
     if not isinstance(report, Node):
         return Recognition("analysis", _placed(report.report.name, path), report.report.tool)
     jira = _of_jira(path, report)

@@ -81,7 +81,7 @@ def server_of(
     except ValueError as error:
         problem = f"{safe_address(url)!r} is no address of a server: {error}"
         hint = "say http://HOST:PORT or https://HOST"
-        raise SettingsError(problem, where=kind, hint=hint) from None
+        raise SettingsError(problem, place=kind, hint=hint) from None
     version = getattr(settings, "api_version", None)
     # Many gateways and servers of one's own take no key, so only a known service needs one.
     service = kind if kind == "ollama" else service_of(url, version)
@@ -127,14 +127,14 @@ def connect(
     vendor = _KINDS[kind].vendor
     if not model:
         hint = f"say {kind}:NAME, e.g. {kind}:{_KINDS[kind].example}"
-        raise InputError("this provider needs the name of a model", where=kind, hint=hint)
+        raise InputError("this provider needs the name of a model", place=kind, hint=hint)
     if find_spec(kind) is None:
         problem = f"the package {kind} is not installed"
-        raise InputError(problem, where=name, hint=install_hint(kind))
+        raise InputError(problem, place=name, hint=install_hint(kind))
     server = server_of(kind, settings, base_url=base_url, stream=stream, environ=environ)
     if server.needs_key and server.api_key == NO_KEY:
         problem = f"there is no key: {server.key_variable} is not set"
-        raise InputError(problem, where=name, hint="set it and try again")
+        raise InputError(problem, place=name, hint="set it and try again")
     service = server.service if kind == "openai" else kind
     caps = known_model(
         service,
@@ -161,5 +161,5 @@ def _key(variable: str, environ: Mapping[str, str], kind: str) -> str:
             f"the key in {variable} cannot be sent: it has a line end, a curly quote, or a similar"
             " character"
         )
-        raise SettingsError(problem, where=kind, hint="copy it anew, as plain text in one line")
+        raise SettingsError(problem, place=kind, hint="copy it anew, as plain text in one line")
     return key or NO_KEY

@@ -117,7 +117,7 @@ class HostedProvider(Provider):
             # A broken installation must not look like a defect of ours.
             problem = f"the installed package {kind} cannot be used: {error}"
             hint = f"again: {install_hint(kind)}"
-            raise InputError(problem, where=self.name, hint=hint) from error
+            raise InputError(problem, place=self.name, hint=hint) from error
 
     async def _fill(self, draft: ReplyAssembler, body: Mapping[str, object]) -> None:
         stream = self._server.stream and self.caps.streaming
@@ -152,15 +152,15 @@ class HostedProvider(Provider):
         # An SDK may have written a key as `repr`, base64 or a URL does. Redaction comes before the
         # cut: half a key would not be found.
         redact = Redactor(secrets=self.secrets)
-        error.what = redact(error.what)[:_SHOWN]
-        error.args = (error.what,)  # `repr` shows these
+        error.problem = redact(error.problem)[:_SHOWN]
+        error.args = (error.problem,)  # `repr` shows these
         # An SDK's error may quote a response, and a traceback prints all causes.
         error.__cause__ = error.__context__ = None
-        error.where = error.where or self.name
+        error.place = error.place or self.name
         if isinstance(error, ContextOverflow):
             error.hint = error.hint or self._how_to_fit(error.limit)
         if type(error) is RequestRefused:
-            error.hint = error.hint or hint_of(self._vendor.kind, error.what)
+            error.hint = error.hint or hint_of(self._vendor.kind, error.problem)
         if (
             error.hint is None
             and self._server.key_variable

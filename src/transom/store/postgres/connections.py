@@ -129,7 +129,7 @@ def _check_encoding(connection: PostgresConnection, address: PostgresAddress) ->
     if encoding != "UTF8":
         raise StoreError(
             f"the database keeps text as {encoding}, and Transom needs UTF8",
-            where=str(address),
+            place=str(address),
             hint="create another one: createdb -E UTF8 -T template0 NAME",
         )
 
@@ -200,7 +200,7 @@ def version_of(
         if has_records:
             raise StoreError(
                 "the tables of this schema belong to another program",
-                where=str(address),
+                place=str(address),
                 hint="use another database, or another schema: ?options=-csearch_path%3DNAME",
             )
         return 0
@@ -210,7 +210,7 @@ def version_of(
         raise StoreError(
             f"the tables of {room} have format {version}, this version of transom reads up to"
             f" {newest}",
-            where=str(address),
+            place=str(address),
             hint="use the newer transom that wrote them, or another database",
         )
     return version

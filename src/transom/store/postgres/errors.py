@@ -59,16 +59,16 @@ def store_error(error: BaseException, address: PostgresAddress) -> StoreError:
         return error
     state = getattr(error, "sqlstate", None) or ""
     if isinstance(error, PoolClosed):
-        typed = StoreError("the store is closed", where=str(address))
+        typed = StoreError("the store is closed", place=str(address))
     elif isinstance(error, UnicodeEncodeError | psycopg.DataError) and not state:
-        typed = StoreError(f"{_NAMES[0]} ({error})", where=str(address), hint=_NAMES[1])
+        typed = StoreError(f"{_NAMES[0]} ({error})", place=str(address), hint=_NAMES[1])
     else:
         no_connection = isinstance(error, PoolTimeout) or lost_connection(error)
         default = _UNREACHABLE if no_connection else _UNKNOWN
         text, hint = _MEANING.get(state) or _MEANING.get(state[:2]) or default
         # The first line says it; further lines are hints for people at a terminal of psql.
         detail = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        typed = StoreError(f"{text} ({detail})", where=str(address), hint=hint)
+        typed = StoreError(f"{text} ({detail})", place=str(address), hint=hint)
     typed.__cause__ = error
     return typed
 

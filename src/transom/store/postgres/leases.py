@@ -123,7 +123,7 @@ class PostgresLeases:
         return StoreError(
             f"{holder or 'another process'} has taken {stream} over, because this process did not"
             f" renew its lease for {LEASE_SECONDS:.0f} s",
-            where=str(self._address),
+            place=str(self._address),
             hint="nothing is lost: the other process goes on with it",
         )
 

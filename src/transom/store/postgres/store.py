@@ -153,7 +153,7 @@ class PostgresStore:
 
     def last_seq(self) -> int:
         if self._closed:
-            raise StoreError("the store is closed", where=str(self._address))
+            raise StoreError("the store is closed", place=str(self._address))
         # Transactions of several processes may end in another order than that of their numbers.
         # After the table's lock no smaller number is still to come.
         with (
@@ -221,7 +221,7 @@ class PostgresStore:
     def get_blob(self, sha: str) -> bytes:
         rows = self._query("SELECT zlib FROM blobs WHERE sha256 = $1", sha)
         if not rows:
-            raise StoreError(f"unknown blob {sha}", where=str(self._address))
+            raise StoreError(f"unknown blob {sha}", place=str(self._address))
         try:
             data = zlib.decompress(rows[0][0])
         except zlib.error as error:
@@ -340,14 +340,14 @@ class PostgresStore:
 
     def _query(self, statement: str, *values: str | int) -> list[Any]:
         if self._closed:
-            raise StoreError("the store is closed", where=str(self._address))
+            raise StoreError("the store is closed", place=str(self._address))
         with typed_errors(self._address):
             return query(self._pool, statement, values)
 
     def _damaged(self, sha: str) -> StoreError:
         return StoreError(
             f"blob {sha} is damaged",
-            where=str(self._address),
+            place=str(self._address),
             hint="look into PostgreSQL's log, and restore the database from a backup",
         )
 

@@ -95,7 +95,7 @@ class PostgresTables:
 
     def write(self, work: Callable[[Connection], T]) -> T:
         if self.read_only:
-            raise StoreError("the tables are read-only", where=str(self._address))
+            raise StoreError("the tables are read-only", place=str(self._address))
         with typed_errors(self._address):
             self._check_open()
             with self._pool.connection() as connection, connection.transaction():
@@ -139,7 +139,7 @@ class PostgresTables:
 
     def _check_open(self) -> None:
         if self._is_closed:
-            raise StoreError("the tables are closed", where=str(self._address))
+            raise StoreError("the tables are closed", place=str(self._address))
 
 
 def _runner(step: MigrationStep) -> Callable[[PostgresConnection], None]:

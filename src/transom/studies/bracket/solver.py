@@ -49,7 +49,7 @@ class Bracket:
         mode = study.solver.options.get("emulate", "auto")
         if mode not in ("auto", "never", "always"):
             raise InputError(
-                f"emulate is {mode!r}", where="solver.options", hint="write auto, never or always"
+                f"emulate is {mode!r}", place="solver.options", hint="write auto, never or always"
             )
         is_installed = self.ccx is not None and gmsh_works()
         self.emulator = (
@@ -62,18 +62,18 @@ class Bracket:
         if missing := sorted(set(VARIABLES) - names):
             raise InputError(
                 f"the bracket needs {missing[0]}",
-                where=self.study.study,
+                place=self.study.study,
                 hint="add it to `variables`",
             )
         if not self.emulator and self.ccx is None:
             hint = "apt install calculix-ccx, or solver.options.emulate: auto"
-            raise InputError("the solver ccx is not installed", where="solver", hint=hint)
+            raise InputError("the solver ccx is not installed", place="solver", hint=hint)
         if not self.emulator and not gmsh_works():
             hint = (
                 "apt install libglu1-mesa libxcursor1 libxft2 libxinerama1;"
                 f" {install_hint('studies')}"
             )
-            raise InputError("gmsh cannot be loaded", where="solver", hint=hint)
+            raise InputError("gmsh cannot be loaded", place="solver", hint=hint)
 
     def solve(self, folder: Path, values: Mapping[str, Number], limits: JobLimits) -> Solved:
         job = {

@@ -97,7 +97,7 @@ async def try_patterns(
                         )
     except AtomFailed as error:
         return PatternTrial(
-            asked_names, untried=(f"a pattern of Section 4.1 cannot be tried: {error.what}",)
+            asked_names, untried=(f"a pattern of Section 4.1 cannot be tried: {error.problem}",)
         )
     except ValidationError:
         return PatternTrial(
