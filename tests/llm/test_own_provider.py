@@ -131,7 +131,7 @@ class Own(Provider):
     async def complete(self, request, *, on_delta=None):
         with open("asked.txt", "a") as file:
             file.write("asked\\n")
-        raise ProviderError("down", where="own", retryable=True, reason="out of order")
+        raise ProviderError("down", place="own", retryable=True, reason="out of order")
 """
 
 
