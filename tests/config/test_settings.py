@@ -184,7 +184,7 @@ def test_every_key_can_be_set_by_its_variable(tmp_path: Path) -> None:
     ours["llm.agent.strategy"] = "truncate"
     ours["llm.openai.service"] = "azure"
     ours["store"] = "postgresql://localhost/transom"
-    ours |= {"agent.kind": "plain", "agent.output": "text", "agents": "{}"}
+    ours |= {"agent.kind": "plain", "agent.output": "text", "agents": "{}", "agent.sandbox": "{}"}
     settings = load(tmp_path, **{variable_of(key): text for key, text in ours.items()})
     assert settings.origins == {key: variable_of(key) for key in known_keys()}
 

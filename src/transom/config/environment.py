@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
+from pydantic import BaseModel
+
 from transom.config.model import PREFIX, Settings, known_keys, unknown_key, variable_of
 
 RESERVED = frozenset({"TRANSOM_FAILPOINT", "TRANSOM_RUN_PATIENCE"})
@@ -45,7 +47,7 @@ def _from_text(key: str, text: str) -> object:
     if tuple in kinds:
         return [part.strip() for part in text.split(",") if part.strip()]
     # A table has no other usual form in one line.
-    if dict in kinds:
+    if any(isinstance(kind, type) and issubclass(kind, dict | BaseModel) for kind in kinds):
         try:
             return json.loads(text)
         except ValueError:
