@@ -117,6 +117,8 @@ def type_name(annotation: object) -> str:
     if parts:
         return " or ".join(type_name(part) for part in parts)
     # `paths.knowledge_dirs` has a type of its own, which also takes one path.
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return "table"
     return TYPE_NAMES.get(annotation, "list of paths")
 
 

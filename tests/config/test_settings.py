@@ -185,6 +185,7 @@ def test_every_key_can_be_set_by_its_variable(tmp_path: Path) -> None:
     ours["llm.openai.service"] = "azure"
     ours["store"] = "postgresql://localhost/transom"
     ours |= {"agent.kind": "plain", "agent.output": "text", "agents": "{}", "agent.sandbox": "{}"}
+    ours["stories.finish"] = "branch"
     settings = load(tmp_path, **{variable_of(key): text for key, text in ours.items()})
     assert settings.origins == {key: variable_of(key) for key in known_keys()}
 
