@@ -248,6 +248,8 @@ def test_a_document_of_200_mb_is_read_in_part_and_said_to_be(run: Run, tmp_path:
             file.write(line)
     code, out, _ = run("Is feature1 ready?", "--data", "data", "--format", "json", "-q")
     document = json.loads(out)
-    assert (code, document["verdict"]) == (0, "READY")
+    # A partial look proves nothing: what was not read holds the READY back.
+    assert (code, document["verdict"], document["would_be"]) == (3, "NEEDS_JUDGEMENT", "READY")
+    assert [cap["source_file"] for cap in document["capped_by"]] == ["feature1/planning/HISTORY.md"]
     assert [one["source"] for one in document["unread"]] == ["feature1/planning/HISTORY.md"]
     assert document["confidence"] < 1

@@ -40,6 +40,8 @@ _SPACED: Final = re.compile(r"\b(?:[^\W\d][ .\-_]){4,}[^\W\d]\b")
 _DIGITS_IN_WORD: Final = re.compile(
     r"\b(?=[0135]*+[A-Za-z])(?=[A-Za-z]*+[0135])[A-Za-z0135]{5,}+\b"
 )
+_DIGIT: Final = re.compile(r"\d")
+_TURNED: Final = codecs.encode("instruction", "rot13")
 _DIGIT_LETTERS: Final = str.maketrans("0135", "oies")
 _DISGUISE: Final = re.compile(r"%[0-9a-fA-F]{2}|&#?\w+;|\\[ux][0-9a-fA-F]")
 # Letters of other scripts that look like Latin ones.
@@ -55,12 +57,14 @@ class SteeringWords(BaseModel):
     Attributes:
         imperatives: verbs in the imperative; they count where a clause begins.
         anywhere: imperatives of scripts without spaces.
-        hints: texts of which one stands in every text with a feature, in lower case.
+        hints: beginnings of words of which one stands in every text that steers, or one of the
+            `marks` does; they are tried first, since most lines have none.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     hints: list[str]
+    marks: list[str]
     imperatives: list[str]
     anywhere: list[str]
     suppositions: list[str]
@@ -75,6 +79,12 @@ class SteeringWords(BaseModel):
     tags: list[str]
     forgeries: list[str]
     tools: list[str]
+
+    @cached_property
+    def hint(self) -> re.Pattern[str]:
+        """One expression for all hints, for texts in lower case."""
+        marks = "|".join(map(re.escape, self.marks))
+        return re.compile(rf"(?<!\w)(?:{'|'.join(self.hints)})|{marks.lower()}")
 
     @cached_property
     def patterns(self) -> dict[str, re.Pattern[str]]:
@@ -161,8 +171,8 @@ def steering_in_text(text: str, locator: str) -> Iterator[Remark]:
 
 def _steering_passage(text: str) -> str:
     """Return the sentences of a text that try to steer, or ""."""
-    words, lower = steering_words(), text.lower()
-    if not any(hint in lower for hint in words.hints) or not words.objects.search(text):
+    words = steering_words()
+    if not words.hint.search(text.lower()) or not words.objects.search(text):
         return ""
     sentences = [part for part in _SENTENCE.split(text) if part and part.strip()]
     for number, sentence in enumerate(sentences):
@@ -189,7 +199,7 @@ def _deciphered(text: str) -> Iterator[str]:
         yield _ESCAPED.sub(_escaped_sign, html.unescape(unquote(text)))
     if _SPACED.search(text):
         yield _SPACED.sub(lambda match: re.sub(r"[ .\-_]", "", match[0]), text.replace("  ", "\n"))
-    if _DIGITS_IN_WORD.search(text):
+    if _DIGIT.search(text) and _DIGITS_IN_WORD.search(text):
         yield _DIGITS_IN_WORD.sub(lambda match: match[0].translate(_DIGIT_LETTERS), text)
     for packed in _PACKED.finditer(text):
         try:
@@ -198,9 +208,8 @@ def _deciphered(text: str) -> Iterator[str]:
             continue
         if data.isascii():
             yield decode_text(data)
-    turned = codecs.encode(text, "rot13")
-    if "instruction" in turned.lower():
-        yield turned
+    if _TURNED in text.lower():
+        yield codecs.encode(text, "rot13")
 
 
 def _escaped_sign(match: re.Match[str]) -> str:
