@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 import transom
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference.md"
@@ -29,6 +31,9 @@ _FIELD = re.compile(r"^(?:\*{0,2}[\w, `.]+): ")
 
 
 def _signature(value: Any) -> str:
+    # The signature of a pydantic model depends on the version of Python.
+    if inspect.isclass(value) and issubclass(value, BaseModel):
+        return ""
     try:
         text = str(inspect.signature(value))
     except (TypeError, ValueError):

@@ -233,6 +233,8 @@ def make_root(base: Path, combination: Combination, settings: Settings) -> Path:
         copy(Path.home() / name, home / name)
     # Debian's package of certificates writes its bundle again, from its own and from these.
     copy(_BUNDLE, root / "usr/local/share/ca-certificates/machine.crt")
+    # Only Debian's installer writes this file, and every machine has it.
+    (root / "etc" / "hosts").write_text("127.0.0.1 localhost\n::1 localhost\n", "utf-8")
     apt = root / "etc" / "apt"
     (apt / "sources.list").write_text("\n".join(settings.sources) + "\n", "utf-8")
     (apt / "apt.conf.d" / "90machine").write_text("\n".join(settings.apt) + "\n", "utf-8")

@@ -93,6 +93,14 @@ def context_tokens(bench: Bench) -> None:
     assert bench.provider(context_tokens=12_345).caps.context_tokens == 12_345
 
 
+def images(bench: Bench) -> None:
+    assert [bench.provider(images=flag).caps.images for flag in (False, True)] == [False, True]
+
+
+def files(bench: Bench) -> None:
+    assert [bench.provider(files=flag).caps.files for flag in (False, True)] == [False, True]
+
+
 def parallel_tools(bench: Bench) -> None:
     ping = ToolSpec("ping", "Answers.", {"type": "object"})
     bodies = []
@@ -175,6 +183,8 @@ EACH: dict[str, Callable[[Bench], None]] = {
     "key_variable": key_variable,
     "local": local,
     "context_tokens": context_tokens,
+    "images": images,
+    "files": files,
     "parallel_tools": parallel_tools,
     "timeout_seconds": timeout_seconds,
     "requests_per_minute": requests_per_minute,
