@@ -32,8 +32,9 @@ from transom.store import (
     open_store,
     open_tables,
 )
-from transom.store.postgres import leases
+from transom.store.postgres import connections, leases
 from transom.store.postgres.dialect import translate
+from transom.store.postgres.errors import lost_connection
 from transom.store.postgres.store import PostgresStore
 
 from .conformance import StoreConformance
@@ -179,6 +180,23 @@ def test_a_failed_transaction_of_a_room_changes_nothing(address: PostgresAddress
         tables.close()
     with pytest.raises(StoreError, match="the tables are closed"):
         tables.query("SELECT text FROM notes")
+
+
+def test_a_process_that_stops_within_a_transaction_holds_nobody_up(
+    address: PostgresAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "MOST_IDLE_SECONDS", 1)
+    stopped, other = (connections.open_pool(address, 10) for _ in range(2))
+    with stopped.connection() as connection, other.connection() as waiting:
+        connection.execute("CREATE TABLE held (number BIGINT)")
+        connection.execute("BEGIN")
+        connection.execute("LOCK TABLE held")
+        waiting.execute("INSERT INTO held VALUES (1)")
+        with pytest.raises(psycopg.Error) as ended:
+            connection.execute("COMMIT")
+    assert lost_connection(ended.value), ended.value
+    stopped.close()
+    other.close()
 
 
 def test_tables_of_a_newer_version_are_refused(address: PostgresAddress) -> None:

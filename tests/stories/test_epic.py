@@ -300,9 +300,10 @@ async def test_stories_that_touch_different_files_are_worked_on_at_once_and_merg
     assert states(await at.go()) == {"story-1": "done", "story-2": "blocked", "story-3": "done"}
     began = [line.partition("/")[0] for line in at.said if line.endswith("baseline: working")]
     first_end = next(n for n, line in enumerate(at.said) if ": done" in line or ": blocked" in line)
-    assert len({line.partition("/")[0] for line in at.said[:first_end]}) == 3 and sorted(
-        began
-    ) == sorted({*began})
+    # The test command is tried before any story begins.
+    stories = {line.partition("/")[0] for line in at.said[:first_end]} - {"tests-trial"}
+    assert len(stories) == 3
+    assert sorted(began) == sorted({*began})
     assert git(at.project, "log", "--first-parent", "--format=%s").count("Merge") == 2
 
 

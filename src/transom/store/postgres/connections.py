@@ -19,6 +19,10 @@ from transom.store.postgres.errors import lost_connection, typed_errors
 
 T = TypeVar("T")
 PostgresConnection: TypeAlias = psycopg.Connection[Any]
+MOST_IDLE_SECONDS = 10
+"""A process that is stopped in the middle of a transaction holds its locks, and all others would
+wait for it. After this time the server ends its connection.
+"""
 Pool: TypeAlias = ConnectionPool[PostgresConnection]
 
 MOST_CONNECTIONS = 4
@@ -69,13 +73,19 @@ def open_pool(
         # The pool only says that it has no connection. This one says why.
         with psycopg.connect(text, **settings) as connection:
             _check_encoding(connection, address)
+
+        def prepare(connection: PostgresConnection) -> None:
+            connection.execute(f"SET idle_in_transaction_session_timeout = '{MOST_IDLE_SECONDS}s'")
+            if configure is not None:
+                configure(connection)
+
         pool: Pool = ConnectionPool(
             text,
             kwargs=settings | {"application_name": f"transom {client_name()}"[:63]},
             min_size=1,
             max_size=MOST_CONNECTIONS,
             num_workers=1,
-            configure=configure,
+            configure=prepare,
             timeout=wait_seconds,
             reconnect_timeout=wait_seconds,
             open=False,

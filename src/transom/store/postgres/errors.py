@@ -47,6 +47,9 @@ _NAMES = (
 
 def lost_connection(error: BaseException) -> bool:
     """Return whether an error says that a connection broke, or could not be made."""
+    # The server ends a connection whose process was stopped in the middle of a transaction.
+    if isinstance(error, psycopg.errors.IdleInTransactionSessionTimeout):
+        return True
     if not isinstance(error, psycopg.OperationalError) or isinstance(error, PoolClosed):
         return False
     state = error.sqlstate
