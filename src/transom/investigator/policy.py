@@ -275,7 +275,7 @@ def _policy_in(path: Path, _: int) -> Policy:
     own = file.data
     if path == _SHIPPED or not isinstance(own, dict) or "ladder" in own:
         return validate_yaml(Policy, file)
-    # A policy without a ladder changes the shipped one: criteria by their ids, other keys as told.
+    # A policy without a ladder changes the shipped one, criterion by criterion and key by key.
     shipped = load_yaml(_SHIPPED).data
     assert isinstance(shipped, dict)
     merged = {**shipped, **own, "criteria": _merged_criteria(own, shipped)}
