@@ -176,7 +176,9 @@ def measure_time(folder: Path, count: int, embedder: Embedder | None) -> bool:
     book.choose(PlaybookQuery(queries[0]))  # what is loaded once
     keys = [*book.items]
     turn = iter(range(10**9))
-    query_ms = median_ms(lambda: book.choose(PlaybookQuery(queries[next(turn) % 60])), 60, time.process_time)
+    query_ms = median_ms(
+        lambda: book.choose(PlaybookQuery(queries[next(turn) % 60])), 60, time.process_time
+    )
     feedback_ms = median_ms(lambda: book.record_outcome(keys[next(turn) % len(keys)], True), 1_000)
     plain = OneFile(folder / "plain.json")
     for text in texts:
@@ -188,7 +190,9 @@ def measure_time(folder: Path, count: int, embedder: Embedder | None) -> bool:
     )
     by_words = Playbook(folder / "state.db")
     found = sum(
-        any(one.insight.content == text for one in by_words.choose(PlaybookQuery(query, fill=False)))
+        any(
+            one.insight.content == text for one in by_words.choose(PlaybookQuery(query, fill=False))
+        )
         for query, text in zip(queries, gold, strict=True)
     )
     how = (
