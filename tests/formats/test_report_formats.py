@@ -23,6 +23,7 @@ WITHOUT_END = {
     "openroad.log",
     "opensta.slack_summary",
     "sdc.clocks",
+    "vivado.report",
     "yosys.stat",
 }
 
