@@ -24,7 +24,9 @@ WITHOUT_END = {
     "openroad.log",
     "opensta.slack_summary",
     "sdc.clocks",
+    "quartus.sta_summary",
     "spef.header",
+    "vivado.report",
     "yosys.stat",
 }
 

@@ -1,7 +1,8 @@
 """Part a description into what it asks and how its result is to be counted and shown.
 
 parts_of("Confirm LVS is clean. One item per cell; a cell with errors is a violation.")
--> asks "Confirm LVS is clean.", reporting ("One item per cell", "a cell with errors is a violation")
+-> asks "Confirm LVS is clean.", and reports "One item per cell",
+   "a cell with errors is a violation"
 """
 
 from __future__ import annotations

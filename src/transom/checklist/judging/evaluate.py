@@ -108,10 +108,7 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
     for item in with_patterns:
         if item.mode == "forbid" and item.id not in violated:
             found_items.append(_absent_as_wanted(item, evidence))
-    if is_claim:
-        # What refutes a claim and is absent is no measurement that somebody asked for.
-        forbidden = {item.id for item in applicable if item.mode == "forbid"}
-        found_items = [checked for checked in found_items if checked.id not in forbidden]
+    found_items = _without_absences(found_items, config)
     positions = {item.id: index for index, item in enumerate(config.items)}
     for entries in (found_items, missing_items, extra_items):
         entries.sort(key=lambda entry: positions[entry.id])
@@ -123,6 +120,14 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
         unmeasured=tuple(unmeasured),
         warnings=(*skipped, *_contradictions(config.items, evidence)),
     )
+
+
+def _without_absences(found_items: list[CheckedItem], config: CheckerConfig) -> list[CheckedItem]:
+    """Return what was found without the absence of what refutes a claim: nobody asked for that."""
+    if config.claim is None:
+        return found_items
+    forbidden = {item.id for item in config.items if item.mode == "forbid"}
+    return [checked for checked in found_items if checked.id not in forbidden]
 
 
 def _is_silent(case: Case) -> bool:
