@@ -95,7 +95,7 @@ async def _solved(
     """
     from transom.studies.pipeline import run_study
 
-    inputs: dict[str, Json] = {"study": study.study, "problem": study.problem}
+    inputs: dict[str, Json] = {"study": study.study, "problem": study.definition}
     # Rules explain nothing, so only a model is asked for advice.
     advise = session.settings.model != "rules"
     async with session.open_store() as store:
