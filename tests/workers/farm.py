@@ -23,9 +23,10 @@ from transom.store import PostgresAddress
 PROVIDERS = """\
 import asyncio
 import os
+from dataclasses import replace
 
 from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table
-from transom.llm import RulesProvider
+from transom.llm import RulesProvider, Usage
 
 
 class Slow(RulesProvider):
@@ -42,6 +43,17 @@ class Slow(RulesProvider):
         return await super().complete(request, on_delta=on_delta)
 
 
+class Paid(Slow):
+    # Each reply costs a dollar, by the prices of the farm.
+    name = "paid:model"
+    local = False
+    is_retried = False
+
+    async def complete(self, request, *, on_delta=None):
+        reply = await super().complete(request, on_delta=on_delta)
+        return replace(reply, by=self.name, usage=Usage(1_000_000, 0))
+
+
 class Deadly(Slow):
     name = "deadly"
 
@@ -49,6 +61,12 @@ class Deadly(Slow):
         with open("deaths", "a") as file:
             file.write("x")
         os.kill(os.getpid(), 9)
+"""
+PRICES = """\
+schema: transom.prices/1
+as_of: "2026-11-01"
+models:
+  paid:model: {input: 1, output: 1}
 """
 ITEM = "description: Confirm the netlist/SPEF version is correct.\n"
 """An item whose ItemSpec is written, and whose checker is not built: there is no log."""
@@ -71,6 +89,7 @@ class Farm:
         """Write items into a folder; returns their ids."""
         (self.folder / name).mkdir()
         (self.folder / "slow.py").write_text(PROVIDERS)
+        (self.folder / "prices.yaml").write_text(PRICES)
         ids = [f"{name}-{number:02}" for number in range(count)]
         for item_id in ids:
             (self.folder / name / f"{item_id}.yaml").write_text(ITEM)
@@ -87,7 +106,12 @@ class Farm:
         process = subprocess.Popen(
             [sys.executable, "-m", module, *words],
             cwd=self.folder,
-            env=clean_environment(TRANSOM_STORE=self.address.url, PYTHONPATH=str(ROOT), **environ),
+            env=clean_environment(
+                TRANSOM_STORE=self.address.url,
+                TRANSOM_PATHS__PRICES="prices.yaml",
+                PYTHONPATH=str(ROOT),
+                **environ,
+            ),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -128,6 +152,11 @@ class Farm:
         """Return how many answers are kept for the batch of the items in a folder."""
         query = "SELECT data FROM records WHERE kind = %s"
         return sum(f'"item_id":"{name}-' in data for (data,) in self._rows(query, "answered"))
+
+    def asked(self) -> int:
+        """Return how often a model was asked, also by processes that died."""
+        path = self.folder / "asked"
+        return len(path.read_text()) if path.exists() else 0
 
     def replies(self, ids: Iterable[str]) -> list[int]:
         """Return how many replies of a model the run of each item has."""

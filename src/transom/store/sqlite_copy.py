@@ -56,7 +56,7 @@ class SqliteCopy:
         del tables  # AUTOINCREMENT follows the rows that were inserted
         if last_seq > self.last_seq():
             # As after a deletion, an empty row keeps the number.
-            self.insert(RECORDS, [(last_seq, "", "", "", "")])
+            self.insert(RECORDS, [(last_seq, "", "", "", "", None)])
 
     def build_index(self, index: IndexContent, stems_of: WordStems) -> None:
         words = SqliteWordIndex(self._query, index.name)
