@@ -18,14 +18,18 @@ from typing import IO, Any, LiteralString
 import psycopg
 
 from tests.cli.helpers import clean_environment
+from tests.workers.network import Host
+from transom.llm.shared_purse import PURSES
 from transom.store import PostgresAddress
 
 PROVIDERS = """\
 import asyncio
 import os
+import random
 from dataclasses import replace
 
 from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table
+from transom.errors import NetworkFailed
 from transom.llm import RulesProvider, Usage
 
 
@@ -54,6 +58,18 @@ class Paid(Slow):
         return replace(reply, by=self.name, usage=Usage(1_000_000, 0))
 
 
+class Flaky(Paid):
+    # Slow at times, and one request in eight fails.
+    name = "flaky:model"
+    is_retried = True
+
+    async def complete(self, request, *, on_delta=None):
+        if random.random() < 0.125:
+            raise NetworkFailed("the connection was closed", place=self.name)
+        await asyncio.sleep(random.random())
+        return replace(await super().complete(request, on_delta=on_delta), by=self.name)
+
+
 class Deadly(Slow):
     name = "deadly"
 
@@ -67,6 +83,7 @@ schema: transom.prices/1
 as_of: "2026-11-01"
 models:
   paid:model: {input: 1, output: 1}
+  flaky:model: {input: 1, output: 1}
 """
 ITEM = "description: Confirm the netlist/SPEF version is correct.\n"
 """An item whose ItemSpec is written, and whose checker is not built: there is no log."""
@@ -100,11 +117,12 @@ class Farm:
         *words: str,
         module: str = "transom",
         output: IO[str] | int = subprocess.PIPE,
+        host: Host | None = None,
         **environ: str,
     ) -> subprocess.Popen[str]:
-        """Start a command in the folder."""
+        """Start a command in the folder, on a host of a network or on this machine."""
         process = subprocess.Popen(
-            [sys.executable, "-m", module, *words],
+            [*(host.prefix if host else []), sys.executable, "-m", module, *words],
             cwd=self.folder,
             env=clean_environment(
                 TRANSOM_STORE=self.address.url,
@@ -166,6 +184,14 @@ class Farm:
             document = json.loads(text)
             runs[document["name"]] = document["id"]
         return [counts[f"run/{runs[item_id]}"] for item_id in ids if item_id in runs]
+
+    def purses(self) -> list[tuple[dict[str, Any], dict[str, float]]]:
+        """Return the ledger of each purse, and the dollars of its runs."""
+        found: dict[str, dict[str, Any]] = {}
+        query = "SELECT name, key, value FROM documents WHERE starts_with(name, %s)"
+        for name, key, text in self._rows(query, PURSES):
+            found.setdefault(name, {})[key] = json.loads(text)
+        return [(purse.pop("ledger"), purse) for purse in found.values()]
 
     def _rows(self, query: LiteralString, value: str) -> list[Any]:
         with psycopg.connect(self.address.url) as connection:

@@ -145,6 +145,7 @@ class Session:
             state_dir=self.settings.state_dir,
             exporter=exporter,
             store=self.settings.store,
+            full_sync=self.settings.durability == "full",
         )
 
     @cached_property

@@ -78,6 +78,7 @@ class SqliteStore:
         *,
         after_append: Callable[[int], None] | None = None,
         busy_seconds: float = _BUSY_SECONDS,
+        full_sync: bool = False,
     ) -> Self:
         """Open the database file; the file and its folder are created if missing.
 
@@ -88,6 +89,7 @@ class SqliteStore:
                 store's n-th append and before its caller goes on. The caller gets the exceptions
                 that it raises; the record is stored.
             busy_seconds: timeout for the lock of another process.
+            full_sync: whether every write has to survive power loss.
 
         Raises:
             StoreError: not a database, damaged, newer than this code, or not writable.
@@ -97,7 +99,7 @@ class SqliteStore:
             connection = connect_for_writing(path, busy_seconds)
             reader = _connect(path, busy_seconds)
             reader.execute("PRAGMA query_only = ON")
-            committer = Committer(connection, path, busy_seconds)
+            committer = Committer(connection, path, busy_seconds, full_sync=full_sync)
         return cls(path, Writer(committer, path, after_append), reader)
 
     @classmethod
