@@ -13,6 +13,7 @@ import errno
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from transom.errors import StoreError
 from transom.store import SqliteStore, find_damage
@@ -106,7 +107,8 @@ async def read(path: Path, fault: Fault, number: int, kept: set[int], failed: se
 def check(
     path: Path, number: int, when: str, store: SqliteStore, kept: set[int], failed: set[int]
 ) -> None:
-    present = [record.data["n"] for record in store.read("run/1")]  # type: ignore[index,call-overload]  # its own
+    data: list[Any] = [record.data for record in store.read("run/1")]
+    present: list[int] = [entry["n"] for entry in data]
     if missing := kept - {*present}:
         sys.stdout.write(f"{number} {when}: acknowledged and not there: {sorted(missing)}\n")
     if foreign := {*present} - kept - failed:

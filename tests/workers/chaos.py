@@ -118,7 +118,7 @@ class Storm:
         return self._log().read_text()
 
     def _has_errors(self) -> bool:
-        rows = dict(map(reversed, rows_of(self._log().read_text())))  # type: ignore[arg-type]  # pairs
+        rows = {item_id: status for status, item_id in rows_of(self._log().read_text())}
         return {*rows} != {*self.ids} or "ERROR" in rows.values()
 
     # -- faults ------------------------------------------------------------------------------------

@@ -25,21 +25,18 @@ from transom.llm import (
     Text,
     Tier,
     ToolCall,
-    ToolSpec,
 )
 from transom.runs import Stage, text_file
 from transom.tools import Toolbox, ToolDefinition, ToolReturn
 from transom.tools.definition import Arguments
 
 EFFECTS = "effects"
-_PARAMETERS = {"type": "object", "properties": {"n": {"type": "string"}}, "required": ["n"]}
-PAY = ToolSpec("pay", "Pays.", _PARAMETERS)  # type: ignore[arg-type]  # a plain dict is Json
-ROLE = Role(
-    "t.payer",
-    (Block("role", "You.", Tier.STABLE),),
-    frozenset({"role", "task", "now", "retry"}),
-    tools=(PAY,),
-)
+_PARAMETERS = {
+    "type": "object",
+    "properties": {"n": {"type": "string"}},
+    "required": ["n"],
+    "additionalProperties": False,
+}
 
 
 def note(name: str, line: str) -> None:
@@ -54,6 +51,15 @@ async def pay(arguments: Arguments) -> ToolReturn:
     return ToolReturn(f"paid {number}", {"n": number})
 
 
+TOOLS = Toolbox([ToolDefinition("pay", "Pays.", _PARAMETERS, pay, "once")])  # type: ignore[arg-type]  # a plain dict is Json
+ROLE = Role(
+    "t.payer",
+    (Block("role", "You.", Tier.STABLE),),
+    frozenset({"role", "task", "now", "retry"}),
+    tools=TOOLS.specs,
+)
+
+
 async def do_run(session: Session, number: int) -> None:
     async def answer(request: Request) -> Reply:
         await asyncio.sleep(0.2)
@@ -62,8 +68,7 @@ async def do_run(session: Session, number: int) -> None:
         return Reply((Text("ok"),))
 
     async def stage(at: Stage) -> str:
-        tools = Toolbox([ToolDefinition(PAY.name, PAY.description, PAY.parameters, pay, "once")])
-        answered = await call(at, ROLE, [Block("task", f"Pay {number}.")], str, tools=tools)
+        answered = await call(at, ROLE, [Block("task", f"Pay {number}.")], str, tools=TOOLS)
         return answered.value
 
     async with session.open_store() as store:

@@ -16,6 +16,12 @@ pytestmark = [pytest.mark.fence, pytest.mark.slow]
 ITEMS = 10
 
 
+def wait_for_calls(farm: Farm, number: int) -> None:
+    """Wait until a model was asked so many times more."""
+    before = farm.asked()
+    farm.wait_for(lambda: farm.asked() >= before + number, 240)
+
+
 @pytest.mark.parametrize(("workers", "cap", "kills"), [(2, 20.5, 0), (4, 20.5, 2), (2, 30.5, 1)])
 def test_workers_exceed_a_cap_by_one_call_at_most(
     postgres: Server, tmp_path: Path, workers: int, cap: float, kills: int
@@ -26,8 +32,7 @@ def test_workers_exceed_a_cap_by_one_call_at_most(
         started = [farm.worker(3) for _ in range(workers)]
         batch = farm.batch("paid", "--max-cost", str(cap), model="slow:Paid")
         for victim in started[:kills]:
-            before = farm.asked()
-            farm.wait_for(lambda before=before: farm.asked() >= before + 4)
+            wait_for_calls(farm, 4)
             victim.kill()
         code, output = ended(batch)
         asked = farm.asked()

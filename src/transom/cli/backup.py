@@ -41,17 +41,11 @@ def backup(session: Session, archive: Archive) -> int:
 
     path = (session.cwd / archive).absolute()
     content = back_up(session.known_workspace, path, copy_database)
-    document = {
-        "schema": "transom.backup/1",
-        "archive": str(path),
-        "files": content.files,
-        "bytes": content.size,
-        "links_left_out": content.links,
-    }
-    line = f"{counted(content.files, 'file')}, {content.size} bytes in {path}"
+    document = {"schema": "transom.backup/1", "archive": str(path)}
+    line = f"{content} in {path}"
     if content.links:
         line += f"; {counted(content.links, 'link')} left out"
-    return session.show(document, line)
+    return session.show({**document, **content.to_json()}, line)
 
 
 @command(root, "restore", example="transom restore transom-2026-11-29.tar.gz --workspace new")
@@ -65,14 +59,7 @@ def restore_backup(session: Session, archive: Archive) -> int:
         )
     workspace = session.known_workspace
     content = restore((session.cwd / archive).absolute(), workspace)
-    document = {
-        "schema": "transom.restored/1",
-        "workspace": str(workspace.root),
-        "files": content.files,
-        "bytes": content.size,
-    }
-    return session.show(
-        document,
-        f"{counted(content.files, 'file')}, {content.size} bytes restored to {workspace.root};"
-        " all digests are equal",
-    )
+    place = str(workspace.root)
+    document = {"schema": "transom.restored/1", "workspace": place}
+    line = f"{content} restored to {place}; all digests are equal"
+    return session.show({**document, **content.to_json()}, line)

@@ -109,7 +109,7 @@ def opened(
         embedder=embedder,
         read_only=read_only,
         redact=session.redact,
-        full_sync=session.settings.durability == "full",
+        full_sync=session.full_sync,
     ) as playbook:
         # Texts of a session without embeddings get their vectors now.
         if not read_only:
@@ -362,7 +362,7 @@ async def opened_memory(session: Session, access: Access = "make") -> AsyncItera
         embedder,
         read_only=read_only,
         redact=session.redact,
-        full_sync=session.settings.durability == "full",
+        full_sync=session.full_sync,
     ) as memory:
         if access == "search" and not read_only:
             await memory.embed_missing()

@@ -145,7 +145,7 @@ class Session:
             state_dir=self.settings.state_dir,
             exporter=exporter,
             store=self.settings.store,
-            full_sync=self.settings.durability == "full",
+            full_sync=self.full_sync,
         )
 
     @cached_property
@@ -154,6 +154,11 @@ class Session:
         return Workspace.known(
             self.workspace_root, state_dir=self.settings.state_dir, store=self.settings.store
         )
+
+    @property
+    def full_sync(self) -> bool:
+        """Whether every write has to survive power loss."""
+        return self.settings.durability == "full"
 
     @property
     def known_store(self) -> StoreLocation | None:
@@ -335,17 +340,11 @@ class Session:
 
     def _shared(self, purse: Purse, run: Run) -> SharedPurse | None:
         """Return what a run spends from the purse of all processes; None if there is none."""
-        if not self.shared_purse or purse.usd is None:
+        if not self.shared_purse:
             return None
-        assert isinstance(run.store, LeasingStore), "processes share a purse in PostgreSQL"
-        return SharedPurse(
-            run.store,
-            self.shared_purse,
-            run.id,
-            usd=purse.usd,
-            prices=purse.prices,
-            free=purse.free,
-        )
+        # Only a database that leases runs is shared by processes.
+        assert isinstance(run.store, LeasingStore)
+        return SharedPurse.like(purse, run.store, self.shared_purse, run.id)
 
     @asynccontextmanager
     async def open_run(

@@ -17,7 +17,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 
 from transom.canonical import Json
 from transom.errors import StoreError
@@ -82,6 +82,17 @@ class SharedPurse(Purse):
         self._published = (0.0, "")  # dollars, and who gave a reply of unknown cost
         self._publishing = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
+
+    @classmethod
+    def like(cls, purse: Purse, store: PurseStore, name: str, run_id: str) -> Self:
+        """Return the purse of a run with the limit and the prices of another one.
+
+        Args:
+            purse: has a limit in dollars.
+            store, name, run_id: see above.
+        """
+        assert purse.usd is not None
+        return cls(store, name, run_id, usd=purse.usd, prices=purse.prices, free=purse.free)
 
     def take_in(self, account: Hashable, replies: Sequence[tuple[str, Usage]]) -> None:
         super().take_in(account, replies)

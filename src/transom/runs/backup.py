@@ -44,6 +44,12 @@ class BackupContent:
     size: int
     links: int = 0
 
+    def __str__(self) -> str:
+        return f"{self.files} files, {self.size} bytes"
+
+    def to_json(self) -> dict[str, int]:
+        return {"files": self.files, "bytes": self.size, "links_left_out": self.links}
+
 
 def back_up(
     workspace: Workspace, archive: Path, copy_database: Callable[[Path], None]

@@ -231,11 +231,8 @@ class _Batch:
     def _place(self) -> dict[str, Any]:
         """Return what a hand has to know of this command; see `transom.cli.hand`."""
         session = self.session
-        place: dict[str, Any] = {
-            "kind": ITEM,
-            "entry": session.local_entry,
-            "workspace": str(session.workspace.root),
-        }
+        entry = session.local_entry
+        place = {"kind": ITEM, "entry": entry, "workspace": str(session.workspace.root)}
         if self._purse_name:
             place["purse"] = self._purse_name
         return place
