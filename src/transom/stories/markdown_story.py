@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -30,15 +31,15 @@ _TITLE = re.compile(
     r"^(?:user\s+)?story\s+(\d+[a-z]?(?:\.\d+[a-z]?)*)(?:\s*[:–—-]\s*|\.?\s+)(.+)$", re.IGNORECASE
 )
 _EPIC = re.compile(r"^epic\s+(\d+[a-z]?)\s*(?:[:–—-]\s*(.*))?$", re.IGNORECASE)
-_PHASE = re.compile(r"^phase\s+(\w+)\s*[:–—-]\s*(.+)$", re.IGNORECASE)
+_PHASE = re.compile(r"^phase\s+(\w+(?:\.\w+)*)\s*[:–—-]\s*(.+)$", re.IGNORECASE)
 _USER_STORY = re.compile(r"^user\s+story\s+(\d+)\s*[:–—-]\s*(.+?)(?:\(priority.*)?$", re.IGNORECASE)
 _BOX = re.compile(r"^\[([ xX])\]\s+")
 _TASK = re.compile(r"^(T\d+|TXXX)\s+(?:\[[^\]]*\]\s*)*")
 _FILE = re.compile(r"(?<![\w/.-])((?:[\w.-]+/)+[\w.-]+\.\w+)")
 _SERVES = re.compile(r"\bACs?\s*+:?\s*+((?:#?\d++[\s,&]*+(?:and\s++)?)+)", re.IGNORECASE)
 _OWN_MARK = re.compile(r"(?:(?<!\s)\s++)?\(ACs?\s*+:?\s*+#?\d[^)]{0,200}\)\s*+$", re.IGNORECASE)
-_BEGINS = re.compile(r"^(?:given\b|(?:AC\s*#?)?\d+\s*[:.)])", re.IGNORECASE)
-_NUMBER = re.compile(r"^(?:AC\s*#?)?\d+\s*[:.)]\s*", re.IGNORECASE)
+_BEGINS = re.compile(r"^(?:given\b|(?:AC\s*#?)?\d+(?:\.\d+)*\s*[:.)])", re.IGNORECASE)
+_NUMBER = re.compile(r"^(?:AC\s*#?)?\d+(?:\.\d+)*\s*[:.)]\s*", re.IGNORECASE)
 _LABEL = re.compile(r"^[A-Z][\w /-]{2,30}:(?:\s|$)")
 _LONGEST_LABEL = 40
 _CRITERIA = (
@@ -62,6 +63,8 @@ _WAITS = re.compile(r"(?:prerequisites?|depend(?:s on|encies))\s*:", re.IGNORECA
 _FILES = re.compile(r"^files?\s+to\s+(?:create|modify|change|touch)", re.IGNORECASE)
 _NEW = re.compile(r"\b(?:new|create[ds]?)\b", re.IGNORECASE)
 _PATH = re.compile(r"^[\w.@-]+(?:/[\w.@+-]+)*$")
+_DONE_SIGN = re.compile("[✅☑✔✓]")
+_FEWEST_BOXES = 2
 _SLUG_ID = re.compile(r"^(\d+)-(?:(\d+[a-z]?)-)?")
 
 
@@ -99,7 +102,25 @@ def read_story_file(text: str, source: str) -> Story:
     goal = _section(parts[number:], "story", "user story", "intent", "description", "goal")
     if "criteria" in more and not goal:
         goal = _goal(parts[0].blocks) if parts else ""
-    return _story(parts[number:], id=identity, title=title, text=text, goal=goal, **more)
+    story = _story(parts[number:], id=identity, title=title, text=text, goal=goal, **more)
+    return story.model_copy(update={"unclear": _finished_mark(story, parts[number:])})
+
+
+def _finished_mark(story: Story, parts: Sequence[Part]) -> str:
+    """Return what in a story's file speaks against its status that it is to be built, or "".
+
+    A file may say in a language or form of its own that the work is done.
+    """
+    if story.status not in ("backlog", "ready", "unknown"):
+        return ""
+    boxes = [task for part in parts for task in _boxes(part.blocks)]
+    if len(boxes) >= _FEWEST_BOXES and all(box.done for box in boxes):
+        return f"{story.source} says {story.status_text or 'no status'!r}, and every box is ticked"
+    if not story.status_text:
+        for part in parts:
+            if _DONE_SIGN.search(part.title):
+                return f"{story.source}:{part.line} says {part.title!r}"
+    return ""
 
 
 def _front_fields(text: str, source: str) -> dict[str, Any]:
@@ -181,9 +202,11 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
         goal, criteria = _wanted(body, wanted.get(story) if story else None)
         named = [file for task in tasks for file in _FILE.findall(task.text)]
         prepares = [one.id for one in stories if not story or one.id.startswith("phase-")]
+        identity = f"US{story}" if story else f"phase-{phase.number}"
         stories.append(
             Story(
-                id=f"US{story}" if story else f"phase-{phase.number}",
+                # A later part of a phase has the phase's number again.
+                id=_unused(identity, {one.id for one in stories}),
                 title=(about[2] if about else phase.title).strip(),
                 epic=PurePosixPath(source).parent.name,
                 text=_cut(text, parts, number, len(body)),
@@ -202,6 +225,12 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
         hint = 'write tasks as "- [ ] T001 ..." below "## Phase 1: ..."'
         raise InputError("holds no phase with tasks", place=source, hint=hint)
     return tuple(stories)
+
+
+def _unused(identity: str, taken: set[str]) -> str:
+    """Return an id, with a number behind it if it is taken."""
+    names = (identity if number == 1 else f"{identity}-{number}" for number in count(1))
+    return next(name for name in names if name not in taken)
 
 
 class _Phase(NamedTuple):
@@ -365,6 +394,9 @@ def _criteria(parts: Sequence[Part]) -> tuple[str, ...]:
             is_ordered = block.ordered
             texts += [_joined([*item.lines, *iter_lines(item.blocks)]) for item in block.items]
         elif isinstance(block, Paragraph):
+            if has_heading and _names_group(block, following):
+                continue
+            block = _without_group(block)
             begins = _BEGINS.match(block.lines[0].text)
             if _names_criterion(block) and isinstance(following, Bullets):
                 texts.append(_joined(block.lines))
@@ -395,6 +427,28 @@ def _criteria(parts: Sequence[Part]) -> tuple[str, ...]:
         filter(
             None, (_NUMBER.sub("", _OWN_MARK.sub("", _BOX.sub("", one))).strip() for one in texts)
         )
+    )
+
+
+def _without_group(block: Paragraph) -> Paragraph:
+    """Return a text without the name of a group in the line before numbered criteria.
+
+    A list that begins with another number than 1 continues the paragraph of the name.
+    """
+    first, rest = block.lines[0], block.lines[1:]
+    if first.text == first.lead and rest and _BEGINS.match(rest[0].text):
+        return Paragraph(rest, rest[0].line)
+    return block
+
+
+def _names_group(block: Paragraph, following: Node | None) -> bool:
+    """Whether a text is a bold name alone, before a text that begins a criterion."""
+    return (
+        len(block.lines) == 1
+        and block.lines[0].text == block.lines[0].lead
+        and not _NO_CRITERIA.match(block.lines[0].text)
+        and isinstance(following, Paragraph)
+        and bool(_BEGINS.match(following.lines[0].text))
     )
 
 
