@@ -42,9 +42,7 @@ _TITLE_NUMBER = re.compile(
     r"^#+\s+(?:user\s+)?story\s+(\d+)[.-](\d+)", re.IGNORECASE | re.MULTILINE
 )
 
-Shape = Literal[
-    "bmad-v4", "bmad-v6", "stories.yaml", "epics.md", "spec-kit", "task-list", "github"
-]
+Shape = Literal["bmad-v4", "bmad-v6", "stories.yaml", "epics.md", "spec-kit", "task-list", "github"]
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,7 @@ _WAITS = re.compile(r"(?:prerequisites?|depend(?:s on|encies))\s*:", re.IGNORECA
 _FILES = re.compile(r"^files?\s+to\s+(?:create|modify|change|touch)", re.IGNORECASE)
 _NEW = re.compile(r"\b(?:new|create[ds]?)\b", re.IGNORECASE)
 _PATH = re.compile(r"^[\w.@-]+(?:/[\w.@+-]+)*$")
+_MARKED = re.compile(r"^`?ACs?[-_ #]{0,2}\d")
 _DONE_SIGN = re.compile("[✅☑✔✓]")
 _FEWEST_BOXES = 2
 _SLUG_ID = re.compile(r"^(\d+)-(?:(\d+[a-z]?)-)?")
@@ -381,14 +382,16 @@ def _criteria(parts: Sequence[Part]) -> tuple[str, ...]:
     "Acceptance Criteria".
     """
     blocks, has_heading = next(
-        (found for heading in _CRITERIA if (found := _below(parts, heading))[0]), ([], False)
+        (found for heading in _CRITERIA if (found := _below(parts, heading))[0]),
+        (_marked(parts), True),
     )
     texts: list[str] = []
     is_ordered: bool | None = None
     for number, block in enumerate(blocks):
         following = blocks[number + 1] if number + 1 < len(blocks) else None
         if isinstance(block, Bullets):
-            if number and _names_criterion(blocks[number - 1]):
+            is_step = number and _begins_given(blocks[number - 1]) and not _begins_given(block)
+            if number and (_names_criterion(blocks[number - 1]) or is_step):
                 texts[-1] = f"{texts[-1]} {_joined([*iter_lines([block])])}"
                 continue
             is_ordered = block.ordered
@@ -450,6 +453,28 @@ def _names_group(block: Paragraph, following: Node | None) -> bool:
         and isinstance(following, Paragraph)
         and bool(_BEGINS.match(following.lines[0].text))
     )
+
+
+def _begins_given(block: Node) -> bool:
+    """Whether a text, or the first item of a list, begins with Given."""
+    if isinstance(block, Bullets):
+        lines = block.items[0].lines if block.items else ()
+    else:
+        lines = block.lines if isinstance(block, Paragraph) else ()
+    return bool(lines and re.match(r"given\b", _BOX.sub("", lines[0].text), re.IGNORECASE))
+
+
+def _marked(parts: Sequence[Part]) -> list[Node]:
+    """Return the first list whose items all carry a mark such as AC1, under a heading of any
+    language; items that are struck out do not count.
+    """
+    for block in (block for part in parts for block in part.blocks):
+        if not isinstance(block, Bullets):
+            continue
+        items = tuple(item for item in block.items if not _joined(item.lines).startswith("~~"))
+        if items and all(_MARKED.match(_joined(item.lines)) for item in items):
+            return [Bullets(items, block.line, block.ordered)]
+    return []
 
 
 def _names_criterion(block: Node) -> bool:

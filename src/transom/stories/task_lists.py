@@ -141,7 +141,9 @@ def _groups(
     for number, group in groups.items():
         head = next((entry for entry in group if not entry.is_part), group[0])
         names = dict.fromkeys(name for entry in group for name in entry.requirements)
-        goals = [requirements[first].goal for name in names if (first := _first(name)) in requirements]
+        goals = [
+            requirements[first].goal for name in names if (first := _first(name)) in requirements
+        ]
         criteria = dict.fromkeys(text for name in names for text in _meant(name, requirements))
         required = [entry for entry in group if not entry.is_optional]
         is_done = all(entry.task.done for entry in required)
