@@ -23,6 +23,8 @@ WITHOUT_END = {
     "openroad.log",
     "opensta.slack_summary",
     "sdc.clocks",
+    "quartus.sta_summary",
+    "vivado.report",
     "yosys.stat",
 }
 

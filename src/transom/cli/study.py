@@ -14,7 +14,7 @@ import typer
 from transom.canonical import Json
 from transom.cli.app import group
 from transom.cli.command import command
-from transom.cli.learn import Scope, opened
+from transom.cli.learn import PlaybookScope, opened
 from transom.cli.session import Session
 from transom.errors import InputError, RunBusy, SettingsError, install_hint
 from transom.runs import write_file
@@ -196,7 +196,9 @@ def _opened(session: Session, study: Study, *, is_known: bool = False) -> Iterat
     from transom.studies.pipeline import runner_of
 
     root = session.workspace_root / "studies"
-    with opened(session, Scope(domain=study.scope), "read" if is_known else "make") as playbook:
+    with opened(
+        session, PlaybookScope(domain=study.scope), "read" if is_known else "make"
+    ) as playbook:
         yield runner_of(study, root, playbook, session.progress, kept=is_known)
 
 

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 from transom.errors import InputError
 from transom.formats.markdown import (
     Bullets,
-    Item,
+    InlineText,
+    ListItem,
+    MarkdownPart,
+    MarkdownTable,
     Node,
     Paragraph,
-    Part,
-    Table,
-    Text,
     iter_lines,
     parse,
     region,
@@ -253,7 +253,7 @@ def _story_marks(blocks: Sequence[Node]) -> Iterator[str]:
         yield from re.findall(r"\bT\d++\b.{0,400}?\[US(\d+)\]", line.text)
 
 
-def _specified(text: str) -> dict[str, Part]:
+def _specified(text: str) -> dict[str, MarkdownPart]:
     """Return number -> the part of each user story of a specification.
 
     In another language a heading of the third level has its number and its priority.
@@ -284,7 +284,7 @@ def refuse_template(text: str, source: str) -> None:
             )
 
 
-def _story(body: Sequence[Part], *, title: str, **more: Any) -> Story:
+def _story(body: Sequence[MarkdownPart], *, title: str, **more: Any) -> Story:
     """Build a story from its parts; the first one is its heading."""
     creates, changes = _named_files(body)
     tasks = [
@@ -306,7 +306,7 @@ def _story(body: Sequence[Part], *, title: str, **more: Any) -> Story:
     )
 
 
-def _region(parts: Sequence[Part], start: int) -> Sequence[Part]:
+def _region(parts: Sequence[MarkdownPart], start: int) -> Sequence[MarkdownPart]:
     """Return a heading's parts; a story's sections may be headings of its own level."""
     stop = start + 1
     while stop < len(parts):
@@ -320,26 +320,26 @@ def _region(parts: Sequence[Part], start: int) -> Sequence[Part]:
     return parts[start:stop]
 
 
-def _cut(text: str, parts: Sequence[Part], start: int, count: int) -> str:
+def _cut(text: str, parts: Sequence[MarkdownPart], start: int, count: int) -> str:
     """Return the text of `count` parts."""
     lines = text.splitlines(keepends=True)
     stop = parts[start + count].line - 1 if start + count < len(parts) else len(lines)
     return "".join(lines[parts[start].line - 1 : stop]).rstrip() + "\n"
 
 
-def _full(part: Part) -> str:
+def _full(part: MarkdownPart) -> str:
     return f"{part.number} {part.title}".strip()
 
 
-def _lines(parts: Sequence[Part]) -> Iterator[Text]:
+def _lines(parts: Sequence[MarkdownPart]) -> Iterator[InlineText]:
     return (line for part in parts for line in iter_lines(part.blocks))
 
 
-def _joined(lines: Sequence[Text]) -> str:
+def _joined(lines: Sequence[InlineText]) -> str:
     return " ".join(line.text for line in lines).strip()
 
 
-def _section(parts: Sequence[Part], *titles: str) -> str:
+def _section(parts: Sequence[MarkdownPart], *titles: str) -> str:
     found = (
         _joined([*iter_lines(part.blocks)])
         for part in parts
@@ -350,7 +350,7 @@ def _section(parts: Sequence[Part], *titles: str) -> str:
 
 def _goal(blocks: Sequence[Node]) -> str:
     """Return the text before the first bold label: the sentence of the user story."""
-    kept: list[Text] = []
+    kept: list[InlineText] = []
     for block in blocks:
         if not isinstance(block, Paragraph) or _is_label(block, _CRITERIA[0]):
             break
@@ -358,7 +358,9 @@ def _goal(blocks: Sequence[Node]) -> str:
     return _joined(kept)
 
 
-def _wanted(body: Sequence[Part], specification: Part | None) -> tuple[str, tuple[str, ...]]:
+def _wanted(
+    body: Sequence[MarkdownPart], specification: MarkdownPart | None
+) -> tuple[str, tuple[str, ...]]:
     """Return goal and criteria of a phase, from the specification, else from the phase's own
     text.
     """
@@ -377,7 +379,7 @@ def _wanted(body: Sequence[Part], specification: Part | None) -> tuple[str, tupl
     )
 
 
-def _criteria(parts: Sequence[Part]) -> tuple[str, ...]:
+def _criteria(parts: Sequence[MarkdownPart]) -> tuple[str, ...]:
     """Return list items, or groups that begin with Given, below a heading or label like
     "Acceptance Criteria".
     """
@@ -486,7 +488,7 @@ def _names_criterion(block: Node) -> bool:
     )
 
 
-def _below(parts: Sequence[Part], heading: re.Pattern[str]) -> tuple[list[Node], bool]:
+def _below(parts: Sequence[MarkdownPart], heading: re.Pattern[str]) -> tuple[list[Node], bool]:
     """Return the blocks below the first heading, or the first label within a text, that matches,
     and whether it is a heading.
 
@@ -502,7 +504,7 @@ def _below(parts: Sequence[Part], heading: re.Pattern[str]) -> tuple[list[Node],
     return [], False
 
 
-def _deeper(parts: Sequence[Part], level: int) -> Iterator[Node]:
+def _deeper(parts: Sequence[MarkdownPart], level: int) -> Iterator[Node]:
     """Yield the blocks of the headings below a level; a numbered heading with its text is one
     item of a list.
     """
@@ -511,8 +513,8 @@ def _deeper(parts: Sequence[Part], level: int) -> Iterator[Node]:
             return
         if _CRITERION.match(_full(part)):
             lines = [*iter_lines(part.blocks)]
-            head = Text(f"{part.title}:" if lines else part.title, (), part.line)
-            yield Bullets((Item((head, *lines), (), part.line),), part.line)
+            head = InlineText(f"{part.title}:" if lines else part.title, (), part.line)
+            yield Bullets((ListItem((head, *lines), (), part.line),), part.line)
         else:
             yield from part.blocks
 
@@ -533,12 +535,14 @@ def _boxes(blocks: Sequence[Node]) -> Iterator[Task]:
         yield from _boxes(item.blocks)
 
 
-def _named_files(parts: Sequence[Part]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _named_files(parts: Sequence[MarkdownPart]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the files below a heading such as "Files to Create/Modify": new ones, and others."""
     creates: dict[str, None] = {}
     changes: dict[str, None] = {}
     for part in (part for part in parts if _FILES.match(part.title)):
-        rows = [row for block in part.blocks if isinstance(block, Table) for row in block.rows]
+        rows = [
+            row for block in part.blocks if isinstance(block, MarkdownTable) for row in block.rows
+        ]
         for cells in rows or [(line,) for line in iter_lines(part.blocks)]:
             if codes := [code for cell in cells for code in cell.codes if _PATH.match(code)]:
                 (creates if _NEW.search(cells[-1].text) else changes)[codes[0]] = None

@@ -25,7 +25,7 @@ _STORY_KEY = re.compile(
 )
 _STATUS_LINE = re.compile(r"^status:?\s*:\s*(.+)$", re.IGNORECASE)
 _BARE_PLACE = re.compile(
-    r"^(\w+:[ \t]+)(\{[\w-]++\}/(?:[^\s#\"']|[ \t]++(?=[^\s#\"']))*+)[ \t]*+$", re.MULTILINE
+    r"^(\w+:[ \t]+)(\{[\w-]++\}/(?>(?:[^\s#\"']|[ \t]++(?=[^\s#\"']))*))[ \t]*+$", re.MULTILINE
 )
 _V4: Mapping[str, str] = {
     "backlog": "Draft",

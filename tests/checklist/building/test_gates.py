@@ -25,7 +25,7 @@ from transom.checklist.results import GateRow
 from transom.checklist.vectors import VECTORS
 from transom.checklist.writing.document import parse_spec
 from transom.errors import ReplyError
-from transom.sandbox import Limits, Sandbox
+from transom.sandbox import Sandbox, WorkerLimits
 
 OWN = (
     'def validate_logic(text, pattern, parsed_fields=None, default_match="contains",'
@@ -93,7 +93,7 @@ async def report(
     yaml = checker_yaml(reply.config("POWER", "Report the power of each block."))
     path = tmp_path / "power.rpt"
     path.write_text(report)
-    sandbox = Sandbox(Limits(wall_seconds=5))
+    sandbox = Sandbox(WorkerLimits(wall_seconds=5))
     (tmp_path / "notes.txt").write_text("block alu power 1\n")
     others = (tmp_path / "notes.txt", tmp_path / "gone.rpt")
     trial = Trial(sandbox, (path,), others)
