@@ -14,7 +14,6 @@ from transom.errors import InputError
 from transom.formats.markdown import (
     Bullets,
     InlineText,
-    ListItem,
     MarkdownPart,
     MarkdownTable,
     Node,
@@ -26,6 +25,14 @@ from transom.formats.markdown import (
 from transom.formats.yaml_files import parse_yaml
 from transom.stories.status import find_status, front_matter
 from transom.stories.story import Story, Task, placeholders, read_status
+from transom.stories.written_criteria import (
+    ACCEPTANCE,
+    BOX,
+    full_title,
+    is_label,
+    joined,
+    read_criteria,
+)
 
 _TITLE = re.compile(
     r"^(?:user\s+)?story\s+(\d+[a-z]?(?:\.\d+[a-z]?)*)(?:\s*[:–—-]\s*|\.?\s+)(.+)$", re.IGNORECASE
@@ -33,28 +40,9 @@ _TITLE = re.compile(
 _EPIC = re.compile(r"^epic\s+(\d+[a-z]?)\s*(?:[:–—-]\s*(.*))?$", re.IGNORECASE)
 _PHASE = re.compile(r"^phase\s+(\w+(?:\.\w+)*)\s*[:–—-]\s*(.+)$", re.IGNORECASE)
 _USER_STORY = re.compile(r"^user\s+story\s+(\d+)\s*[:–—-]\s*(.+?)(?:\(priority.*)?$", re.IGNORECASE)
-_BOX = re.compile(r"^\[([ xX])\]\s+")
 _TASK = re.compile(r"^(T\d+|TXXX)\s+(?:\[[^\]]*\]\s*)*")
 _FILE = re.compile(r"(?<![\w/.-])((?:[\w.-]+/)+[\w.-]+\.\w+)")
 _SERVES = re.compile(r"\bACs?\s*+:?\s*+((?:#?\d++[\s,&]*+(?:and\s++)?)+)", re.IGNORECASE)
-_OWN_MARK = re.compile(r"(?:(?<!\s)\s++)?\(ACs?\s*+:?\s*+#?\d[^)]{0,200}\)\s*+$", re.IGNORECASE)
-_BEGINS = re.compile(r"^(?:given\b|(?:AC\s*#?)?\d+(?:\.\d+)*\s*[:.)])", re.IGNORECASE)
-_NUMBER = re.compile(r"^(?:AC\s*#?)?\d+(?:\.\d+)*\s*[:.)]\s*", re.IGNORECASE)
-_LABEL = re.compile(r"^[A-Z][\w /-]{2,30}:(?:\s|$)")
-_LONGEST_LABEL = 40
-_CRITERIA = (
-    re.compile(r"^(?:acceptance\b(?!\s+\w+\s+\w)|ACs?\b)", re.IGNORECASE),
-    re.compile(
-        r"^(?:success\s+criteria|conditions\s+of\s+satisfaction|requirements)\W*$", re.IGNORECASE
-    ),
-)
-"""Headings of criteria; the second form counts only if no heading has the first."""
-_CRITERION = re.compile(r"^(?:AC|acceptance criterion|criterion|scenario)?\s*+[-#.]?\s*+\d", re.I)
-_NO_CRITERIA = re.compile(
-    r"^\W*(?:out\s+of\s+scope|non-?goals?|notes?|references?|definition\s+of\s+done|risks?"
-    r"|assumptions?|open\s+questions?)\b",
-    re.IGNORECASE,
-)
 _SECTION = re.compile(
     r"^(?:acceptance|tasks|(?:dev|technical)\s+notes|prerequisites|dependencies|files)\b",
     re.IGNORECASE,
@@ -63,9 +51,8 @@ _WAITS = re.compile(r"(?:prerequisites?|depend(?:s on|encies))\s*:", re.IGNORECA
 _FILES = re.compile(r"^files?\s+to\s+(?:create|modify|change|touch)", re.IGNORECASE)
 _NEW = re.compile(r"\b(?:new|create[ds]?)\b", re.IGNORECASE)
 _PATH = re.compile(r"^[\w.@-]+(?:/[\w.@+-]+)*$")
-_MARKED = re.compile(r"^`?ACs?[-_ #]{0,2}\d")
 _DONE_SIGN = re.compile("[✅☑✔✓]")
-_FEWEST_BOXES = 2
+_FEWESTBOXES = 2
 _SLUG_ID = re.compile(r"^(\d+)-(?:(\d+[a-z]?)-)?")
 
 
@@ -78,7 +65,9 @@ def read_story_file(text: str, source: str) -> Story:
     refuse_template(text, source)
     parts, front = parse(text), front_matter(text)
     found = [
-        (number, match) for number, part in enumerate(parts) if (match := _TITLE.match(_full(part)))
+        (number, match)
+        for number, part in enumerate(parts)
+        if (match := _TITLE.match(full_title(part)))
     ]
     more: dict[str, Any] = {}
     key = PurePosixPath(source).name.removesuffix(".md").removesuffix(".story")
@@ -89,7 +78,7 @@ def read_story_file(text: str, source: str) -> Story:
         number, title = 0, front["title"][1]
         named = f"{slug[1]}.{slug[2]}" if slug and slug[2] else key.partition("-")[0]
         identity = str(fields.get("id") or fields.get("story") or named)
-        more["criteria"] = _front_criteria(fields) or _criteria(parts)
+        more["criteria"] = _front_criteria(fields) or read_criteria(parts)
     else:
         hint = 'begin it with "# Story 1.1: Title", or name the backlog\'s own file'
         raise InputError("holds no story", place=source, hint=hint)
@@ -107,7 +96,7 @@ def read_story_file(text: str, source: str) -> Story:
     return story.model_copy(update={"unclear": _finished_mark(story, parts[number:])})
 
 
-def _finished_mark(story: Story, parts: Sequence[Part]) -> str:
+def _finished_mark(story: Story, parts: Sequence[MarkdownPart]) -> str:
     """Return what in a story's file speaks against its status that it is to be built, or "".
 
     A file may say in a language or form of its own that the work is done.
@@ -115,7 +104,7 @@ def _finished_mark(story: Story, parts: Sequence[Part]) -> str:
     if story.status not in ("backlog", "ready", "unknown"):
         return ""
     boxes = [task for part in parts for task in _boxes(part.blocks)]
-    if len(boxes) >= _FEWEST_BOXES and all(box.done for box in boxes):
+    if len(boxes) >= _FEWESTBOXES and all(box.done for box in boxes):
         return f"{story.source} says {story.status_text or 'no status'!r}, and every box is ticked"
     if not story.status_text:
         for part in parts:
@@ -150,7 +139,7 @@ def read_epics(text: str, source: str) -> tuple[Story, ...]:
     parts = parse(text)
     stories: list[Story] = []
     for number, part in enumerate(parts):
-        if part.level and (match := _TITLE.match(_full(part))):
+        if part.level and (match := _TITLE.match(full_title(part))):
             body = _region(parts, number)
             waits = next((one.text for one in _lines(body) if _WAITS.match(one.text)), "")
             more: dict[str, Any] = {
@@ -297,7 +286,7 @@ def _story(body: Sequence[MarkdownPart], *, title: str, **more: Any) -> Story:
         "creates": creates,
         "changes": changes,
         "tasks": tuple(tasks),
-        "criteria": _criteria(body),
+        "criteria": read_criteria(body),
         **more,
     }
     epic = f"epic-{more['id'].partition('.')[0]}"
@@ -314,7 +303,7 @@ def _region(parts: Sequence[MarkdownPart], start: int) -> Sequence[MarkdownPart]
         own = one.level > parts[start].level or (
             one.level == parts[start].level and _SECTION.match(one.title)
         )
-        if not own or _TITLE.match(_full(one)) or _EPIC.match(_full(one)):
+        if not own or _TITLE.match(full_title(one)) or _EPIC.match(full_title(one)):
             break
         stop += 1
     return parts[start:stop]
@@ -327,23 +316,13 @@ def _cut(text: str, parts: Sequence[MarkdownPart], start: int, count: int) -> st
     return "".join(lines[parts[start].line - 1 : stop]).rstrip() + "\n"
 
 
-def _full(part: MarkdownPart) -> str:
-    return f"{part.number} {part.title}".strip()
-
-
 def _lines(parts: Sequence[MarkdownPart]) -> Iterator[InlineText]:
     return (line for part in parts for line in iter_lines(part.blocks))
 
 
-def _joined(lines: Sequence[InlineText]) -> str:
-    return " ".join(line.text for line in lines).strip()
-
-
 def _section(parts: Sequence[MarkdownPart], *titles: str) -> str:
     found = (
-        _joined([*iter_lines(part.blocks)])
-        for part in parts
-        if part.title.lower().strip() in titles
+        joined([*iter_lines(part.blocks)]) for part in parts if part.title.lower().strip() in titles
     )
     return next(filter(None, found), "")
 
@@ -352,10 +331,10 @@ def _goal(blocks: Sequence[Node]) -> str:
     """Return the text before the first bold label: the sentence of the user story."""
     kept: list[InlineText] = []
     for block in blocks:
-        if not isinstance(block, Paragraph) or _is_label(block, _CRITERIA[0]):
+        if not isinstance(block, Paragraph) or is_label(block, ACCEPTANCE):
             break
         kept += block.lines
-    return _joined(kept)
+    return joined(kept)
 
 
 def _wanted(
@@ -365,9 +344,9 @@ def _wanted(
     text.
     """
     blocks = specification.blocks if specification else ()
-    goal = next((_joined(block.lines) for block in blocks if isinstance(block, Paragraph)), "")
+    goal = next((joined(block.lines) for block in blocks if isinstance(block, Paragraph)), "")
     lists = [block for block in blocks if isinstance(block, Bullets) and block.ordered]
-    criteria = tuple(_joined(item.lines) for block in lists for item in block.items)
+    criteria = tuple(joined(item.lines) for block in lists for item in block.items)
     labelled: dict[str, str] = {}
     for line in _lines(body):
         name, colon, rest = line.text.partition(":")
@@ -379,156 +358,11 @@ def _wanted(
     )
 
 
-def _criteria(parts: Sequence[MarkdownPart]) -> tuple[str, ...]:
-    """Return list items, or groups that begin with Given, below a heading or label like
-    "Acceptance Criteria".
-    """
-    blocks, has_heading = next(
-        (found for heading in _CRITERIA if (found := _below(parts, heading))[0]),
-        (_marked(parts), True),
-    )
-    texts: list[str] = []
-    is_ordered: bool | None = None
-    for number, block in enumerate(blocks):
-        following = blocks[number + 1] if number + 1 < len(blocks) else None
-        if isinstance(block, Bullets):
-            is_step = number and _begins_given(blocks[number - 1]) and not _begins_given(block)
-            if number and (_names_criterion(blocks[number - 1]) or is_step):
-                texts[-1] = f"{texts[-1]} {_joined([*iter_lines([block])])}"
-                continue
-            is_ordered = block.ordered
-            texts += [_joined([*item.lines, *iter_lines(item.blocks)]) for item in block.items]
-        elif isinstance(block, Paragraph):
-            if has_heading and _names_group(block, following):
-                continue
-            block = _without_group(block)
-            begins = _BEGINS.match(block.lines[0].text)
-            if _names_criterion(block) and isinstance(following, Bullets):
-                texts.append(_joined(block.lines))
-                continue
-            if has_heading and not begins and isinstance(following, Bullets):
-                # Below a heading, text before a list names a group of criteria.
-                is_other = is_ordered is not None and following.ordered != is_ordered
-                if is_other or _NO_CRITERIA.match(block.lines[0].text):
-                    break
-                continue
-            has_list = any(isinstance(later, Bullets) for later in blocks[number:])
-            if has_heading and not begins and not texts and has_list:
-                continue  # an introduction
-            label = block.lines[0].lead.endswith(":") or _LABEL.match(block.lines[0].text)
-            if texts and not begins and (label or isinstance(blocks[number - 1], Bullets)):
-                break  # a new section begins
-            for line in block.lines:
-                alone = (
-                    line.text.lower().startswith("when")
-                    and texts
-                    and not texts[-1].lower().startswith("given")
-                )
-                if _BEGINS.match(line.text) or alone or not texts:
-                    texts.append(line.text)
-                else:
-                    texts[-1] = f"{texts[-1]} {line.text}"
-    return tuple(
-        filter(
-            None, (_NUMBER.sub("", _OWN_MARK.sub("", _BOX.sub("", one))).strip() for one in texts)
-        )
-    )
-
-
-def _without_group(block: Paragraph) -> Paragraph:
-    """Return a text without the name of a group in the line before numbered criteria.
-
-    A list that begins with another number than 1 continues the paragraph of the name.
-    """
-    first, rest = block.lines[0], block.lines[1:]
-    if first.text == first.lead and rest and _BEGINS.match(rest[0].text):
-        return Paragraph(rest, rest[0].line)
-    return block
-
-
-def _names_group(block: Paragraph, following: Node | None) -> bool:
-    """Whether a text is a bold name alone, before a text that begins a criterion."""
-    return (
-        len(block.lines) == 1
-        and block.lines[0].text == block.lines[0].lead
-        and not _NO_CRITERIA.match(block.lines[0].text)
-        and isinstance(following, Paragraph)
-        and bool(_BEGINS.match(following.lines[0].text))
-    )
-
-
-def _begins_given(block: Node) -> bool:
-    """Whether a text, or the first item of a list, begins with Given."""
-    if isinstance(block, Bullets):
-        lines = block.items[0].lines if block.items else ()
-    else:
-        lines = block.lines if isinstance(block, Paragraph) else ()
-    return bool(lines and re.match(r"given\b", _BOX.sub("", lines[0].text), re.IGNORECASE))
-
-
-def _marked(parts: Sequence[Part]) -> list[Node]:
-    """Return the first list whose items all carry a mark such as AC1, under a heading of any
-    language; items that are struck out do not count.
-    """
-    for block in (block for part in parts for block in part.blocks):
-        if not isinstance(block, Bullets):
-            continue
-        items = tuple(item for item in block.items if not _joined(item.lines).startswith("~~"))
-        if items and all(_MARKED.match(_joined(item.lines)) for item in items):
-            return [Bullets(items, block.line, block.ordered)]
-    return []
-
-
-def _names_criterion(block: Node) -> bool:
-    """Whether a text numbers a criterion whose steps follow as a list: `**AC1 — Sign in:**`."""
-    if not isinstance(block, Paragraph) or len(block.lines) > 1:
-        return False
-    return bool(
-        block.lines[0].lead and re.match(r"AC\W*\d|scenario\W*\d", block.lines[0].text, re.I)
-    )
-
-
-def _below(parts: Sequence[MarkdownPart], heading: re.Pattern[str]) -> tuple[list[Node], bool]:
-    """Return the blocks below the first heading, or the first label within a text, that matches,
-    and whether it is a heading.
-
-    Headings of a deeper level belong to the section. One that numbers a criterion is the criterion.
-    """
-    for place, part in enumerate(parts):
-        if heading.match(part.title):
-            return [*part.blocks, *_deeper(parts[place + 1 :], part.level)], True
-        for number, block in enumerate(part.blocks):
-            if isinstance(block, Paragraph) and _is_label(block, heading):
-                rest = [Paragraph(block.lines[1:], block.line)] if len(block.lines) > 1 else []
-                return [*rest, *part.blocks[number + 1 :]], False
-    return [], False
-
-
-def _deeper(parts: Sequence[MarkdownPart], level: int) -> Iterator[Node]:
-    """Yield the blocks of the headings below a level; a numbered heading with its text is one
-    item of a list.
-    """
-    for part in parts:
-        if part.level <= level:
-            return
-        if _CRITERION.match(_full(part)):
-            lines = [*iter_lines(part.blocks)]
-            head = InlineText(f"{part.title}:" if lines else part.title, (), part.line)
-            yield Bullets((ListItem((head, *lines), (), part.line),), part.line)
-        else:
-            yield from part.blocks
-
-
-def _is_label(block: Paragraph, heading: re.Pattern[str]) -> bool:
-    first = block.lines[0]
-    return bool(heading.match(first.lead or first.text)) and len(first.text) < _LONGEST_LABEL
-
-
 def _boxes(blocks: Sequence[Node]) -> Iterator[Task]:
     """Yield the list items with a check box as tasks, nested ones included."""
     for item in (item for block in blocks if isinstance(block, Bullets) for item in block.items):
-        text = _joined(item.lines)
-        if box := _BOX.match(text):
+        text = joined(item.lines)
+        if box := BOX.match(text):
             served = _SERVES.search(text)
             numbers = tuple(map(int, re.findall(r"\d+", served[1]))) if served else ()
             yield Task(text=text[box.end() :], done=box[1] in "xX", criteria=numbers)

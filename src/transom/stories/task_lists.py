@@ -14,7 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transom.errors import InputError
-from transom.formats.markdown import Bullets, Item, Node, Part, iter_lines, parse, region
+from transom.formats.markdown import (
+    Bullets,
+    ListItem,
+    MarkdownPart,
+    Node,
+    iter_lines,
+    parse,
+    region,
+)
 from transom.formats.text_files import TextFile
 from transom.stories.story import Story, Task
 
@@ -93,11 +101,11 @@ def _entries(blocks: Sequence[Node]) -> Iterator[_Entry]:
         yield from _entries(item.blocks)
 
 
-def _joined(item: Item) -> str:
+def _joined(item: ListItem) -> str:
     return " ".join(line.text for line in item.lines if not _MEETS.match(line.text)).strip()
 
 
-def _met(item: Item) -> Iterator[str]:
+def _met(item: ListItem) -> Iterator[str]:
     """Yield the numbers of the requirements that a box names, not those of boxes within it."""
     lines = [*item.lines]
     for block in item.blocks:
@@ -206,7 +214,7 @@ def _change(path: Path, entries: Sequence[_Entry], text: str, source: str) -> St
     )
 
 
-def _added(parts: Sequence[Part]) -> Iterator[Part]:
+def _added(parts: Sequence[MarkdownPart]) -> Iterator[MarkdownPart]:
     """Yield the scenarios of a change, without those of requirements that it removes."""
     is_removed = False
     for part in parts:
@@ -216,7 +224,7 @@ def _added(parts: Sequence[Part]) -> Iterator[Part]:
             yield part
 
 
-def _scenario(part: Part) -> str:
+def _scenario(part: MarkdownPart) -> str:
     title = re.sub(r"^scenario\s*:?\s*", "", part.title, flags=re.IGNORECASE)
     steps = " ".join(line.text for line in iter_lines(part.blocks))
     return f"{title}: {steps}" if steps else title
