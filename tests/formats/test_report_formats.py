@@ -19,11 +19,13 @@ BAD_LINES = [row["line"] for row in BAD_ROWS if row.get("field", "eda") in ("all
 # The tool prints no end of these, so nobody can tell that lines are missing.
 WITHOUT_END = {
     "flow.signoff_table",
+    "netlist.header",
     "openroad.design_area",
     "openroad.log",
     "opensta.slack_summary",
     "sdc.clocks",
     "quartus.sta_summary",
+    "spef.header",
     "vivado.report",
     "yosys.stat",
 }
