@@ -20,11 +20,13 @@ BAD_LINES = [row["line"] for row in BAD_ROWS if row.get("field", "eda") in ("all
 WITHOUT_END = {
     "conformal.log",
     "flow.signoff_table",
+    "netlist.header",
     "openroad.design_area",
     "openroad.log",
     "opensta.slack_summary",
     "sdc.clocks",
     "quartus.sta_summary",
+    "spef.header",
     "vivado.report",
     "yosys.stat",
 }

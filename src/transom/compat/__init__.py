@@ -25,7 +25,7 @@ class Agent(_Agent):
         """Call `open_sub`."""
         return await self.open_sub(purpose, context_summary)
 
-    async def complete_sub_conversation(self, id: str) -> SourceSummary:  # noqa: A002  the seed's field
+    async def complete_sub_conversation(self, id: str) -> SourceSummary:  # noqa: A002
         """Call `close_sub` for the sub-conversation with this id.
 
         Raises:
