@@ -107,6 +107,7 @@ NOT_MEASURED = {
     "schema": "prints a file of the package",
     "agent show": "reads the module that it names, no runs",
     "study forget": "reads the trials of one run",
+    "study import": "reads one table, or one study of a storage",
     "serve": "runs until it is stopped",
     "init": "writes a settings file",
     "view": "writes one run as a file, and reads no other",
