@@ -67,6 +67,8 @@ TREE = {
     "worker": ("workers", "Do the work of --distributed commands, on any machine."),
     "workers": ("workers", "List the workers, and the jobs that wait for them."),
     "migrate": ("migrate", "Copy the workspace's database to PostgreSQL, or back."),
+    "backup": ("backup", "Write the workspace into one archive."),
+    "restore": ("backup", "Unpack a backup as a new workspace."),
     "mcp": ("mcp_server", "Serve the products to an MCP client, over stdio or HTTP."),
     "schema": ("schemas", "Print the JSON Schema of a file or document."),
     "init": ("init", "Write a settings file to start from."),
