@@ -317,7 +317,7 @@ def _interrupted(sessions: list[Any], argv: Sequence[str]) -> int:
     # The runs of the demo are its own: it is started again as a whole.
     if argv[:1] == ["demo"]:
         commands = [shlex.join(["transom", *argv])]
-    hints = "".join(f"; go on with: {command}" for command in commands)
+    hints = "".join(f"; to continue, run: {command}" for command in commands)
     say(f"\ntransom: interrupted{hints}")
     return 130  # as a shell shows Ctrl-C
 
