@@ -168,7 +168,7 @@ def test_resume_hands_the_journal_entry_to_its_kind(
     started = asyncio.run(opened(here, {"file": "z"}, entry={"target": "z.yaml"}))
     assert main(["resume", started]) == 2
     assert (
-        f"{started}: a run of kind test cannot be resumed here; to go on, start the command that"
+        f"{started}: a run of kind test cannot be resumed here; to continue, start the command that"
         in capsys.readouterr().err
     )
 
