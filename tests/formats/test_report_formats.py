@@ -18,11 +18,16 @@ BAD_ROWS = [row for row in load_rows("trouble", "noticed") if "line" in row]
 BAD_LINES = [row["line"] for row in BAD_ROWS if row.get("field", "eda") in ("all", "eda")]
 # The tool prints no end of these, so nobody can tell that lines are missing.
 WITHOUT_END = {
+    "conformal.log",
     "flow.signoff_table",
+    "netlist.header",
     "openroad.design_area",
     "openroad.log",
     "opensta.slack_summary",
     "sdc.clocks",
+    "quartus.sta_summary",
+    "spef.header",
+    "vivado.report",
     "yosys.stat",
 }
 

@@ -28,7 +28,7 @@ from transom.agent.streaming import AnswerStream, both
 from transom.agent.sub_agents import close_program_sub, equip, open_program_sub
 from transom.canonical import Json, whole_text
 from transom.context.oversized import BlockSource, KeepsAnswers
-from transom.context.summary import Summary
+from transom.context.summary import SourceSummary
 from transom.errors import InputError, RunError
 from transom.llm import Block, Role
 from transom.llm.checked import check_kind
@@ -260,7 +260,7 @@ class Agent(AgentFacts, Generic[Deps, Out]):
         self._subs[sub_id] = sub
         return sub
 
-    async def close_sub(self, sub: Agent[Any, Any]) -> Summary:
+    async def close_sub(self, sub: Agent[Any, Any]) -> SourceSummary:
         """Have a sub-conversation sum up, tell this conversation the summary, and archive it.
 
         Numbers and ids that the sub-conversation neither was given nor got back are removed from

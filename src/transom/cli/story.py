@@ -17,7 +17,7 @@ import typer
 from transom.canonical import pretty_json
 from transom.cli.app import group
 from transom.cli.command import command
-from transom.cli.learn import Scope
+from transom.cli.learn import PlaybookScope
 from transom.cli.learn import opened as playbook_of
 from transom.cli.output import plain, report_files, style_status, table
 from transom.cli.session import Session
@@ -311,7 +311,7 @@ async def _epic(
             # An agent has a limit of its own, which is longer than that of a model's stage.
             limits = [agent.seconds or 0.0 for agent in agents.values()]
             opened.stage_seconds = max([opened.stage_seconds, *limits]) + _MARGIN
-            with playbook_of(session, Scope(domain="stories"), "make") as playbook:
+            with playbook_of(session, PlaybookScope(domain="stories"), "make") as playbook:
                 yield Epic(opened, project, backlog, settings, places, playbook)
 
 

@@ -36,7 +36,7 @@ from transom.cli.check.options import (
 )
 from transom.cli.check.registry import place
 from transom.cli.command import command
-from transom.cli.learn import Scope, learning, opened_memory
+from transom.cli.learn import PlaybookScope, learning, opened_memory
 from transom.cli.output import counted, say
 from transom.cli.session import Session
 from transom.errors import InputError, TransomError
@@ -44,7 +44,7 @@ from transom.runs import Run
 from transom.runs.walk import give_help, rewind
 from transom.store import Store
 
-LEARNED = Scope(domain=DOMAIN)
+LEARNED = PlaybookScope(domain=DOMAIN)
 """The insights that the checklist uses."""
 
 VAR = "--var CHECKLIST_ROOT=examples/checks/data"
