@@ -13,6 +13,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -168,6 +169,7 @@ def group(
     return commands
 
 
+@cache
 def load(name: str) -> Any:
     """Return the command or group of that name in `TREE`, with all below it."""
     for module in TREE[name][0].split():
