@@ -254,7 +254,19 @@ async def test_what_crashes_names_the_atom_in_which_it_does(tmp_path: Path) -> N
         ),
         (r"block (\\w+)", r"nothing (\\w+)", "schema", "finds nothing in power.rpt"),
         ("    results = []\n", "    results = []\n    1 / 0\n", "schema", "ZeroDivisionError"),
-        ("    results = []\n", "    results = []\n    while True: pass\n", "schema", "timeout"),
+        (
+            "    results = []\n",
+            "    results = []\n    float(text.split()[1])\n",
+            "schema",
+            "(while it reads power.rpt, which stands in line",
+        ),
+        pytest.param(
+            "    results = []\n",
+            "    results = []\n    while True: pass\n",
+            "schema",
+            "timeout",
+            marks=[pytest.mark.slow, pytest.mark.fence],
+        ),
         ('"block": {', '"unit": {', "yaml", "uses block.power, which atom A never emits"),
     ],
 )
