@@ -37,7 +37,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-from transom.learning import Curator, Insight, InsightCategory, Playbook, Wish
+from transom.learning import Curator, Insight, InsightCategory, Playbook, PlaybookQuery
 from transom.memory import Embedder, find_embedder
 
 if TYPE_CHECKING:
@@ -173,10 +173,12 @@ def measure_time(folder: Path, count: int, embedder: Embedder | None) -> bool:
     pick = random.Random(1)
     gold = [pick.choice(texts) for _ in range(60)]
     queries = [" ".join(pick.sample(text.split(), 5)) for text in gold]
-    book.choose(Wish(queries[0]))  # what is loaded once
+    book.choose(PlaybookQuery(queries[0]))  # what is loaded once
     keys = [*book.items]
     turn = iter(range(10**9))
-    query_ms = median_ms(lambda: book.choose(Wish(queries[next(turn) % 60])), 60, time.process_time)
+    query_ms = median_ms(
+        lambda: book.choose(PlaybookQuery(queries[next(turn) % 60])), 60, time.process_time
+    )
     feedback_ms = median_ms(lambda: book.record_outcome(keys[next(turn) % len(keys)], True), 1_000)
     plain = OneFile(folder / "plain.json")
     for text in texts:
@@ -188,7 +190,9 @@ def measure_time(folder: Path, count: int, embedder: Embedder | None) -> bool:
     )
     by_words = Playbook(folder / "state.db")
     found = sum(
-        any(one.insight.content == text for one in by_words.choose(Wish(query, fill=False)))
+        any(
+            one.insight.content == text for one in by_words.choose(PlaybookQuery(query, fill=False))
+        )
         for query, text in zip(queries, gold, strict=True)
     )
     how = (

@@ -38,7 +38,7 @@ from transom.checklist.writing.document import section_texts
 from transom.errors import NeedsModel, NotUnderstood, ReplyError
 from transom.llm import Chain, Reply, Request, ScriptedProvider
 from transom.runs import Run, Workspace
-from transom.sandbox import Limits, Sandbox
+from transom.sandbox import Sandbox, WorkerLimits
 from transom.store import SqliteStore
 
 ITEM = "description: Confirm that each block's power is reported.\ninput_files: [power.rpt]\n"
@@ -53,7 +53,7 @@ SPEC = (
     .replace(_CUT["2"], CHECK_LOGIC)
     .replace(_CUT["4.1"], POINTS + EXAMPLES)
 )
-SHORT = Limits(wall_seconds=3.0)
+SHORT = WorkerLimits(wall_seconds=3.0)
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def scripted(atom: str, checker: str = CHECKER) -> ScriptedProvider:
     return ScriptedProvider(script)
 
 
-def manner(limits: Limits = SHORT) -> Manner:
+def manner(limits: WorkerLimits = SHORT) -> Manner:
     """A build that may not repair itself; repairs have their own tests."""
     return Manner(Occasion("2026-11-21"), Sandbox(limits), build=BuildSettings(max_iterations=0))
 

@@ -16,8 +16,8 @@ from tests.fuzzing import examples
 from transom.context import TokenCorrection
 from transom.context.cutting import cut, parts
 from transom.context.outline import LONGEST_LINE, lines_of
-from transom.context.summary import STRUCK, Summary, extract, summarised, without_unsupported
-from transom.evidence.facts import Source, facts_of
+from transom.context.summary import STRUCK, SourceSummary, extract, summarised, without_unsupported
+from transom.evidence.facts import FactSource, facts_of
 
 PLAIN = TokenCorrection()
 SENTENCE = (
@@ -120,7 +120,7 @@ ROWS = [{"id": f"BUG-{n}", "note": "fine", "slack": n * 0.37123} for n in range(
 BAD = [*ROWS[:700], {"id": "BUG-X", "note": "it failed", "slack": -0.125}, *ROWS[700:]]
 
 
-def records(told: Summary) -> list[str]:
+def records(told: SourceSummary) -> list[str]:
     head, *lines = told.text.splitlines()
     assert head.startswith("[no summary; lines chosen by rule of ")
     return lines
@@ -137,7 +137,7 @@ def test_of_a_line_that_is_longer_than_the_room_parts_are_shown(
     assert told.cut and room // 2 < PLAIN.count(told.text) <= room
     (bad,) = [line for line in lines if "it failed" in line]
     assert "BUG-X" in bad and "-0.125" in bad
-    known = Source(source)
+    known = FactSource(source)
     for line in lines:
         number, text = re.fullmatch(r"(\d+): (.*)", line).groups()  # type: ignore[union-attr]  # else the test fails
         part = text.removeprefix("...").removesuffix("...")
@@ -159,7 +159,7 @@ def test_a_line_that_has_room_is_shown_as_it_is_however_long() -> None:
 def test_a_line_that_was_broken_shows_no_half_of_a_number() -> None:
     source = "values: " + " ".join(str(10_000_000 + number * 7) for number in range(700))
     assert len(lines_of(source)) > 3 and not source[LONGEST_LINE - 1 : LONGEST_LINE + 1].count(" ")
-    known = Source(source)
+    known = FactSource(source)
     for line in records(extract(source, 4_000, PLAIN)):
         assert [
             fact.text for fact in facts_of(line.partition(": ")[2]) if not known.has(fact)

@@ -16,7 +16,7 @@ from transom.context import TokenCorrection, summary
 from transom.context.in_thread import LARGE, in_thread_if_large
 from transom.context.summary import STRUCK, extract, summarised, without_unsupported
 from transom.evidence import facts
-from transom.evidence.facts import Source, count_facts, facts_of
+from transom.evidence.facts import FactSource, count_facts, facts_of
 
 PLAIN = TokenCorrection()
 ROWS = "".join(f"u_core/reg_{number}: slack -0.{number:05d} ns\n" for number in range(4_000))
@@ -96,7 +96,7 @@ def test_what_lies_beyond_the_bound_is_looked_up_to_the_letter() -> None:
     beyond |= dict.fromkeys(
         ("0.25", "7.5", "0.38", "3.5", "99.25", "12.5", "lane_4", "77.5", "4.5", "5"), False
     )
-    source = Source(head + tail)
+    source = FactSource(head + tail)
     assert {text: source.has(next(facts_of(text))) for text in beyond} == beyond
     assert source.has(next(facts_of("-0.13"))) and source.has(next(facts_of("-12.5 %"))), (
         "before it as ever"

@@ -17,7 +17,7 @@ from transom.context.oversized import PURPOSE, SOURCE, Oversized, oversized
 from transom.context.slices import READ_SLICE, read_slice
 from transom.context.summary import (
     STRUCK,
-    Summary,
+    SourceSummary,
     extract,
     seen_in,
     summarised,
@@ -26,7 +26,7 @@ from transom.context.summary import (
 )
 from transom.context.tokens import Measure
 from transom.errors import ToolRefused
-from transom.evidence.facts import Source, facts_of
+from transom.evidence.facts import FactSource, facts_of
 from transom.llm import (
     AssistantMessage,
     Block,
@@ -223,7 +223,7 @@ def test_the_tool_has_a_schema_that_vendors_take() -> None:
 
 
 def test_numbers_and_ids_are_looked_up_in_the_source() -> None:
-    source = Source(
+    source = FactSource(
         "BUG-12 has 1,234 hits; slack -0.0134 at u_core/u_alu[3]; 97.5 % of 12 ms, ratio 0.857142,"
         " v1.2.3."
     )
@@ -447,7 +447,7 @@ def test_a_summary_keeps_to_its_room(kind: str, said: str, room: int) -> None:
         summarised(kind * 3 + said, source, room, PLAIN),
     ):
         assert PLAIN.count(summary.text) <= room + 1
-        known = Source(source)
+        known = FactSource(source)
         kept = summary.text.replace(STRUCK, "\0") if summary.by == "model" else ""
         assert all(known.has(fact) for fact in facts_of(kept.partition("[cut:")[0]))
     assert PLAIN.count(extract(source, room, PLAIN).text) <= room + 1
@@ -469,7 +469,7 @@ def test_a_sub_conversation_opens_with_the_source_or_its_outline() -> None:
     assert outlined.text == found.reference(PLAIN).content
 
 
-def returned(found: Oversized, said: str, *, ratio: float) -> tuple[ToolResult, Summary]:
+def returned(found: Oversized, said: str, *, ratio: float) -> tuple[ToolResult, SourceSummary]:
     """What a conversation is told once a sub-conversation has read a result."""
     summary = summarised(said, found.result.content, found.room(PLAIN, ratio), PLAIN)
     return found.in_brief(summary.text), summary

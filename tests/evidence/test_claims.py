@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.evidence.tables import assert_forms, load_document, load_rows
 from transom.evidence.claims import CheckedSentence, CheckedText, Support, check_claims
-from transom.evidence.facts import Fact, Source
+from transom.evidence.facts import Fact, FactSource
 
 LEDGER = {
     "E1": Support(Decimal(14), "", "tests failed", '"failed": 14'),
@@ -41,7 +41,7 @@ LEDGER = {
 MUST_PASS = load_rows("claims", "must_pass")
 MUST_NOT_PASS = load_rows("claims", "must_not_pass")
 DOCUMENT = load_document("claims")
-SOURCE = Source(DOCUMENT["sources"])
+SOURCE = FactSource(DOCUMENT["sources"])
 Check = Callable[[str], CheckedText]
 
 

@@ -10,7 +10,7 @@ from transom.formats.labels import find, labels, normal
 from transom.formats.markdown import (
     Comment,
     Fence,
-    Table,
+    MarkdownTable,
     fences,
     iter_lines,
     iter_nodes,
@@ -158,7 +158,9 @@ def test_blocks() -> None:
 
 
 def test_table_cells_know_their_line_and_code() -> None:
-    (table,) = [node for node in iter_nodes(parse(TEXT)[-1].blocks) if isinstance(node, Table)]
+    (table,) = [
+        node for node in iter_nodes(parse(TEXT)[-1].blocks) if isinstance(node, MarkdownTable)
+    ]
     assert [cell.text for cell in table.header] == ["A", "B"]
     assert [(cell.text, cell.codes, cell.line) for cell in table.rows[0]] == [
         ("1", (), 24),

@@ -15,9 +15,9 @@ from jsonschema import Draft202012Validator
 from junitparser import Error, Failure, JUnitXml, Skipped
 
 from transom.formats.csv_report import csv_report
-from transom.formats.html_report import Line, context_lines, html_report
-from transom.formats.junit_report import JUnitCase, junit_report
-from transom.formats.report_page import Entry, Page, Part, Section, text_of
+from transom.formats.html_report import SourceLine, context_lines, html_report
+from transom.formats.junit_report import ReportedCase, junit_report
+from transom.formats.report_page import Page, PageEntry, Section, VerdictPart, text_of
 from transom.formats.sarif_report import SarifResult, SarifRule, sarif_report
 
 HOSTILE = "</pre><script>fetch('http://x.example')</script> & ]]> \x00\x1b[31m\ud800 \u2028 ünï"
@@ -25,10 +25,10 @@ HOSTILE = "</pre><script>fetch('http://x.example')</script> & ]]> \x00\x1b[31m\u
 
 def test_junit_says_how_each_case_ended() -> None:
     cases = [
-        JUnitCase("a", "suite.x", seconds=1.5, output=HOSTILE),
-        JUnitCase("b", "suite.x", "failed", "two are missing", "line 1\nline 2"),
-        JUnitCase("c", "suite.y", "error", HOSTILE),
-        JUnitCase("d", "suite.y", "skipped", "waived"),
+        ReportedCase("a", "suite.x", seconds=1.5, output=HOSTILE),
+        ReportedCase("b", "suite.x", "failed", "two are missing", "line 1\nline 2"),
+        ReportedCase("c", "suite.y", "error", HOSTILE),
+        ReportedCase("d", "suite.y", "skipped", "waived"),
     ]
     read = JUnitXml.fromstring(junit_report("nightly", cases, {"model": "rules"}))
     (suite,) = list(read)
@@ -241,10 +241,10 @@ class Reader(HTMLParser):
 
 
 def page() -> Page:
-    entry = Entry(HOSTILE, "fail", HOSTILE, 7, HOSTILE, ((HOSTILE, HOSTILE),), HOSTILE)
+    entry = PageEntry(HOSTILE, "fail", HOSTILE, 7, HOSTILE, ((HOSTILE, HOSTILE),), HOSTILE)
     sections = (Section("Missing", (entry,), (HOSTILE,)), Section("Rest", closed=True))
-    part = Part(HOSTILE, "FAIL", "fail", HOSTILE, sections, (HOSTILE,))
-    return Page("Checks", (part, Part("B", "PASS", "pass")), HOSTILE)
+    part = VerdictPart(HOSTILE, "FAIL", "fail", HOSTILE, sections, (HOSTILE,))
+    return Page("Checks", (part, VerdictPart("B", "PASS", "pass")), HOSTILE)
 
 
 def test_html_escapes_every_text_and_names_nothing_outside() -> None:
@@ -266,15 +266,15 @@ def test_html_escapes_every_text_and_names_nothing_outside() -> None:
 
 def test_a_text_is_cut_and_nothing_in_it_steers_a_terminal() -> None:
     found = tuple(
-        Entry(f"{HOSTILE} {number}", "fail", "a.log", number, note="n" * 400)
+        PageEntry(f"{HOSTILE} {number}", "fail", "a.log", number, note="n" * 400)
         for number in range(25)
     )
-    part = Part(
+    part = VerdictPart(
         "B",
         "FAIL",
         "fail",
         "25 missing",
-        (Section("", (Entry("no file", "error"),)), Section("Missing", found)),
+        (Section("", (PageEntry("no file", "error"),)), Section("Missing", found)),
     )
     lines = text_of(part).splitlines()
     assert lines[:4] == ["FAIL  B  25 missing", "  error: no file", "", "Missing (25)"]
@@ -290,7 +290,11 @@ def test_evidence_is_shown_between_its_neighbours(tmp_path: Path, packed: bool) 
     data = text.encode("utf-8")
     path.write_bytes(gzip.compress(data) if packed else data)
     found = context_lines(path, [1, 10, 11, 21, 30])
-    assert found[1] == (Line(1, "line 1", marked=True), Line(2, "line 2"), Line(3, "line 3"))
+    assert found[1] == (
+        SourceLine(1, "line 1", marked=True),
+        SourceLine(2, "line 2"),
+        SourceLine(3, "line 3"),
+    )
     assert [(one.number, one.marked) for one in found[10]] == [
         (8, False),
         (9, False),

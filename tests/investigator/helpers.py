@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from transom.formats.places import Source, stands_in
+from transom.formats.places import PlaceIndex, stands_in
 from transom.investigator.deciding import Decision, decide
 from transom.investigator.gathering import read_source, sources_of, unread
 from transom.investigator.ledger import Ledger
@@ -78,7 +78,7 @@ def misplaced(ledger: Ledger, read: Callable[[str], bytes]) -> list[str]:
     """Entries whose value does not stand at their place in the source as it is now."""
     wrong = []
     for row in ledger:
-        text = Source(read(row.source), row.source).at(row.locator)
+        text = PlaceIndex(read(row.source), row.source).at(row.locator)
         derived = row.formula and (text or row.locator == "")
         if not derived and not stands_in(row.value, text) and not stands_in(row.quote, text):
             wrong.append(f"{row.id} {row.source}#{row.locator} {row.value}")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.memory.embedders import HashedWords
 from transom.errors import InputError
-from transom.learning import Curator, Insight, InsightCategory, Playbook, Source, Wish
+from transom.learning import Curator, Insight, InsightCategory, Playbook, PlaybookQuery, Source
 from transom.learning.exchange import load_playbook, save_playbook
 
 STR, MIS, TOOL, CAL, DOM, WF = InsightCategory
@@ -335,7 +335,7 @@ def test_an_epoch_shows_what_was_there(book: Playbook) -> None:
     old = book.add_insight(STR, SHELLS)
     epoch = book.epoch
     book.add_insight(STR, "Use shell elements for domes and spheres too")
-    found = book.choose(Wish("shell elements", before=epoch))
+    found = book.choose(PlaybookQuery("shell elements", before=epoch))
     assert [one.insight.id for one in found] == [old.id]
 
 

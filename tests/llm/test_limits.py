@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from transom.canonical import Json
 from transom.errors import RequestRefused
 from transom.llm import limits
-from transom.llm.limits import TABLE, Limits, MemoryLimitStore, Reservation
+from transom.llm.limits import TABLE, MemoryLimitStore, RateLimits, Reservation
 from transom.store import SqliteStore
 
 PERIOD = 0.3
@@ -43,7 +43,7 @@ async def spend(bucket: limits.Bucket, jobs: Sequence[int], log: list[tuple[int,
 
 
 async def test_no_period_holds_more_requests_than_allowed_under_thirty_runs() -> None:
-    bucket = Bucket("p", Limits(requests=40), period=PERIOD)
+    bucket = Bucket("p", RateLimits(requests=40), period=PERIOD)
     log: list[tuple[int, int]] = []
     await asyncio.gather(*(spend(bucket, [1, 1, 1], log) for _ in range(30)))
     assert len(log) == 90
@@ -51,7 +51,7 @@ async def test_no_period_holds_more_requests_than_allowed_under_thirty_runs() ->
 
 
 async def test_who_comes_first_is_served_first() -> None:
-    bucket = Bucket("p", Limits(requests=20), period=PERIOD)
+    bucket = Bucket("p", RateLimits(requests=20), period=PERIOD)
     order: list[int] = []
 
     async def run(number: int) -> None:
@@ -65,7 +65,7 @@ async def test_who_comes_first_is_served_first() -> None:
 
 
 async def test_a_large_request_is_not_overtaken_for_ever() -> None:
-    bucket = Bucket("p", Limits(tokens=100), period=PERIOD)
+    bucket = Bucket("p", RateLimits(tokens=100), period=PERIOD)
     log: list[tuple[int, int]] = []
     await asyncio.gather(*(spend(bucket, jobs, log) for jobs in ([60], [90], [30, 30, 30])))
     assert [tokens for _, tokens in log][:3] == [60, 90, 30]
@@ -73,7 +73,7 @@ async def test_a_large_request_is_not_overtaken_for_ever() -> None:
 
 
 async def test_what_was_not_used_is_given_back() -> None:
-    bucket = Bucket("p", Limits(tokens=100), period=30)
+    bucket = Bucket("p", RateLimits(tokens=100), period=30)
     taken = await bucket.take(100)
     waiting = asyncio.ensure_future(bucket.take(60))
     await asyncio.sleep(0.05)
@@ -84,7 +84,7 @@ async def test_what_was_not_used_is_given_back() -> None:
 
 async def test_what_is_under_way_counts_from_when_it_may_arrive() -> None:
     now = [1_000.0]
-    bucket = limits.Bucket("p", Limits(requests=2), clock=lambda: now[0])
+    bucket = limits.Bucket("p", RateLimits(requests=2), clock=lambda: now[0])
     slow, quick = await bucket.take(1), await bucket.take(1)
     now[0] += 1
     await bucket.settle(quick, 1)  # it arrived within this second
@@ -104,7 +104,7 @@ async def test_what_can_never_fit_is_refused_with_both_numbers() -> None:
     with pytest.raises(
         RequestRefused, match=r"p: one request of up to 101 tokens.*the 100 a minute.*max_tokens"
     ):
-        await Bucket("p", Limits(tokens=100)).take(101)
+        await Bucket("p", RateLimits(tokens=100)).take(101)
 
 
 async def test_what_one_is_told_to_wait_all_wait() -> None:
@@ -131,7 +131,7 @@ async def test_a_restart_forgets_nothing(tmp_path: Path) -> None:
     now = [1_000.0]
     for allowed in (3, 0):
         async with SqliteStore.open(tmp_path / "state.db") as store:
-            bucket = Bucket("p", Limits(requests=3), store=store, clock=lambda: now[0])
+            bucket = Bucket("p", RateLimits(requests=3), store=store, clock=lambda: now[0])
             for _ in range(allowed):
                 await asyncio.wait_for(bucket.take(1), 30)
             with pytest.raises(TimeoutError):
@@ -139,7 +139,7 @@ async def test_a_restart_forgets_nothing(tmp_path: Path) -> None:
     now[0] += 62
     async with SqliteStore.open(tmp_path / "state.db") as store:
         await asyncio.wait_for(
-            Bucket("p", Limits(requests=3), store=store, clock=lambda: now[0]).take(1), 30
+            Bucket("p", RateLimits(requests=3), store=store, clock=lambda: now[0]).take(1), 30
         )
 
 
@@ -150,15 +150,18 @@ async def test_two_processes_share_one_bucket(tmp_path: Path) -> None:
         SqliteStore.open(tmp_path / "state.db") as other,
     ):
         buckets = [
-            Bucket("p", Limits(requests=10), store=store, period=PERIOD) for store in (one, other)
+            Bucket("p", RateLimits(requests=10), store=store, period=PERIOD)
+            for store in (one, other)
         ]
         await asyncio.gather(*(spend(bucket, [1] * 8, log) for bucket in buckets))
     assert len(log) == 16
     assert most_in_a_period(log) <= 10
 
 
-@pytest.mark.parametrize("allowed", [Limits(), Limits(requests=6)], ids=["a wait alone", "limits"])
-def test_it_may_be_asked_from_several_threads_at_once(allowed: Limits) -> None:
+@pytest.mark.parametrize(
+    "allowed", [RateLimits(), RateLimits(requests=6)], ids=["a wait alone", "limits"]
+)
+def test_it_may_be_asked_from_several_threads_at_once(allowed: RateLimits) -> None:
     """Each with an event loop, in which some wait for others."""
     now = [1_000.0]
     bucket = Bucket("p", allowed, period=PERIOD, clock=lambda: now[0])
@@ -186,7 +189,7 @@ def test_it_may_be_asked_from_several_threads_at_once(allowed: Limits) -> None:
 
 async def test_a_clock_that_was_set_back_holds_up_nobody() -> None:
     now, store = [1_000_000.0], MemoryLimitStore()
-    bucket = Bucket("p", Limits(requests=1), store=store, clock=lambda: now[0])
+    bucket = Bucket("p", RateLimits(requests=1), store=store, clock=lambda: now[0])
     await bucket.take(1)
     await bucket.hold(300)
     now[0] -= 500_000
@@ -217,7 +220,7 @@ def spent_on(store: MemoryLimitStore) -> tuple[int, int]:
 
 async def test_what_was_lost_to_somebody_faster_is_counted_once() -> None:
     store = Raced(3)
-    bucket = Bucket("p", Limits(requests=10), store=store, clock=lambda: 1_000_000.0)
+    bucket = Bucket("p", RateLimits(requests=10), store=store, clock=lambda: 1_000_000.0)
     await bucket.take(5)
     assert (spent_on(store), store.times) == ((1, 5), 0)
 
@@ -238,7 +241,7 @@ def test_any_stream_of_requests_stays_within_both_limits(
     requests: int, tokens: int, arrivals: list[tuple[float, int]]
 ) -> None:
     now = [0.0]
-    bucket = Bucket("p", Limits(requests, tokens), clock=lambda: now[0], period=60)
+    bucket = Bucket("p", RateLimits(requests, tokens), clock=lambda: now[0], period=60)
     served: list[tuple[float, int]] = []
 
     async def walk() -> None:

@@ -33,7 +33,7 @@ from transom.llm import (
     Tier,
     Window,
 )
-from transom.llm.limits import Bucket, Limits, MemoryLimitStore
+from transom.llm.limits import Bucket, MemoryLimitStore, RateLimits
 from transom.llm.reply import Usage
 from transom.llm.retrying import RetryingProvider
 from transom.llm.structured import schema_check
@@ -118,7 +118,7 @@ async def test_an_error_of_the_listener_is_not_taken_for_the_providers() -> None
 
 async def test_tokens_are_reserved_settled_and_given_back() -> None:
     store = MemoryLimitStore()
-    bucket = Bucket("far", Limits(tokens=100_000), store=store)
+    bucket = Bucket("far", RateLimits(tokens=100_000), store=store)
     provider = steady(
         RateLimited("slow", retryable=True), Reply((Text("x"),), usage=Usage(70, 30)), bucket=bucket
     )
@@ -183,7 +183,7 @@ async def test_what_was_refused_takes_no_tokens_and_what_was_given_up_may(
     failure: ProviderError, tokens: int
 ) -> None:
     store = MemoryLimitStore()
-    bucket = Bucket("far", Limits(tokens=100_000), store=store, clock=lambda: 1_000.0)
+    bucket = Bucket("far", RateLimits(tokens=100_000), store=store, clock=lambda: 1_000.0)
     server = ScriptedProvider({"p.seat": [failure]}, name="far")
     provider = RetryingProvider(server, Retry(max_attempts=1), bucket)
     with pytest.raises(ProviderError):
@@ -198,7 +198,7 @@ async def test_what_was_refused_takes_no_tokens_and_what_was_given_up_may(
 async def test_a_local_block_reaches_neither_limits_nor_server() -> None:
     store = MemoryLimitStore()
     server = ScriptedProvider(lambda r: "seen", name="far", local=False)
-    provider = RetryingProvider(server, QUICK, Bucket("far", Limits(requests=5), store=store))
+    provider = RetryingProvider(server, QUICK, Bucket("far", RateLimits(requests=5), store=store))
     kept = Request("p.seat", Window((Block("log", "secret", egress="local"),)))
     with pytest.raises(EgressError, match="block log is marked local"):
         await Chain((provider,)).answer(kept)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from transom.sandbox import Level, Limits, Sandbox
+from transom.sandbox import Level, Sandbox, WorkerLimits
 
 NAME = "extract_context"
 HONEST = "def extract_context(text, source_file):\n    return [len(text)]"
 
 
-def call_once(code: str, level: Level, *, text: str = "", limits: Limits | None = None) -> Any:
+def call_once(
+    code: str, level: Level, *, text: str = "", limits: WorkerLimits | None = None
+) -> Any:
     """Load the code, call Atom A once, end the worker."""
 
     async def go() -> object:

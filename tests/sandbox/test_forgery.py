@@ -10,11 +10,11 @@ import os
 import pytest
 
 from transom.errors import AtomFailed
-from transom.sandbox import Level, Limits, Sandbox
+from transom.sandbox import Level, Sandbox, WorkerLimits
 
 from .running import HONEST, NAME
 
-_LIMITS = Limits(wall_seconds=2, text_bytes=1 << 20, stderr_bytes=1 << 14)
+_LIMITS = WorkerLimits(wall_seconds=2, text_bytes=1 << 20, stderr_bytes=1 << 14)
 # Finds the parts of the child by walking up the frames, as any code could.
 _REACH = """
 import re
@@ -83,7 +83,7 @@ def test_a_forged_length_is_no_reason_to_wait_or_to_fill_the_memory(
     code = f"{_REACH}\ndef {NAME}(text, source_file):\n    os.write(4, {length!r})\n    return []"
 
     async def go() -> None:
-        async with Sandbox(Limits(wall_seconds=0.5), level).worker(code) as worker:
+        async with Sandbox(WorkerLimits(wall_seconds=0.5), level).worker(code) as worker:
             await worker.call(NAME, {"text": "", "source_file": ""})
 
     with pytest.raises(AtomFailed) as failed:
@@ -114,7 +114,7 @@ def test_a_value_that_would_make_the_parent_swell_or_stumble_is_refused(
     )
 
     async def go() -> None:
-        async with Sandbox(Limits(wall_seconds=20), level).worker(code) as worker:
+        async with Sandbox(WorkerLimits(wall_seconds=20), level).worker(code) as worker:
             await worker.call(NAME, {"text": "", "source_file": ""})
 
     with pytest.raises(AtomFailed, match="cannot be read") as failed:

@@ -25,12 +25,12 @@ import pytest
 
 from tests.checklist.judging.support import run, write_files
 from transom.checklist.judging import LoadedChecker, Verdict, artifact_bytes, load_checker
-from transom.sandbox import Level, Limits, Sandbox
+from transom.sandbox import Level, Sandbox, WorkerLimits
 
 from .attacks import ATTACKS, FIRED, PLACES, Attack
 
 REMAINING_AT_L1: frozenset[str] = frozenset()
-_LIMITS = Limits(
+_LIMITS = WorkerLimits(
     wall_seconds=10, cpu_seconds=10, memory_bytes=192 << 20, text_bytes=1 << 20, reply_bytes=1 << 20,
     stderr_bytes=1 << 14,
 )  # fmt: skip
@@ -185,7 +185,7 @@ def _fails_to_fire(scene: Scene, attack: Attack, *, disarmed: bool) -> str | Non
     return None
 
 
-def _check(scene: Scene, code: str, level: Level, limits: Limits) -> Verdict:
+def _check(scene: Scene, code: str, level: Level, limits: WorkerLimits) -> Verdict:
     return run(_checker(scene.folder, code), scene.folder, {"a.log": "one line\n"}, inputs=["a.log"],
                runner=Sandbox(limits, level))  # fmt: skip
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.fuzzing import examples
 from transom.errors import AtomFailed, SandboxError, SandboxUnavailable, TransomError
-from transom.sandbox import Level, Limits, Sandbox, Worker
+from transom.sandbox import Level, Sandbox, Worker, WorkerLimits
 from transom.sandbox.child import IMPORTABLE
 
 from .conftest import LEVELS
@@ -54,7 +54,9 @@ def extract_context(text: str, source_file: str) -> List[Dict]:
 _TIME = "time = re.enum.sys.modules['time']\n"
 
 
-def failure(code: str, level: Level | None = None, limits: Limits | None = None) -> AtomFailed:
+def failure(
+    code: str, level: Level | None = None, limits: WorkerLimits | None = None
+) -> AtomFailed:
     with pytest.raises(AtomFailed) as failed:
         call_once(code, level or LEVELS[0], limits=limits, text="a\nb")
     return failed.value
@@ -197,7 +199,7 @@ def test_a_chatty_atom_is_no_failure(level: Level) -> None:
     )
 
     async def go() -> None:
-        async with Sandbox(Limits(stderr_bytes=1000), level).worker(code) as worker:
+        async with Sandbox(WorkerLimits(stderr_bytes=1000), level).worker(code) as worker:
             assert await worker.call(NAME, {"text": "", "source_file": ""}) == "good"
         assert 900 < len(worker.printed) <= 1000
 
@@ -219,7 +221,7 @@ def test_closing_under_a_call_ends_that_call() -> None:
 
 
 def test_too_large_a_text_is_told_before_it_is_sent() -> None:
-    limits = Limits(text_bytes=1 << 20)
+    limits = WorkerLimits(text_bytes=1 << 20)
     for text in ("x" * ((1 << 20) + 1), "é" * ((1 << 19) + 1)):
         with pytest.raises(AtomFailed, match="larger than 1 MiB"):
             call_once(ATOM, LEVELS[0], text=text, limits=limits)
@@ -234,7 +236,7 @@ def test_processor_time_is_counted_per_call() -> None:
     )
 
     async def go() -> None:
-        async with Sandbox(Limits(cpu_seconds=1, wall_seconds=20), LEVELS[-1]).worker(
+        async with Sandbox(WorkerLimits(cpu_seconds=1, wall_seconds=20), LEVELS[-1]).worker(
             code
         ) as worker:
             for _ in range(3):

@@ -9,8 +9,8 @@ from transom.store import filesystem_of, is_network
 MOUNTS = r"""
 21 27 0:19 / /proc rw,nosuid,nodev,noexec,relatime shared:12 - proc proc rw
 27 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw,errors=remount-ro
-31 27 0:27 / /home rw,relatime shared:20 master:3 - autofs /etc/auto.home rw,fd=7,pgrp=1,timeout=300,indirect
-40 31 0:52 / /home/ada rw,relatime shared:21 - nfs4 filer:/vol/home/ada rw,vers=4.1,rsize=1048576,hard,proto=tcp
+31 27 0:27 / /homes rw,relatime shared:20 master:3 - autofs /etc/auto.home rw,fd=7,pgrp=1,timeout=300,indirect
+40 31 0:52 / /homes/ada rw,relatime shared:21 - nfs4 filer:/vol/homes/ada rw,vers=4.1,rsize=1048576,hard,proto=tcp
 41 27 0:53 / /proj/chip\040one rw,relatime - nfs filer:/vol/chip\040one rw,vers=3
 42 27 0:54 / /mnt/win rw,relatime shared:30 - cifs //server/share rw,vers=3.1.1
 43 27 0:55 / /mnt/ssh rw,nosuid,nodev,relatime shared:31 - fuse.sshfs ada@host:/ rw,user_id=1000
@@ -29,9 +29,9 @@ half a line
     [
         ("/", "ext4", False),
         ("/srv/.transom", "ext4", False),
-        ("/home/ada/work", "nfs4", True),
-        ("/home/bob", "autofs", False),
-        ("/home/adam", "autofs", False),
+        ("/homes/ada/work", "nfs4", True),
+        ("/homes/bob", "autofs", False),
+        ("/homes/adam", "autofs", False),
         ("/proj/chip one/.transom", "nfs", True),
         ("/proj/chip", "ext4", False),
         ("/mnt/win/x", "cifs", True),

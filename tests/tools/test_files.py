@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,26 @@ def test_links_out_of_the_roots_are_not_followed(tmp_path: Path) -> None:
     assert viewer.skipped == ["link.log: outside the roots"]
 
 
+@pytest.mark.parametrize(
+    ("rows", "shown"),
+    [
+        # The rows of a netlist, of a parasitics file and of a timing report repeat one shape.
+        ([f"  AND2X1 u{n} ( .A(n{n}), .B(n{n + 1}), .Z(z{n}) );" for n in range(90)], 13),
+        ([f"*{n} core/net_{n}" for n in range(90)], 13),
+        ([f"{n / 7:.3f}   0.1{n}   path/r{n}/D" for n in range(90)], 13),
+        # Sections of different lines are a header to the end of its limit.
+        (["#" * (n + 1) + " title" for n in range(90)], 90),
+    ],
+    ids=["netlist", "parasitics", "table", "sections"],
+)
+def test_a_header_ends_when_it_only_repeats_the_shapes_of_earlier_lines(
+    rows: list[str], shown: int, tmp_path: Path
+) -> None:
+    (tmp_path / "top.v").write_text("\n".join(["// made by a tool", *rows]), "utf-8")
+    view = Viewer([tmp_path], ViewLimits()).show([tmp_path / "top.v"], [])
+    assert sum(row in view for row in rows) == shown
+
+
 def test_a_view_shows_header_matches_and_named_files_with_true_line_numbers(tmp_path: Path) -> None:
     root = tree(tmp_path / "r")
     shown = Viewer([root], ViewLimits(header_lines=3, context=1)).show(
@@ -92,11 +113,13 @@ def test_a_view_shows_header_matches_and_named_files_with_true_line_numbers(tmp_
 
 
 def test_the_budget_of_bytes_holds_over_all_files(tmp_path: Path) -> None:
+    # Ten signs a line and no two lines alike, so that a header is not cut as a repetition.
+    lines = [f"{n:010b}".replace("0", "#").replace("1", ";") for n in range(50)]
     for name in ("a", "b"):
-        (tmp_path / f"{name}.log").write_text("0123456789\n" * 50)
+        (tmp_path / f"{name}.log").write_text("\n".join(lines) + "\n")
     viewer = Viewer([tmp_path], ViewLimits(total_bytes=620))
     shown = viewer.show([tmp_path / "a.log", tmp_path / "b.log"], [])
-    assert shown.count("0123456789") == 62
+    assert len(re.findall("[#;]{10}", shown)) == 62
     assert viewer.skipped == ["b.log: shown up to line 12, the budget of bytes is spent"]
 
 

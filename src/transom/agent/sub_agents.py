@@ -24,7 +24,7 @@ from transom.context.in_thread import in_thread_if_large
 from transom.context.oversized import PURPOSE, SOURCE, oversized
 from transom.context.slices import READ_SLICE
 from transom.context.summary import (
-    Summary,
+    SourceSummary,
     said_in,
     seen_in,
     summarised,
@@ -268,7 +268,7 @@ async def _answer_and_close(
             )
             error.egress = _egress_of(sub.log, blocks)
             raise error
-        summary = Summary(answer, "model")
+        summary = SourceSummary(answer, "model")
         if tokens:
             correction = sub.index.correction()
             seen_text = seen_in([block for block in blocks if block.text != source], state.turns)
@@ -321,7 +321,7 @@ async def open_program_sub(
     return sub
 
 
-async def close_program_sub(parent: AgentSession, sub: AgentSession) -> Summary:
+async def close_program_sub(parent: AgentSession, sub: AgentSession) -> SourceSummary:
     """Have a sub-conversation sum up, and tell its parent; what an earlier process did counts."""
     with _span(sub, "complete sub_conversation", keys.SUB_CONVERSATION):
         summary = _closed_summary(sub.log)
@@ -332,7 +332,7 @@ async def close_program_sub(parent: AgentSession, sub: AgentSession) -> Summary:
     return summary
 
 
-async def _tell_finding(parent: AgentSession, sub: AgentSession, summary: Summary) -> None:
+async def _tell_finding(parent: AgentSession, sub: AgentSession, summary: SourceSummary) -> None:
     """Append the summary of a sub-conversation to its parent, unless it stands there already."""
     link, state, stage = sub.log.state.sub, parent.log.state, parent.log.stage
     assert link is not None, "it was opened"
@@ -352,7 +352,7 @@ async def _tell_finding(parent: AgentSession, sub: AgentSession, summary: Summar
     await parent.log.append("user_message", event)
 
 
-async def _sum_up(sub: AgentSession) -> Summary:
+async def _sum_up(sub: AgentSession) -> SourceSummary:
     """Return the summary of a program's sub-conversation, checked against all that it saw.
 
     If it cannot sum up, lines chosen by rule stand in its place.
@@ -377,7 +377,7 @@ async def _sum_up(sub: AgentSession) -> Summary:
     # The tools that it called for the summary count, too.
     seen_text = seen_in(sub.all_blocks(), [*turns, *state.turns[end + 1 :]])
 
-    def summary() -> Summary:
+    def summary() -> SourceSummary:
         source = seen_text
         if not answer:
             source = f"{seen_text}\n{without_unsupported(reply_text, seen_text)[0]}"
@@ -457,7 +457,9 @@ async def _journal_opening(sub: AgentSession, purpose: str, egress: Egress = "an
         _log.info("sub-conversation %s: opened by %s", sub.log.id, parent)
 
 
-async def _journal_closing(log: ConversationLog, summary: Summary, blocks: Sequence[Block]) -> None:
+async def _journal_closing(
+    log: ConversationLog, summary: SourceSummary, blocks: Sequence[Block]
+) -> None:
     """Journal the summary of a sub-conversation, and whether anything of it is local."""
     event: dict[str, Json] = {
         "summary": summary.text,
@@ -471,12 +473,12 @@ async def _journal_closing(log: ConversationLog, summary: Summary, blocks: Seque
     _log.info(line, log.id, summary.by, len(summary.text))
 
 
-def _closed_summary(log: ConversationLog) -> Summary | None:
+def _closed_summary(log: ConversationLog) -> SourceSummary | None:
     """Return the summary in the journal, or None if the sub-conversation is not closed."""
     closing = log.state.sub.closed if log.state.sub else None
     if closing is None:
         return None
-    return Summary(closing["summary"], closing["how"], tuple(closing["struck"]))
+    return SourceSummary(closing["summary"], closing["how"], tuple(closing["struck"]))
 
 
 def _egress_of(log: ConversationLog, blocks: Sequence[Block]) -> Egress:

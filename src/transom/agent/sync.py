@@ -13,7 +13,7 @@ from transom.agent.agent import Agent, Deps
 from transom.agent.models import Budget, Event, Out, Response
 from transom.agent.streaming import AnswerStream
 from transom.agent.views import Conversation, ConversationContext, Message, SubConversation
-from transom.context.summary import Summary
+from transom.context.summary import SourceSummary
 from transom.errors import RunError
 from transom.llm import Block
 from transom.tools import Function, ToolDefinition
@@ -113,7 +113,7 @@ class SyncAgent(Generic[Deps, Out]):
         """Return a coroutine that opens a sub-conversation; see `Agent.open_sub`."""
         return self.agent.open_sub(purpose, background, name=name)
 
-    def close_sub(self, sub: Agent[Any, Any]) -> Coroutine[Any, Any, Summary]:
+    def close_sub(self, sub: Agent[Any, Any]) -> Coroutine[Any, Any, SourceSummary]:
         """Return a coroutine that closes a sub-conversation; see `Agent.close_sub`."""
         return self.agent.close_sub(sub)
 

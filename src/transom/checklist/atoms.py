@@ -9,8 +9,11 @@ the same code serves every item.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     BaseModel,
@@ -138,19 +141,58 @@ class Operator(StrEnum):
     GE = "ge"
 
 
+OPERATORS: Final[Mapping[str, Operator]] = MappingProxyType(
+    {
+        "==": Operator.EQUALS,
+        "=": Operator.EQUALS,
+        "is": Operator.EQUALS,
+        "equals": Operator.EQUALS,
+        "!=": Operator.NOT_EQUALS,
+        "is not": Operator.NOT_EQUALS,
+        "<": Operator.LT,
+        "<=": Operator.LE,
+        ">": Operator.GT,
+        ">=": Operator.GE,
+        "in": Operator.IN,
+        "matches": Operator.MATCHES,
+        "exists": Operator.EXISTS,
+    }
+)
+"""The signs and words of Section 2 for the operators."""
+
+
+def _operator(value: object) -> object:
+    return OPERATORS.get(value.strip().casefold(), value) if isinstance(value, str) else value
+
+
+# Section 2 says `existence check` and `per file`; the configuration may use the same words.
+_SECTION_2_WORDS: Final = {"existence_check": "existence", "pattern_match": "pattern"}
+
+
+def _word(value: object) -> object:
+    """Return the configuration's word for a word of Section 2, in any case."""
+    if not isinstance(value, str):
+        return value
+    word = re.sub(r"[\s_-]+", "_", value.strip().casefold())
+    return _SECTION_2_WORDS.get(word, word)
+
+
 class Condition(Shape):
     """What a field's value must be. A field that is absent or empty never holds."""
 
     field: DottedField
-    op: Operator
+    op: Annotated[Operator, BeforeValidator(_operator)]
     value: Json = None
 
 
 class Count(Shape):
     """How many entries there must be, e.g. `{op: le, value: 5}`: at most five."""
 
-    op: Literal[
-        Operator.EQUALS, Operator.NOT_EQUALS, Operator.LT, Operator.LE, Operator.GT, Operator.GE
+    op: Annotated[
+        Literal[
+            Operator.EQUALS, Operator.NOT_EQUALS, Operator.LT, Operator.LE, Operator.GT, Operator.GE
+        ],
+        BeforeValidator(_operator),
     ]
     value: Annotated[int, Field(ge=0, strict=True)]
 
@@ -202,13 +244,15 @@ class ValidationItem(Shape):
 
     id: Annotated[str, StringConstraints(pattern=r"^2\.\d+$")]
     name: str
-    check: Literal["existence", "pattern"] = "existence"
+    check: Annotated[Literal["existence", "pattern"], BeforeValidator(_word)] = "existence"
     select: DottedField
     condition: Condition | None = None
     required: tuple[DottedField, ...] = ()
-    mode: Literal["require", "forbid", "allow"] = "require"
-    quantifier: Literal["exists", "each", "per_file"] = "per_file"
-    take: Literal["first", "last"] | None = None
+    mode: Annotated[Literal["require", "forbid", "allow"], BeforeValidator(_word)] = "require"
+    quantifier: Annotated[Literal["exists", "each", "per_file"], BeforeValidator(_word)] = (
+        "per_file"
+    )
+    take: Annotated[Literal["first", "last"] | None, BeforeValidator(_word)] = None
     count: Count | None = None
     only_with: str | None = None
     waivable: bool = True

@@ -28,7 +28,7 @@ from transom.evidence.findings import Finding
 from transom.formats.yaml_files import parse_yaml
 from transom.formats.yaml_models import nearest_key
 from transom.llm import Chain
-from transom.runs import File, Run, model_file, text_file
+from transom.runs import ArtifactFile, Run, model_file, text_file
 
 _FOLDER = "build/checker"
 _RULES = "rules"
@@ -121,7 +121,7 @@ async def write_claim_checker(run: Run, item: Item, row: ClaimRow, out: Path | N
         adopt_edits(run, out)
     texts = {SPEC_FILE: files.spec, ATOMS_FILE: files.atoms, CHECKER_FILE: config}
     for name, text in texts.items():
-        kept: File[str] = text_file(name, _FOLDER)
+        kept: ArtifactFile[str] = text_file(name, _FOLDER)
         written = await run.stage(f"build/{Path(name).stem.lower()}", as_it_is, text, out=kept)
         if out is not None:
             data = written.value.encode("utf-8")

@@ -11,7 +11,9 @@ Complexity: TypeAlias = Literal["simple", "medium", "complex"]
 
 BEYOND: Final[Mapping[Complexity, frozenset[str]]] = MappingProxyType(
     {
-        "simple": frozenset({"example_reasoning", "quality_criteria", "many_questions"}),
+        "simple": frozenset(
+            {"example_reasoning", "quality_criteria", "many_questions", "worked_answer"}
+        ),
         "medium": frozenset({"many_questions"}),
         "complex": frozenset(),
     }

@@ -116,9 +116,9 @@ def stages_of_file_name(name: str) -> tuple[str, ...]:
     words = " ".join(re.split(r"[\W_]+", name))
     stages = [word.name for word in narrowing_of(words) if word.facet == "stage"]
     if not stages:
-        parts = set(words.casefold().split())
+        padded = f" {words.casefold()} "
         for stage, known in _names().file_names.items():
-            if parts & set(known):
+            if any(f" {name} " in padded for name in known):
                 stages.append(stage)
     return tuple(stages)
 

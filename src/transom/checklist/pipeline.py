@@ -41,7 +41,7 @@ from transom.formats.text_files import TextFile
 from transom.formats.yaml_files import read_text
 from transom.llm import CallSettings
 from transom.memory import Memory
-from transom.runs import Artifact, File, Run
+from transom.runs import Artifact, ArtifactFile, Run
 from transom.sandbox import Sandbox
 
 TAKEN = "build from it as it is"
@@ -184,7 +184,9 @@ async def verdict_of(
         [name.written for name in inputs.names],
         when.as_of,
     ]
-    out: File[Verdict] = File(VERDICT_FILE, artifact_bytes, Verdict.model_validate_json)
+    out: ArtifactFile[Verdict] = ArtifactFile(
+        VERDICT_FILE, artifact_bytes, Verdict.model_validate_json
+    )
     verdict = (await run.stage("run/verdict", step, *declared, out=out, reuse=False)).value
     if places.out:
         copy = places.out / f"{checker.config.item_id}_{VERDICT_FILE}"

@@ -24,7 +24,7 @@ from transom.cli.evidence_sources import (
     data_folder,
 )
 from transom.cli.history import found_run
-from transom.cli.learn import Scope, learning, opened_memory
+from transom.cli.learn import PlaybookScope, learning, opened_memory
 from transom.cli.output import day_of, report_files, say, style_status
 from transom.cli.session import Session
 from transom.errors import InputError, Paused
@@ -41,7 +41,7 @@ from transom.investigator.sources import DataFolder
 from transom.runs import Run, trace_id
 
 KIND = "investigate"
-LEARNED = Scope(domain=DOMAIN)
+LEARNED = PlaybookScope(domain=DOMAIN)
 """The insights that the investigator uses."""
 
 _EXAMPLE = (

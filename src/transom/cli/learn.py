@@ -53,7 +53,7 @@ Port = Annotated[
 
 
 @dataclass(frozen=True)
-class Scope:
+class PlaybookScope:
     """The people, domains and studies whose insights a command sees."""
 
     domain: Annotated[
@@ -86,7 +86,7 @@ def _reads_only(session: Session, access: Access, embedder: Embedder | None) -> 
 @contextmanager
 def opened(
     session: Session,
-    scope: Scope | None = None,
+    scope: PlaybookScope | None = None,
     access: Access = "read",
     *,
     hints: bool = False,
@@ -96,7 +96,7 @@ def opened(
     Args:
         hints: tell the person about insights that are seen with other options only.
     """
-    scope = scope or Scope()
+    scope = scope or PlaybookScope()
     path = session.workspace.store_location if access == "make" else session.known_store
     # Without embeddings, insights are found by their words.
     embedder = find_embedder(session.settings.paths.embeddings)
@@ -109,6 +109,7 @@ def opened(
         embedder=embedder,
         read_only=read_only,
         redact=session.redact,
+        full_sync=session.full_sync,
     ) as playbook:
         # Texts of a session without embeddings get their vectors now.
         if not read_only:
@@ -211,7 +212,7 @@ def show(session: Session) -> int:
 
 
 @command(session_app, "context", example="transom session context")
-def context(session: Session, scope: Scope) -> int:
+def context(session: Session, scope: PlaybookScope) -> int:
     """Print the session and the insights that a model would see."""
     state = session_of(session.workspace_root)
     exposed = state.exposed
@@ -226,7 +227,7 @@ def context(session: Session, scope: Scope) -> int:
 
 
 @command(session_app, "close", example="transom session close --good")
-def close(session: Session, scope: Scope, good: Good) -> int:
+def close(session: Session, scope: PlaybookScope, good: Good) -> int:
     """Close the session. Its outcome counts for the insights relied on; errors become insights."""
     with opened(session, scope, "make") as playbook:
         summary = close_session(session.workspace_root, playbook, good=good)
@@ -237,7 +238,7 @@ def close(session: Session, scope: Scope, good: Good) -> int:
 
 
 @command(learning_app, "report", example="transom learning report")
-def report(session: Session, scope: Scope) -> int:
+def report(session: Session, scope: PlaybookScope) -> int:
     """Report what was learned, and what you should review."""
     with opened(session, scope, hints=True) as playbook:
         summary = learning_report(playbook)
@@ -276,7 +277,7 @@ def stats(session: Session) -> int:
 @command(root, "serve", example="transom serve --port 8420")
 def serve(
     session: Session,
-    scope: Scope,
+    scope: PlaybookScope,
     host: Host = "127.0.0.1",
     port: Port = 8420,
     agent: AgentOption = "",
@@ -357,7 +358,11 @@ async def opened_memory(session: Session, access: Access = "make") -> AsyncItera
     embedder = find_embedder(session.settings.paths.embeddings)
     read_only = _reads_only(session, access, embedder)
     async with SqliteMemory.open(
-        path, embedder, read_only=read_only, redact=session.redact
+        path,
+        embedder,
+        read_only=read_only,
+        redact=session.redact,
+        full_sync=session.full_sync,
     ) as memory:
         if access == "search" and not read_only:
             await memory.embed_missing()
@@ -365,7 +370,9 @@ async def opened_memory(session: Session, access: Access = "make") -> AsyncItera
 
 
 @asynccontextmanager
-async def learning(session: Session, scope: Scope) -> AsyncIterator[tuple[Playbook, SqliteMemory]]:
+async def learning(
+    session: Session, scope: PlaybookScope
+) -> AsyncIterator[tuple[Playbook, SqliteMemory]]:
     """Open the workspace's playbook and memory, for a product that learns."""
     with opened(session, scope, "make") as playbook:
         async with opened_memory(session) as memory:

@@ -9,7 +9,15 @@ import typer
 
 from transom.cli.app import group
 from transom.cli.command import PersonOption, command
-from transom.cli.learn import Access, Limit, Scope, document_of, opened, print_insight, print_list
+from transom.cli.learn import (
+    Access,
+    Limit,
+    PlaybookScope,
+    document_of,
+    opened,
+    print_insight,
+    print_list,
+)
 from transom.cli.output import counted, plain, print_text, say, sections, style
 from transom.cli.session import Session
 from transom.errors import InputError
@@ -76,7 +84,7 @@ MergedIds = Annotated[
 
 
 @command(playbook_app, "list", example="transom playbook list --category mis")
-def list_all(session: Session, scope: Scope, category: Category = None) -> int:
+def list_all(session: Session, scope: PlaybookScope, category: Category = None) -> int:
     """List the insights, the highest score first."""
     only = InsightCategory.named(category) if category else None
     with opened(session, scope, hints=True) as playbook:
@@ -128,7 +136,7 @@ def show(session: Session, insight: Id) -> int:
 )
 def add(
     session: Session,
-    scope: Scope,
+    scope: PlaybookScope,
     category: Code,
     text: Rule,
     tag: Tags = None,
@@ -182,7 +190,7 @@ def feedback(
 
 
 @command(playbook_app, "search", example='transom playbook search "contact chatters"')
-def search(session: Session, scope: Scope, query: Query, limit: Limit = 5) -> int:
+def search(session: Session, scope: PlaybookScope, query: Query, limit: Limit = 5) -> int:
     """Find insights by words, and by meaning with embeddings."""
     with opened(session, scope, "search", hints=True) as playbook:
         return print_list(session, playbook.search_by_content(query, None, limit))
@@ -194,7 +202,7 @@ def search(session: Session, scope: Scope, query: Query, limit: Limit = 5) -> in
     example='transom playbook context "mesh a thin bracket" --task create_study',
 )
 def context(
-    session: Session, scope: Scope, words: Words = "", task: Task = "", limit: Limit = 15
+    session: Session, scope: PlaybookScope, words: Words = "", task: Task = "", limit: Limit = 15
 ) -> int:
     """Print the insights that a model would see for a task."""
     with opened(session, scope, "search") as playbook:
@@ -205,7 +213,7 @@ def context(
 
 
 @command(playbook_app, "prune", example="transom playbook prune --threshold -3")
-def prune(session: Session, scope: Scope, threshold: Threshold = -3) -> int:
+def prune(session: Session, scope: PlaybookScope, threshold: Threshold = -3) -> int:
     """Retire insights that the evidence speaks against. They are kept, but not shown."""
     with opened(session, scope, "write") as playbook:
         pruned = playbook.prune_harmful(threshold)
@@ -213,7 +221,7 @@ def prune(session: Session, scope: Scope, threshold: Threshold = -3) -> int:
 
 
 @command(playbook_app, "stats", example="transom playbook stats")
-def stats(session: Session, scope: Scope) -> int:
+def stats(session: Session, scope: PlaybookScope) -> int:
     """Count the insights."""
     with opened(session, scope, hints=True) as playbook:
         figures = playbook.get_stats()
@@ -221,7 +229,7 @@ def stats(session: Session, scope: Scope) -> int:
 
 
 @command(playbook_app, "export", example="transom playbook export playbook.json")
-def export(session: Session, scope: Scope, file: File = None) -> int:
+def export(session: Session, scope: PlaybookScope, file: File = None) -> int:
     """Write the insights as JSON. Equal insights give equal bytes."""
     with opened(session, scope, hints=True) as playbook:
         if file:
@@ -232,7 +240,7 @@ def export(session: Session, scope: Scope, file: File = None) -> int:
 
 
 @command(playbook_app, "import", example="transom playbook import playbook.json notes/*.jsonl")
-def import_files(session: Session, scope: Scope, files: Files) -> int:
+def import_files(session: Session, scope: PlaybookScope, files: Files) -> int:
     """Import playbooks and session notes. Repeating it changes nothing. Exit 1: a line could not
     be read.
     """
@@ -257,7 +265,7 @@ def import_files(session: Session, scope: Scope, files: Files) -> int:
 @command(playbook_app, "review", example="transom playbook review --confirm str-00001 --by ada")
 def review(
     session: Session,
-    scope: Scope,
+    scope: PlaybookScope,
     confirm: Confirm = None,
     keep_both: KeepBoth = None,
     person: PersonOption = "a person",

@@ -17,7 +17,7 @@ import typer
 from transom.canonical import pretty_json
 from transom.cli.app import group
 from transom.cli.command import command
-from transom.cli.learn import Scope
+from transom.cli.learn import PlaybookScope
 from transom.cli.learn import opened as playbook_of
 from transom.cli.output import plain, report_files, style_status, table
 from transom.cli.session import Session
@@ -311,7 +311,7 @@ async def _epic(
             # An agent has a limit of its own, which is longer than that of a model's stage.
             limits = [agent.seconds or 0.0 for agent in agents.values()]
             opened.stage_seconds = max([opened.stage_seconds, *limits]) + _MARGIN
-            with playbook_of(session, Scope(domain="stories"), "make") as playbook:
+            with playbook_of(session, PlaybookScope(domain="stories"), "make") as playbook:
                 yield Epic(opened, project, backlog, settings, places, playbook)
 
 
@@ -333,7 +333,7 @@ def lines_of(result: EpicResult) -> list[str]:
         if story.status == "paused" and "transom resume" not in story.reason:
             has_other_reason = True
     if has_other_reason:
-        lines.append(f"once that is settled, go on with: transom resume {result.run_id}")
+        lines.append(f"once that is settled, continue with: transom resume {result.run_id}")
     lines += [f"disagrees: {drift}" for drift in result.drift]
     # The epic may end on a branch of its own, with or without a pull request.
     if result.branch:

@@ -14,7 +14,7 @@ import typer
 from transom.canonical import Json
 from transom.cli.app import group
 from transom.cli.command import command
-from transom.cli.learn import Scope, opened
+from transom.cli.learn import PlaybookScope, opened
 from transom.cli.session import Session
 from transom.errors import InputError, RunBusy, SettingsError, install_hint
 from transom.runs import write_file
@@ -41,6 +41,16 @@ TrialsFile = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="FILE", help="File to write: .csv or .jsonl.")
 ]
 
+Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE", help="Table (.csv, .jsonl), or journal or URL of a storage of Optuna."
+    ),
+]
+StoredName = Annotated[
+    str | None,
+    typer.Option("--name", metavar="NAME", help="Name of the study in Optuna's storage."),
+]
 Forgotten = Annotated[
     str,
     typer.Option("--trials", metavar="NUMBERS", help="Trials to forget, such as 3,5-9."),
@@ -85,7 +95,7 @@ async def _solved(
     """
     from transom.studies.pipeline import run_study
 
-    inputs: dict[str, Json] = {"study": study.study, "problem": study.problem}
+    inputs: dict[str, Json] = {"study": study.study, "problem": study.definition}
     # Rules explain nothing, so only a model is asked for advice.
     advise = session.settings.model != "rules"
     async with session.open_store() as store:
@@ -114,7 +124,7 @@ def _lines(runner: StudyRunner, result: StudyResult, report: Path) -> list[str]:
     lines = report_text(runner.study, result, insights, runner.trials()).rstrip("\n").split("\n")
     lines.append(f"  report: {report}")
     # A study without a good trial, or without two parameters, has no picture.
-    best = report.with_name("best.png")
+    best = report.with_name("best.svg")
     if best.is_file():
         lines.append(f"  picture: {best}")
     return lines
@@ -122,10 +132,11 @@ def _lines(runner: StudyRunner, result: StudyResult, report: Path) -> list[str]:
 
 @command(study_app, "report", example="transom study report bracket -o out")
 async def report(session: Session, name: _Study, folder: ReportFolder = None) -> int:
-    """Report a study: history, failures, importances, insights."""
+    """Report a study: plots, failures, insights, in one page that needs no network."""
     study = _study_named(session, name)
+    from transom.studies.pictures import write_pictures
     from transom.studies.pipeline import standing
-    from transom.studies.report import report_html, write_pictures
+    from transom.studies.report import report_html
 
     with _opened(session, study, is_known=True) as runner:
         trials, result = runner.trials(), standing(runner)
@@ -152,6 +163,29 @@ async def export(session: Session, name: _Study, file: TrialsFile = None) -> int
         return 0
     lines = as_jsonl(study, trials).rstrip("\n").split("\n")
     return session.show(rows_of(study, trials), *lines)
+
+
+@command(
+    study_app,
+    "import",
+    example="transom study import examples/studies/beam.yaml trials.csv",
+)
+async def import_(session: Session, name: _Study, source: Source, study: StoredName = None) -> int:
+    """Take over trials that were solved elsewhere; they use no budget.
+
+    A table has a column for each variable, and one for each output that objectives and constraints
+    use. `transom study export` and Optuna's `trials_dataframe()` write such tables.
+    """
+    to_run = _study_named(session, name)
+    from transom.studies.importing import import_trials
+
+    with _opened(session, to_run) as runner:
+        imported = import_trials(runner, source, study)
+    skipped = [{"place": place, "reason": reason} for place, reason in imported.skipped]
+    lines = [f"{imported.added} trials were taken over"]
+    lines += [f"  not taken over: {place}: {reason}" for place, reason in imported.skipped]
+    document = {"imported": imported.added, "skipped": skipped}
+    return session.show(document, *lines, code=0 if imported.added else 1)
 
 
 @command(study_app, "forget", example="transom study forget bracket --trials 3,5-9")
@@ -196,7 +230,9 @@ def _opened(session: Session, study: Study, *, is_known: bool = False) -> Iterat
     from transom.studies.pipeline import runner_of
 
     root = session.workspace_root / "studies"
-    with opened(session, Scope(domain=study.scope), "read" if is_known else "make") as playbook:
+    with opened(
+        session, PlaybookScope(domain=study.scope), "read" if is_known else "make"
+    ) as playbook:
         yield runner_of(study, root, playbook, session.progress, kept=is_known)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from transom.agent import Agent as _Agent
 from transom.agent import Response
 from transom.agent.views import ConversationContext, Message
-from transom.context.summary import Summary
+from transom.context.summary import SourceSummary
 from transom.errors import InputError
 from transom.llm import Block
 
@@ -25,7 +25,7 @@ class Agent(_Agent):
         """Call `open_sub`."""
         return await self.open_sub(purpose, context_summary)
 
-    async def complete_sub_conversation(self, id: str) -> Summary:  # noqa: A002  the seed's field
+    async def complete_sub_conversation(self, id: str) -> SourceSummary:  # noqa: A002
         """Call `close_sub` for the sub-conversation with this id.
 
         Raises:

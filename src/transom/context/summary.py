@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from transom.context.cutting import cut, parts
 from transom.context.outline import LONGEST_LINE, lines_of
 from transom.context.tokens import TokenCorrection
-from transom.evidence.facts import MOST_READ, Source, count_facts, facts_of, strike
+from transom.evidence.facts import MOST_READ, FactSource, count_facts, facts_of, strike
 from transom.llm import AssistantMessage, Block, Text, ToolResults, Turn, UserMessage
 from transom.llm.render import unfenced
 
@@ -33,7 +33,7 @@ _HEADING = re.compile(r"^\s{0,3}#{1,6} ")
 
 
 @dataclass(frozen=True)
-class Summary:
+class SourceSummary:
     """The text that stands for a source in a window.
 
     Attributes:
@@ -83,7 +83,7 @@ def summary_room(size: int, limit: int, ratio: float) -> int:
 
 def summarised(
     answer: str, source: str, room: int, tokens: TokenCorrection, *, also: str = ""
-) -> Summary:
+) -> SourceSummary:
     """Return the summary of a source, checked and within its room, in tokens.
 
     A number or an id that the source does not have is struck and reported. Ids of the source that
@@ -95,22 +95,22 @@ def summarised(
     """
     if not answer.strip():
         return extract(source, room, tokens)
-    searched = Source(source)  # which is gone through once, for all that is looked up in it
-    supported, wrong = _remove_unsupported(answer.strip(), searched, Source(also))
+    searched = FactSource(source)  # which is gone through once, for all that is looked up in it
+    supported, wrong = _remove_unsupported(answer.strip(), searched, FactSource(also))
     text, cut = _within(supported, room, tokens)
     size = tokens.count(text)
     listed = _ids(
         text, searched, min(int(room * _IDS_PART), room - size, max(_LEAST, size)), tokens
     )
-    return Summary("\n".join([text, *listed]), "model", wrong, cut)
+    return SourceSummary("\n".join([text, *listed]), "model", wrong, cut)
 
 
 def without_unsupported(answer: str, source: str) -> tuple[str, tuple[str, ...]]:
     """Return a text without the numbers and ids that its source does not have, and those."""
-    return _remove_unsupported(answer, Source(source))
+    return _remove_unsupported(answer, FactSource(source))
 
 
-def _remove_unsupported(answer: str, *sources: Source) -> tuple[str, tuple[str, ...]]:
+def _remove_unsupported(answer: str, *sources: FactSource) -> tuple[str, tuple[str, ...]]:
     text, struck = answer, list[str]()
     hole = next(sign for sign in _HOLES if sign not in answer)
     # Again until nothing is struck: what is left of a word may be an id by itself.
@@ -125,7 +125,7 @@ def _remove_unsupported(answer: str, *sources: Source) -> tuple[str, tuple[str, 
         struck += [fact.text for fact in wrong]
 
 
-def extract(source: str, room: int, tokens: TokenCorrection) -> Summary:
+def extract(source: str, room: int, tokens: TokenCorrection) -> SourceSummary:
     """Choose lines of a source by rule, each with its number: what is bad, headings, numbers and
     ids go first.
 
@@ -148,7 +148,7 @@ def extract(source: str, room: int, tokens: TokenCorrection) -> Summary:
             chosen.append(number)
             tokens_used += size
     text = "\n".join([head, *(pieces[number].numbered for number in sorted(chosen))])
-    return Summary(text, "extract", (), len(chosen) < len(order))
+    return SourceSummary(text, "extract", (), len(chosen) < len(order))
 
 
 class _Piece(NamedTuple):
@@ -196,7 +196,7 @@ def _within(text: str, room: int, tokens: TokenCorrection) -> tuple[str, bool]:
     return f"{beginning}\n{mark}" if beginning else mark, True
 
 
-def _ids(answer: str, source: Source, room: int, tokens: TokenCorrection) -> list[str]:
+def _ids(answer: str, source: FactSource, room: int, tokens: TokenCorrection) -> list[str]:
     """Return a line with ids of the source that an answer does not mention, or no line."""
     mentioned = {fact.text for fact in facts_of(answer)}
     missing = [name for name in source.ids if name not in mentioned]

@@ -22,7 +22,7 @@ _PROMPT = Path(__file__).resolve().parent / "prompts" / "judge.md"
 _MARKS = {"met": 1.0, "partly": 0.5, "not": 0.0}
 
 
-class Mark(Shape):
+class CriterionMark(Shape):
     """The mark of one criterion."""
 
     number: int
@@ -33,7 +33,7 @@ class Mark(Shape):
 class Marks(Shape):
     """The judge's answer: a mark for each criterion, in order."""
 
-    criteria: tuple[Mark, ...]
+    criteria: tuple[CriterionMark, ...]
 
 
 def judge_role() -> Role:

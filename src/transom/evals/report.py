@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from transom.evals.document import Comparison, Evaluation, ScenarioRow, Summary
-from transom.formats.junit_report import JUnitCase, Result, junit_report
+from transom.formats.junit_report import ReportedCase, Result, junit_report
 
 # A terminal has room for so many reasons of a scenario; the JSON has all of them.
 _SHOWN = 3
@@ -26,11 +26,11 @@ def junit(run: Evaluation) -> bytes:
         if reasons:
             message = reasons[0]
         result = results[row.status]
-        case = JUnitCase(row.id, run.suite, result, message, "\n".join(reasons), seconds, scores)
+        case = ReportedCase(row.id, run.suite, result, message, "\n".join(reasons), seconds, scores)
         cases.append(case)
     # A build server fails a build for a failed case, and knows nothing of baselines.
     for number, text in enumerate(run.regression_analysis.regressions, 1):
-        cases.append(JUnitCase(f"regression {number}", run.suite, "failed", text))
+        cases.append(ReportedCase(f"regression {number}", run.suite, "failed", text))
     return junit_report(run.suite, cases, run.fingerprint.model_dump())
 
 

@@ -16,7 +16,7 @@ from transom.evals.shapes import (
     ToolUse,
 )
 from transom.evals.sources import Sources
-from transom.evidence.facts import Source, facts_of
+from transom.evidence.facts import FactSource, facts_of
 
 DIMENSIONS = (
     "feature_identification",
@@ -200,7 +200,7 @@ def _fits(expected: str, piece: Evidence) -> bool:
 
 def _numbers(scenario: Scenario, outcome: Outcome, sources: Sources) -> Parts:
     # The answer may repeat numbers of the question.
-    question = Source(" ".join(map(str, scenario.input.values())))
+    question = FactSource(" ".join(map(str, scenario.input.values())))
     for fact in facts_of(outcome.text):
         if fact.value is not None:
             is_known = sources.everything.has(fact) or question.has(fact)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from transom.errors import InputError
 from transom.evals.shapes import Evidence, Outcome
-from transom.evidence.facts import Source, facts_of
-from transom.formats.places import Source as Place
+from transom.evidence.facts import FactSource, facts_of
+from transom.formats.places import PlaceIndex as Place
 from transom.formats.places import stands_in
 from transom.formats.text_files import TextFile
 from transom.once import once
@@ -55,14 +55,14 @@ class Sources:
         return _has(place, piece.quote) or (not piece.value and _has(text, piece.quote))
 
     @once
-    def everything(self) -> Source:
+    def everything(self) -> FactSource:
         """Return all cited texts as one source, for looking numbers up."""
         citations, texts = list[str](), dict[str, str]()
         for piece in self._outcome.evidence:
             citations.append(f"{piece.value}\n{piece.quote}")
             texts[piece.source] = self.text(piece.source) or ""
         texts |= self._outcome.sources
-        return Source("\n".join([*citations, *texts.values()]))
+        return FactSource("\n".join([*citations, *texts.values()]))
 
 
 def _located(text: str, locator: str, name: str) -> str:
@@ -86,5 +86,5 @@ def _has(text: str, quotation: str) -> bool:
     # A short quotation of numbers may write them in another notation: 1,234 for 1234.
     if len(words) >= _LONGEST_NUMBERS:
         return False
-    source, facts = Source(text), list(facts_of(words))
+    source, facts = FactSource(text), list(facts_of(words))
     return bool(facts) and all(fact.value is not None and source.has(fact) for fact in facts)

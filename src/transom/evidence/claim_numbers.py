@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Literal
 
-from transom.evidence.facts import Fact, Source, facts_of
+from transom.evidence.facts import Fact, FactSource, facts_of
 from transom.evidence.quantities import (
     LIMIT,
     STATE,
@@ -187,7 +187,7 @@ class NumberClaim:
             return _rounds_to(value / factor, said)
         text = self.fact.text.rstrip("% ")
         plain = Fact(text, 0, said, either=self.fact.either, called=self.fact.called)
-        if Source(f"{value.normalize():f}").has(plain):
+        if FactSource(f"{value.normalize():f}").has(plain):
             return True
         before = self.sentence[: self.fact.start]
         if not _ROUGHLY.search(before) and not _ABOVE.search(before):

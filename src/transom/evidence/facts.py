@@ -184,7 +184,7 @@ def _in_brackets(text: str, near: int, start: int, end: int) -> bool:
     )
 
 
-class Source:
+class FactSource:
     """The facts of a text, for looking up facts of another text."""
 
     def __init__(self, text: str) -> None:

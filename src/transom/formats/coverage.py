@@ -15,7 +15,7 @@ from transom.formats.xml_paths import child_path, tag_of
 
 
 @dataclass(frozen=True)
-class Share:
+class CoverageShare:
     """A measured share in percent.
 
     Attributes:
@@ -37,8 +37,8 @@ class Coverage:
         tool: the tool's name, or the name of its format.
     """
 
-    statements: Share | None
-    branches: Share | None
+    statements: CoverageShare | None
+    branches: CoverageShare | None
     tool: str = ""
 
 
@@ -68,7 +68,7 @@ def read_coverage_json(data: Any) -> Coverage | None:
 
 def _of_parts(total: dict[str, Any], place: str, of: str, tool: str) -> Coverage:
     """Return the shares of counts by part: `lines: {total: 40, covered: 30}`."""
-    shares = list[Share | None]()
+    shares = list[CoverageShare | None]()
     for part in ("lines", "branches"):
         counts = total.get(part)
         row = counts if isinstance(counts, dict) else {}
@@ -93,14 +93,14 @@ def read_coverage_xml(root: Element) -> Coverage | None:
 
 def _jacoco(root: Element) -> Coverage:
     """Return the shares of the counters of the whole report; JaCoCo counts what was missed."""
-    shares = dict[str, Share | None]()
+    shares = dict[str, CoverageShare | None]()
     for counter in root:
         covered = _count(counter, "covered")
         missed = _count(counter, "missed")
         if tag_of(counter) == "counter" and covered is not None and missed is not None:
             place = child_path("/report", root, counter)
             total = covered + missed
-            share = Share(100 * covered / total, f"{place}/@covered") if total else None
+            share = CoverageShare(100 * covered / total, f"{place}/@covered") if total else None
             shares[counter.get("type", "")] = share
     return Coverage(shares.get("LINE"), shares.get("BRANCH"), "JaCoCo")
 
@@ -132,7 +132,7 @@ def _open_cover(root: Element) -> Coverage | None:
     return None
 
 
-def _of_attributes(element: Element, covered: str, of: str, place: str) -> Share | None:
+def _of_attributes(element: Element, covered: str, of: str, place: str) -> CoverageShare | None:
     return _share(
         _count(element, covered), _count(element, of), f"{place}/@{covered}", f"{place}/@{of}"
     )
@@ -191,17 +191,17 @@ def read_cobertura(root: Element) -> Coverage | None:
     )
 
 
-def _share(covered: object, of: object, locator: str, over: str) -> Share | None:
+def _share(covered: object, of: object, locator: str, over: str) -> CoverageShare | None:
     if not isinstance(covered, int) or not isinstance(of, int) or not 0 <= covered <= of:
         return None
     # Of nothing no share was measured, whatever the tool writes.
     if of == 0:
         return None
-    return Share(100 * covered / of, locator, over)
+    return CoverageShare(100 * covered / of, locator, over)
 
 
-def _rate(root: Element, name: str) -> Share | None:
+def _rate(root: Element, name: str) -> CoverageShare | None:
     number = read_number(root.get(name), decimal_mark=".")
     if not isinstance(number, PrintedNumber) or not 0 <= number.value <= 1:
         return None
-    return Share(float(100 * number.value), f"/coverage/@{name}")
+    return CoverageShare(float(100 * number.value), f"/coverage/@{name}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transom.errors import InputError
-from transom.formats.report_page import Entry, Page
+from transom.formats.report_page import Page, PageEntry
 from transom.formats.text_files import TextFile
 
 SHOWN = 500
@@ -22,7 +22,7 @@ _WIDEST = 400  # characters of a line of evidence, at most
 
 
 @dataclass(frozen=True)
-class Line:
+class SourceLine:
     """A line of a source; `marked` lines are the evidence, the others its context."""
 
     number: int
@@ -54,14 +54,14 @@ def html_report(page: Page, folders: Sequence[Path] = ()) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def _context(page: Page, folders: Sequence[Path]) -> dict[tuple[str, int], tuple[Line, ...]]:
+def _context(page: Page, folders: Sequence[Path]) -> dict[tuple[str, int], tuple[SourceLine, ...]]:
     """Return (file, line) -> the line with its neighbours; each file is read once."""
     numbers_of_file: dict[str, set[int]] = {}
     for section in (section for part in page.parts for section in part.sections):
         for entry in section.entries[:SHOWN]:
             if entry.file and entry.line and entry.content:
                 numbers_of_file.setdefault(entry.file, set()).add(entry.line)
-    context: dict[tuple[str, int], tuple[Line, ...]] = {}
+    context: dict[tuple[str, int], tuple[SourceLine, ...]] = {}
     for name, numbers in numbers_of_file.items():
         path = next((folder / name for folder in folders if (folder / name).is_file()), None)
         if path:
@@ -72,8 +72,8 @@ def _context(page: Page, folders: Sequence[Path]) -> dict[tuple[str, int], tuple
 
 
 def _evidence(
-    entry: Entry, context: Mapping[tuple[str, int], tuple[Line, ...]]
-) -> tuple[Line, ...]:
+    entry: PageEntry, context: Mapping[tuple[str, int], tuple[SourceLine, ...]]
+) -> tuple[SourceLine, ...]:
     """Return the lines of an entry: from the file, or, if it is gone or has changed, the text as
     it was read.
     """
@@ -82,12 +82,12 @@ def _evidence(
         return ()
     lines = context.get((entry.file or "", entry.line), ())
     is_current = any(line.marked and first in line.text for line in lines)
-    return lines if is_current else (Line(entry.line, entry.content, marked=True),)
+    return lines if is_current else (SourceLine(entry.line, entry.content, marked=True),)
 
 
 def context_lines(
     path: Path, numbers: Collection[int], around: int = 2
-) -> dict[int, tuple[Line, ...]]:
+) -> dict[int, tuple[SourceLine, ...]]:
     """Return lines of a file with their neighbours, read in one pass; {} if it cannot be read any
     more.
 
@@ -115,11 +115,11 @@ def context_lines(
                 break
     except InputError:
         return {}
-    lines: dict[int, tuple[Line, ...]] = {}
+    lines: dict[int, tuple[SourceLine, ...]] = {}
     for number in numbers:
         if number in texts:
             near = range(number - around, number + around + 1)
             lines[number] = tuple(
-                Line(other, texts[other], other == number) for other in near if other in texts
+                SourceLine(other, texts[other], other == number) for other in near if other in texts
             )
     return lines

@@ -16,7 +16,7 @@ _NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True)
-class JUnitCase:
+class ReportedCase:
     """One test case.
 
     Attributes:
@@ -39,7 +39,7 @@ class JUnitCase:
 
 
 def junit_report(
-    suite: str, cases: Iterable[JUnitCase], properties: Mapping[str, str] | None = None
+    suite: str, cases: Iterable[ReportedCase], properties: Mapping[str, str] | None = None
 ) -> bytes:
     """Return one `<testsuites>` document in UTF-8; characters that XML does not allow become
     U+FFFD.
@@ -57,7 +57,7 @@ def junit_report(
     return written if written.endswith(b"\n") else written + b"\n"
 
 
-def _case(row: JUnitCase) -> TestCase:
+def _case(row: ReportedCase) -> TestCase:
     from junitparser import Error, Failure, Skipped, TestCase  # noqa: PLC0415  only reports need it
 
     case = TestCase(_text(row.name), _text(row.group), round(row.seconds, 3))

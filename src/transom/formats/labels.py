@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from transom.formats.markdown import Bullets, Node, Paragraph, Part, Text, iter_lines
+from transom.formats.markdown import Bullets, InlineText, MarkdownPart, Node, Paragraph, iter_lines
 
 _PLAIN_LABEL = re.compile(r"([A-Za-z][^:`.!?|]{0,60}?)\s*:(?=\s|$)")
 _LABEL_WORDS = 6
@@ -27,14 +27,14 @@ class Label:
     """
 
     name: str
-    value: Text
+    value: InlineText
     body: tuple[Node, ...] = ()
 
     @property
     def line(self) -> int:
         return self.value.line
 
-    def lines(self) -> tuple[Text, ...]:
+    def lines(self) -> tuple[InlineText, ...]:
         """Return the value, unless empty, and every line of text below it; a table row is one
         line.
         """
@@ -49,14 +49,14 @@ class Label:
         return tuple(code for line in self.lines() for code in line.codes)
 
 
-def labels(parts: Sequence[Part]) -> list[Label]:
+def labels(parts: Sequence[MarkdownPart]) -> list[Label]:
     """Return every labelled value in reading order: headings, paragraphs, and list items at any
     depth.
     """
     result: list[Label] = []
     for part in parts:
         if part.level:
-            result.append(Label(part.title, Text("", (), part.line), part.blocks))
+            result.append(Label(part.title, InlineText("", (), part.line), part.blocks))
         result.extend(_labels(part.blocks))
     return result
 
@@ -87,7 +87,7 @@ def normal(name: str) -> str:
     return " ".join(re.findall(r"[^\W_]+", bare))
 
 
-def _split(line: Text) -> tuple[str, Text] | None:
+def _split(line: InlineText) -> tuple[str, InlineText] | None:
     """Return the label's name and the rest of the line, or None if the line has no label."""
     if line.lead:
         body = line.text[len(line.lead) :].lstrip()
@@ -138,7 +138,7 @@ def _nested(block: Node) -> list[Label]:
     return result
 
 
-def _labels_of_lines(lines: Sequence[Text]) -> list[Label]:
+def _labels_of_lines(lines: Sequence[InlineText]) -> list[Label]:
     """Return the labels of a paragraph; a line without one continues the label before it."""
     result: list[Label] = []
     for line in lines:

@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"(?:section\s+)?(\d+(?:\.\d+)*)\.?(?=[\s:)–—-]|$)[\s:)
 
 
 @dataclass(frozen=True)
-class Text:
+class InlineText:
     """One line of inline text.
 
     Attributes:
@@ -39,15 +39,15 @@ class Text:
 class Paragraph:
     """Consecutive lines of text."""
 
-    lines: tuple[Text, ...]
+    lines: tuple[InlineText, ...]
     line: int
 
 
 @dataclass(frozen=True)
-class Item:
+class ListItem:
     """One list item: its own lines and its nested blocks."""
 
-    lines: tuple[Text, ...]
+    lines: tuple[InlineText, ...]
     blocks: tuple[Node, ...]
     line: int
 
@@ -56,7 +56,7 @@ class Item:
 class Bullets:
     """A bullet or numbered list."""
 
-    items: tuple[Item, ...]
+    items: tuple[ListItem, ...]
     line: int
     ordered: bool = False
 
@@ -73,11 +73,11 @@ class Fence:
 
 
 @dataclass(frozen=True)
-class Table:
+class MarkdownTable:
     """A table: the header cells and the rows."""
 
-    header: tuple[Text, ...]
-    rows: tuple[tuple[Text, ...], ...]
+    header: tuple[InlineText, ...]
+    rows: tuple[tuple[InlineText, ...], ...]
     line: int
 
 
@@ -89,11 +89,11 @@ class Comment:
     line: int
 
 
-Node = Paragraph | Bullets | Fence | Table | Comment
+Node = Paragraph | Bullets | Fence | MarkdownTable | Comment
 
 
 @dataclass(frozen=True)
-class Part:
+class MarkdownPart:
     """A heading and the blocks up to the next heading of any level.
 
     Attributes:
@@ -111,13 +111,13 @@ class Part:
 
 
 @lru_cache(maxsize=128)  # a specification's sections are read by every gate and by the next round
-def parse(text: str) -> tuple[Part, ...]:
+def parse(text: str) -> tuple[MarkdownPart, ...]:
     """Split Markdown into its parts, in order; the first is the preamble (level 0), possibly empty.
 
     A paragraph that is one bold line beginning with a number such as `2.1` counts as a heading of
     level 3.
     """
-    parts: list[Part] = [Part(0, "", "", 1)]
+    parts: list[MarkdownPart] = [MarkdownPart(0, "", "", 1)]
     blocks: list[Node] = []
     for node in SyntaxTreeNode(_parser().parse(text)).children:
         heading = _heading(node)
@@ -132,8 +132,8 @@ def parse(text: str) -> tuple[Part, ...]:
 
 
 def region(
-    parts: Sequence[Part], start: int, ends: Callable[[Part], bool] | None = None
-) -> tuple[Part, ...]:
+    parts: Sequence[MarkdownPart], start: int, ends: Callable[[MarkdownPart], bool] | None = None
+) -> tuple[MarkdownPart, ...]:
     """Return the part at `start` with its subparts: up to the next heading of its level or
     above, or that `ends`.
     """
@@ -147,7 +147,7 @@ def region(
     return tuple(parts[start:stop])
 
 
-def iter_lines(blocks: Sequence[Node]) -> Iterator[Text]:
+def iter_lines(blocks: Sequence[Node]) -> Iterator[InlineText]:
     """Yield every line of text in the blocks, nested ones included; fences and comments are
     skipped.
     """
@@ -159,7 +159,7 @@ def iter_lines(blocks: Sequence[Node]) -> Iterator[Text]:
                 for item in block.items:
                     yield from item.lines
                     yield from iter_lines(item.blocks)
-            case Table():
+            case MarkdownTable():
                 for row in block.rows:
                     yield _join(row)
 
@@ -178,7 +178,7 @@ def fences(blocks: Sequence[Node]) -> list[Fence]:
     return [node for node in iter_nodes(blocks) if isinstance(node, Fence)]
 
 
-def items(blocks: Sequence[Node]) -> list[Item]:
+def items(blocks: Sequence[Node]) -> list[ListItem]:
     """Return the items of the top-level lists in the blocks."""
     return [item for block in blocks if isinstance(block, Bullets) for item in block.items]
 
@@ -188,7 +188,7 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark").enable("table")
 
 
-def _heading(node: SyntaxTreeNode) -> Part | None:
+def _heading(node: SyntaxTreeNode) -> MarkdownPart | None:
     if node.type == "heading":
         line = _inline(node.children[0])[0] if node.children and node.children[0].content else None
         return _part(int(node.tag[1]), line.text if line else "", _line(node))
@@ -201,10 +201,10 @@ def _heading(node: SyntaxTreeNode) -> Part | None:
     return part if "." in part.number else None
 
 
-def _part(level: int, title: str, line: int) -> Part:
+def _part(level: int, title: str, line: int) -> MarkdownPart:
     if (match := _NUMBER.match(title)) is None:
-        return Part(level, "", title, line)
-    return Part(level, match[1], title[match.end() :].strip(), line)
+        return MarkdownPart(level, "", title, line)
+    return MarkdownPart(level, match[1], title[match.end() :].strip(), line)
 
 
 def _line(node: SyntaxTreeNode) -> int:
@@ -231,20 +231,20 @@ def _block(node: SyntaxTreeNode) -> list[Node]:
             return [block for child in node.children for block in _block(child)]
 
 
-def _item(node: SyntaxTreeNode) -> Item:
+def _item(node: SyntaxTreeNode) -> ListItem:
     blocks = [block for child in node.children for block in _block(child)]
     if blocks and isinstance(blocks[0], Paragraph):
-        return Item(blocks[0].lines, tuple(blocks[1:]), _line(node))
-    return Item((), tuple(blocks), _line(node))
+        return ListItem(blocks[0].lines, tuple(blocks[1:]), _line(node))
+    return ListItem((), tuple(blocks), _line(node))
 
 
-def _table(node: SyntaxTreeNode, line: int) -> Table:
+def _table(node: SyntaxTreeNode, line: int) -> MarkdownTable:
     rows = [
         tuple(replace(_join(_inline(cell.children[0])), line=_line(row)) for cell in row.children)
         for group in node.children
         for row in group.children
     ]
-    return Table(rows[0], tuple(rows[1:]), line)
+    return MarkdownTable(rows[0], tuple(rows[1:]), line)
 
 
 def _comments(node: SyntaxTreeNode) -> list[Node]:
@@ -255,15 +255,15 @@ def _comments(node: SyntaxTreeNode) -> list[Node]:
     ]
 
 
-def _join(texts: Sequence[Text]) -> Text:
-    return Text(
+def _join(texts: Sequence[InlineText]) -> InlineText:
+    return InlineText(
         " ".join(t.text for t in texts if t.text),
         tuple(code for t in texts for code in t.codes),
         texts[0].line if texts else 1,
     )
 
 
-def _inline(node: SyntaxTreeNode) -> tuple[Text, ...]:
+def _inline(node: SyntaxTreeNode) -> tuple[InlineText, ...]:
     """Return the lines of an inline token, without emphasis; code spans keep their backticks."""
     rows: list[tuple[list[str], list[str], list[str]]] = [([], [], [])]
     _collect(node, rows, bold=False)
@@ -272,8 +272,8 @@ def _inline(node: SyntaxTreeNode) -> tuple[Text, ...]:
     for offset, (texts, codes, leads) in enumerate(rows):
         text = "".join(texts).strip()
         if text:
-            parts.append(Text(text, tuple(codes), first + offset, "".join(leads).strip()))
-    return tuple(parts) or (Text("", (), first),)
+            parts.append(InlineText(text, tuple(codes), first + offset, "".join(leads).strip()))
+    return tuple(parts) or (InlineText("", (), first),)
 
 
 def _collect(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from transom.formats.markdown import Part, parse, region
+from transom.formats.markdown import MarkdownPart, parse, region
 
 
 def source_lines(text: str) -> list[str]:
@@ -12,7 +12,7 @@ def source_lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def source(text: str, parts: Sequence[Part], chosen: Sequence[Part]) -> str:
+def source(text: str, parts: Sequence[MarkdownPart], chosen: Sequence[MarkdownPart]) -> str:
     """Return the source of consecutive parts, from the first heading to the heading after the last
     part.
 
@@ -28,7 +28,9 @@ def source(text: str, parts: Sequence[Part], chosen: Sequence[Part]) -> str:
 
 
 def without(
-    text: str, drops: Callable[[Part], bool], ends: Callable[[Part], bool] | None = None
+    text: str,
+    drops: Callable[[MarkdownPart], bool],
+    ends: Callable[[MarkdownPart], bool] | None = None,
 ) -> str:
     """Return the source without the regions of the headings that `drops`.
 

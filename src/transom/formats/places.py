@@ -20,7 +20,7 @@ _SPACES = r"\s*"
 _UNQUOTED = str.maketrans("", "", '"\\')
 
 
-class Source:
+class PlaceIndex:
     """A source for looking up places; it is parsed once.
 
     Args:

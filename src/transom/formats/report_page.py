@@ -21,7 +21,7 @@ _WIDTH = 300
 
 
 @dataclass(frozen=True)
-class Entry:
+class PageEntry:
     """One judged thing.
 
     Attributes:
@@ -52,13 +52,13 @@ class Section:
     """
 
     title: str
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[PageEntry, ...] = ()
     text: tuple[str, ...] = ()
     closed: bool = False
 
 
 @dataclass(frozen=True)
-class Part:
+class VerdictPart:
     """One verdict and its grounds.
 
     Attributes:
@@ -83,7 +83,7 @@ class Page:
     """A report; several parts get a table of links to them, below their `totals`."""
 
     title: str
-    parts: tuple[Part, ...]
+    parts: tuple[VerdictPart, ...]
     footer: str = ""
     totals: str = ""
 
@@ -98,7 +98,7 @@ def plain(tone: Tone, text: str) -> str:  # noqa: ARG001  the hook's shape; a te
     return text
 
 
-def text_of(part: Part, style: Style = plain, *, folded: bool = False) -> str:
+def text_of(part: VerdictPart, style: Style = plain, *, folded: bool = False) -> str:
     """Return a part as text with a final newline: the verdict first, each section below a blank
     line.
 
@@ -110,7 +110,7 @@ def text_of(part: Part, style: Style = plain, *, folded: bool = False) -> str:
     return "\n".join(_lines(part, style, folded)) + "\n"
 
 
-def _lines(part: Part, style: Style, folded: bool) -> Iterator[str]:
+def _lines(part: VerdictPart, style: Style, folded: bool) -> Iterator[str]:
     yield "  ".join(filter(None, (style(part.tone, part.verdict), part.title, part.lead)))
     for section in part.sections:
         count = len(section.entries)
@@ -128,7 +128,7 @@ def _lines(part: Part, style: Style, folded: bool) -> Iterator[str]:
     yield from ("", *(style("dim", line) for line in part.made)) if part.made else ()
 
 
-def _entry(entry: Entry, style: Style) -> Iterator[str]:
+def _entry(entry: PageEntry, style: Style) -> Iterator[str]:
     prefix = "error: " if entry.tone == "error" else ""
     place = f"{short(entry.place)}: " if entry.place else ""
     line = f"  {prefix}{place}{short(entry.title)}"

@@ -67,10 +67,10 @@ class _BraceLanguage:
 _COMMENT = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
 # Parameters with parentheses in them, twice nested. What was taken is never given back: otherwise a
 # file of unclosed parentheses would take time that grows as its square.
-_PARAMETERS = r"\((?:[^{};()]|\{\s*+\}|\((?:[^{};()]|\{\s*+\}|\([^{};()]*+\))*+\))*+\)"
+_PARAMETERS = r"\((?>(?:[^{};()]|\{\s*+\}|\((?>(?:[^{};()]|\{\s*+\}|\([^{};()]*+\))*)\))*)\)"
 # The head of a Go function up to a `func` in it: a parameter or a result may be a function too. At
 # most four of them are read, so that a line of many takes time in proportion to its length.
-_GO_HEAD = r"(?:(?!\bfunc\b)[^{}\n]|\{\})*+"
+_GO_HEAD = r"(?>(?:(?!\bfunc\b)[^{}\n]|\{\})*)"
 _NO_METHODS = r"(?!(?:if|for|while|switch|catch|with|return|function)\b)"
 _BRACES: Mapping[tuple[str, ...], _BraceLanguage] = {
     _JAVASCRIPT: _BraceLanguage(
@@ -90,20 +90,20 @@ _BRACES: Mapping[tuple[str, ...], _BraceLanguage] = {
         re.compile(rf"{_COMMENT}|\"(?:\\.|[^\"\\\n])*\"|`[^`]*`", re.DOTALL),
         re.compile(
             r"\bfunc\b\s*+(?:\([^()]*+\)\s*+)?(?P<name>\w*+)"
-            rf"(?:{_GO_HEAD}\bfunc\b(?!\s+\w)){{0,4}}+{_GO_HEAD}\{{"
+            rf"(?>(?:{_GO_HEAD}\bfunc\b(?!\s+\w)){{0,4}}){_GO_HEAD}\{{"
         ),
         'panic("{}");',
     ),
     (".rs",): _BraceLanguage(
         re.compile(rf"{_COMMENT}|r#*\".*?\"#*|\"(?:\\.|[^\"\\])*\"", re.DOTALL),
-        re.compile(r"\bfn\s++(?P<name>\w++)(?:(?!\bfn\s)[^{};])*+\{"),
+        re.compile(r"\bfn\s++(?P<name>\w++)(?>(?:(?!\bfn\s)[^{};])*)\{"),
         'panic!("{}");',
     ),
 }
 
 _RUST_TESTS = re.compile(
     r"#\[cfg\(test\)\]\s*+(?:pub\s++)?mod\s++\w++\s*+\{"
-    r"|#\[(?:\w+::)?test\b[^\]]{0,200}+\](?:(?!\bfn\b)[^{};]){0,300}+\bfn\b[^{};]{0,500}+\{"
+    r"|#\[(?:\w+::)?test\b[^\]]{0,200}+\](?>(?:(?!\bfn\b)[^{};]){0,300})\bfn\b[^{};]{0,500}+\{"
 )
 
 _INERT = """class {name}:

@@ -24,11 +24,11 @@ from transom.formats.markdown import (
     Bullets,
     Comment,
     Fence,
-    Item,
+    ListItem,
+    MarkdownPart,
+    MarkdownTable,
     Node,
     Paragraph,
-    Part,
-    Table,
     parse,
 )
 from transom.yaml_text import parse_yaml
@@ -90,7 +90,9 @@ def parse_form(text: str, place: str) -> dict[str, Json]:
     return plain
 
 
-def _placed_section(parent: dict[str, Any], heading: str, part: Part) -> tuple[str, Sequence[Node]]:
+def _placed_section(
+    parent: dict[str, Any], heading: str, part: MarkdownPart
+) -> tuple[str, Sequence[Node]]:
     """Add a section to its parent, and return its key and the blocks that are left for it.
 
     A section that begins with a short line is the value of its heading: `## Decision`, `Approved`.
@@ -120,7 +122,7 @@ def _fill(target: dict[str, Any], heading: str, blocks: Sequence[Node]) -> None:
                     _add_line(target, line.text, line.lead)
             case Bullets():
                 _add_items(target, heading or "items", block.items)
-            case Table():
+            case MarkdownTable():
                 _add_table(target, heading or "rows", block)
             case Fence():
                 _add(target, "text", block.text)
@@ -179,7 +181,7 @@ def _value(text: str) -> str:
     return text.strip().strip("*_").strip()
 
 
-def _add_items(target: dict[str, Any], key: str, items: Sequence[Item]) -> None:
+def _add_items(target: dict[str, Any], key: str, items: Sequence[ListItem]) -> None:
     for item in items:
         text = " ".join(line.text for line in item.lines).strip()
         lead = item.lines[0].lead if item.lines else ""
@@ -202,7 +204,7 @@ def _listed(target: dict[str, Any], key: str) -> list[Any]:
     return entries
 
 
-def _add_table(target: dict[str, Any], key: str, table: Table) -> None:
+def _add_table(target: dict[str, Any], key: str, table: MarkdownTable) -> None:
     heads = [cell.text.strip() for cell in table.header]
     rows = [[cell.text.strip() for cell in row] for row in table.rows]
     if len(heads) == 2 and _is_mapping(heads, rows):

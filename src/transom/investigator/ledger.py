@@ -8,10 +8,9 @@ from decimal import Decimal, InvalidOperation
 
 from transom.errors import InputError
 from transom.evidence.claims import CheckedText, Support, check_claims
-from transom.evidence.facts import Fact
-from transom.evidence.facts import Source as FactSource
+from transom.evidence.facts import Fact, FactSource
 from transom.formats.measurements import Observation, Reading, Shape
-from transom.formats.places import Source, stands_in
+from transom.formats.places import PlaceIndex, stands_in
 from transom.formats.text_files import decode_text
 from transom.investigator.measures import words_of
 from transom.investigator.reading.quoting import plain_number
@@ -86,7 +85,7 @@ class Ledger:
         self._ids = {
             (row.source, row.locator, row.value, row.measure): row.id for row in self._rows.values()
         }
-        self._sources: dict[str, Source] = {}
+        self._sources: dict[str, PlaceIndex] = {}
         self._facts: dict[str, FactSource] = {}
         self._last = max((int(one[1:]) for one in self._rows), default=0)
 
@@ -327,7 +326,7 @@ class Ledger:
         if source not in self._sources:
             if len(self._sources) >= _MOST_OPEN:
                 self._sources.pop(next(iter(self._sources)))
-            self._sources[source] = Source(self._read(source), source)
+            self._sources[source] = PlaceIndex(self._read(source), source)
         return self._sources[source].at(locator)
 
 

@@ -12,7 +12,7 @@ from transom.learning.notes import import_notes
 from transom.learning.patterns import ErrorPatterns
 from transom.learning.playbook import Playbook
 from transom.learning.reflector import InsightCandidate, OptimizationOutcome, Reflector
-from transom.learning.retrieval import Wish
+from transom.learning.retrieval import PlaybookQuery
 from transom.learning.session import ExposedState, IsolatedState, SessionState
 from transom.learning.snapshot import Snapshot, cited_in, ids_in, shown_in, uncited
 from transom.learning.tasks import TaskType
@@ -31,13 +31,13 @@ __all__ = [
     "IsolatedState",
     "OptimizationOutcome",
     "Playbook",
+    "PlaybookQuery",
     "Reflector",
     "SessionState",
     "Snapshot",
     "Source",
     "StablePrefixBuilder",
     "TaskType",
-    "Wish",
     "cited_in",
     "ids_in",
     "import_json",

@@ -12,9 +12,9 @@ from transom.errors import InputError, NotFoundError
 from transom.learning.insight import Insight, InsightCategory, Source, bound, supports
 from transom.learning.ledger import INDEX, Ledger, PlaybookEvent
 from transom.learning.retrieval import (
+    PlaybookQuery,
+    PlaybookView,
     Ranked,
-    View,
-    Wish,
     choose,
     counts_of,
     equal_id,
@@ -67,9 +67,10 @@ class Playbook:
         clock: Callable[[], str] = now,
         read_only: bool = False,
         redact: Redactor | None = None,
+        full_sync: bool = False,
     ) -> None:
-        self.view = View(domain, study, user)
-        self.ledger = Ledger(path, read_only=read_only, redact=redact)
+        self.view = PlaybookView(domain, study, user)
+        self.ledger = Ledger(path, read_only=read_only, redact=redact, full_sync=full_sync)
         self.clock = clock
         self.index = Index(self.ledger.tables, INDEX, embedder)
 
@@ -141,7 +142,7 @@ class Playbook:
         insights = [insight for insight in self.items.values() if insight.category is category]
         return sorted(insights, key=lambda insight: (-insight.lower_bound, insight.id))
 
-    def choose(self, wish: Wish) -> list[Ranked]:
+    def choose(self, wish: PlaybookQuery) -> list[Ranked]:
         """Return the insights that match a wish best, best first."""
         return choose(self.ledger, self.index, self.view, wish, self.clock())
 
@@ -150,7 +151,7 @@ class Playbook:
     ) -> list[Insight]:
         """Return the insights whose words or meaning match a query, best first."""
         # The score also counts outcomes, so more candidates are needed to find the most relevant.
-        ranked = self.choose(Wish(query, category=category, limit=3 * limit, fill=False))
+        ranked = self.choose(PlaybookQuery(query, category=category, limit=3 * limit, fill=False))
         ranked.sort(key=lambda candidate: -candidate.relevance)
         return [candidate.insight for candidate in ranked[:limit]]
 
@@ -174,7 +175,7 @@ class Playbook:
         profile = profile_of(task_type)
         # Free words in place of a kind of task are a query.
         words = query or ("" if task_type in PROFILES else str(task_type))
-        wish = Wish(words, profile, None, frozenset(tags or ()), max_items, min_confidence)
+        wish = PlaybookQuery(words, profile, None, frozenset(tags or ()), max_items, min_confidence)
         if tokens is None:
             tokens = int(PLAYBOOK_TOKENS * profile.share)
         return text_of(fit(self.choose(wish), profile, tokens))
@@ -186,7 +187,9 @@ class Playbook:
             task: kind of the task.
             local: whether to include insights with egress "local".
         """
-        wish = Wish(profile=profile_of(task), min_confidence=0.5, before=self.epoch, local=local)
+        wish = PlaybookQuery(
+            profile=profile_of(task), min_confidence=0.5, before=self.epoch, local=local
+        )
         return Snapshot(self.choose, wish)
 
     async def recall(

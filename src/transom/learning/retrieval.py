@@ -30,7 +30,7 @@ HEADING = "Insights from earlier work. Name the id of each that you rely on, in 
 
 
 @dataclass(frozen=True)
-class View:
+class PlaybookView:
     """The domain, the study and the person for whom a playbook is read.
 
     Narrower scopes take precedence over wider ones, and insights of the person over those of
@@ -90,7 +90,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Wish:
+class PlaybookQuery:
     """A query to a playbook: words, filters and a limit.
 
     Attributes:
@@ -125,7 +125,9 @@ class Ranked:
     relevance: float
 
 
-def choose(ledger: Ledger, index: Index, view: View, wish: Wish, time: str) -> list[Ranked]:
+def choose(
+    ledger: Ledger, index: Index, view: PlaybookView, wish: PlaybookQuery, time: str
+) -> list[Ranked]:
     """Return the insights that match a wish best, best first.
 
     Insights that match the query precede those that only have a good score.
@@ -183,7 +185,7 @@ def text_of(insights: Sequence[Insight]) -> str:
     return "\n".join([HEADING, *(insight.line for insight in insights)])
 
 
-def equal_id(ledger: Ledger, view: View, draft: Insight) -> str | None:
+def equal_id(ledger: Ledger, view: PlaybookView, draft: Insight) -> str | None:
     """Return the id of the insight whose normalised text equals a draft's; living ones first.
 
     Only equal texts are one insight. Two texts that share most words, or their meaning, may differ
@@ -224,7 +226,7 @@ def equal_insights(
 
 
 def near(
-    ledger: Ledger, index: Index, view: View, draft: Insight, vector: bytes | None
+    ledger: Ledger, index: Index, view: PlaybookView, draft: Insight, vector: bytes | None
 ) -> str | None:
     """Return the id of the visible insight that is nearest to a draft in words, else in meaning.
 
@@ -277,7 +279,7 @@ def counts_of(insights: Sequence[Insight]) -> dict[str, Any]:
     }
 
 
-def _score(insight: Insight, relevance: float, wish: Wish, time: str) -> float:
+def _score(insight: Insight, relevance: float, wish: PlaybookQuery, time: str) -> float:
     preferred = wish.profile.categories
     # From 1 for the first preferred category downwards; 0 for the others.
     preference = 0.0
@@ -288,7 +290,7 @@ def _score(insight: Insight, relevance: float, wish: Wish, time: str) -> float:
     return relevance + _STANDING * standing + _CATEGORY * preference + _TAGS * has_tag
 
 
-def _nearest(insights: Iterable[Insight], view: View) -> list[Insight]:
+def _nearest(insights: Iterable[Insight], view: PlaybookView) -> list[Insight]:
     """Return the insights; of those with the same content, only the one that takes precedence."""
     by_content: dict[str, Insight] = {}
     for insight in sorted(insights, key=view.rank):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from transom.learning.insight import Insight
-from transom.learning.retrieval import Ranked, Wish, fit, text_of
+from transom.learning.retrieval import PlaybookQuery, Ranked, fit, text_of
 from transom.llm import Block, Tier
 from transom.llm.turns import strictest
 
@@ -25,7 +25,9 @@ _CITATION = re.compile(rf" ?\[(?:{_SHAPE.pattern}[, ]*)+\]")
 class Snapshot:
     """A `BlockSource` over a playbook at the epoch of a wish. Equal queries give equal bytes."""
 
-    def __init__(self, choose: Callable[[Wish], list[Ranked]], wish: Wish) -> None:
+    def __init__(
+        self, choose: Callable[[PlaybookQuery], list[Ranked]], wish: PlaybookQuery
+    ) -> None:
         self._choose = choose
         self._wish = wish
         self._answered: dict[tuple[str, int], tuple[Insight, ...]] = {}

@@ -19,7 +19,7 @@ _LONGEST_HOLD = 3_600.0
 
 
 @dataclass(frozen=True)
-class Limits:
+class RateLimits:
     """Requests and tokens in one period; None for no limit."""
 
     requests: int | None = None
@@ -105,7 +105,7 @@ class _Ledger:
             until = 0.0
         return cls(spent, until)
 
-    def has_room(self, limits: Limits, tokens: int) -> bool:
+    def has_room(self, limits: RateLimits, tokens: int) -> bool:
         """Return whether there is room for one more request of that many tokens."""
         total_requests, total_tokens = 1, tokens
         for slot_requests, slot_tokens in self.spent.values():
@@ -147,7 +147,7 @@ class Bucket:
     def __init__(
         self,
         name: str,
-        limits: Limits = Limits(),
+        limits: RateLimits = RateLimits(),
         *,
         store: RateLimitStore | None = None,
         period: float = 60.0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_WORD = re.compile(r"\d++(?:\.\d++)?+(?:e[+-]?\d++)?+|[^\W_]+")
+_WORD = re.compile(r"\d++(?>(?:\.\d++)?)(?>(?:e[+-]?\d++)?)|[^\W_]+")
 _HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _VOWEL = re.compile(r"[aeiouy]")
 # As in stopp(ing), and not as in miss, fall and buzz.

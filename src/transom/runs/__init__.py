@@ -1,18 +1,26 @@
 """Runs: journaled stages that survive any kill, honour edits and ask nobody twice."""
 
-from transom.runs.artifact import A_PERSON, Artifact, File, model_file, text_file, write_file
+from transom.runs.artifact import (
+    A_PERSON,
+    Artifact,
+    ArtifactFile,
+    model_file,
+    text_file,
+    write_file,
+)
 from transom.runs.checkpoints import Checkpoint, checkpoints
 from transom.runs.questions import PersonAnswer, Question
 from transom.runs.run import Run
 from transom.runs.stage import Named, Stage
-from transom.runs.walk import MapResult, Route, Table, as_langgraph, to, walk
+from transom.runs.walk import FlowTable, MapResult, Route, as_langgraph, to, walk
 from transom.runs.workspace import Workspace, find_workspace, trace_id
 
 __all__ = [
     "A_PERSON",
     "Artifact",
+    "ArtifactFile",
     "Checkpoint",
-    "File",
+    "FlowTable",
     "MapResult",
     "Named",
     "PersonAnswer",
@@ -20,7 +28,6 @@ __all__ = [
     "Route",
     "Run",
     "Stage",
-    "Table",
     "Workspace",
     "as_langgraph",
     "checkpoints",

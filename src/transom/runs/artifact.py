@@ -32,7 +32,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 @dataclass(frozen=True)
-class File(Generic[T]):
+class ArtifactFile(Generic[T]):
     """How a stage's value is kept.
 
     Attributes:
@@ -63,14 +63,16 @@ class File(Generic[T]):
             ) from error
 
 
-def text_file(name: str, folder: str = "") -> File[str]:
+def text_file(name: str, folder: str = "") -> ArtifactFile[str]:
     """Return a file of UTF-8 text."""
-    return File(name, lambda text: text.encode("utf-8"), lambda data: data.decode("utf-8"), folder)
+    return ArtifactFile(
+        name, lambda text: text.encode("utf-8"), lambda data: data.decode("utf-8"), folder
+    )
 
 
-def model_file(name: str, model: type[M], folder: str = "") -> File[M]:
+def model_file(name: str, model: type[M], folder: str = "") -> ArtifactFile[M]:
     """Return a file with a pydantic model as JSON, by its aliases."""
-    return File(
+    return ArtifactFile(
         name, lambda value: pretty_json(value).encode("utf-8"), model.model_validate_json, folder
     )
 
@@ -259,7 +261,7 @@ class StageStep(Generic[T]):
     name: str
     fn: Callable[..., Awaitable[T]]
     inputs: tuple[object, ...]
-    output: File[T]
+    output: ArtifactFile[T]
     path: Path
     fingerprint: str
 

@@ -21,8 +21,8 @@ from transom.llm.checked import check_kind
 from transom.runs.artifact import (
     A_PERSON,
     Artifact,
+    ArtifactFile,
     Attempt,
-    File,
     StagePlan,
     StageStep,
     decide,
@@ -170,7 +170,7 @@ class Run(RunHost):
         name: str,
         fn: Callable[..., Awaitable[T]],
         *inputs: object,
-        out: File[T],
+        out: ArtifactFile[T],
         uses: Sequence[Role] = (),
         version: int = 1,
         reuse: bool = True,
@@ -195,7 +195,7 @@ class Run(RunHost):
                 closed, or a tool handler of the run calls this.
         """
         refuse_in_tool_call(self, name, "begin a stage of its own run")
-        check_kind(out, File, "out", name, 'say text_file("NAME.txt")')
+        check_kind(out, ArtifactFile, "out", name, 'say text_file("NAME.txt")')
         if name == KEPT:
             raise RunError(
                 f"a stage cannot be called {KEPT!r}: conversations of the run itself are",
@@ -216,7 +216,7 @@ class Run(RunHost):
         items: Sequence[I],
         *inputs: object,
         key: Callable[[I], str],
-        out: File[T],
+        out: ArtifactFile[T],
         limit: int = 8,
         uses: Sequence[Role] = (),
         version: int = 1,

@@ -56,7 +56,7 @@ def to(name: str) -> Route[Any]:
 
 
 @dataclass(frozen=True)
-class Table(Generic[S]):
+class FlowTable(Generic[S]):
     """A flow as data: async functions of a state by name, and where each leads.
 
     A node without a route ends the walk, which takes at most `most_steps`.
@@ -81,7 +81,7 @@ class Table(Generic[S]):
             )
 
 
-async def walk(run: RunHost, table: Table[S], state: S) -> S:
+async def walk(run: RunHost, table: FlowTable[S], state: S) -> S:
     """Walk a table from its start to one of its ends, within its bound."""
     name = table.start
     for _ in range(table.most_steps):
@@ -92,7 +92,7 @@ async def walk(run: RunHost, table: Table[S], state: S) -> S:
     raise RunError(f"{table.name} did not end within {table.most_steps} steps", place=run.id)
 
 
-def as_langgraph(table: Table[S], state_type: type[S]) -> Any:
+def as_langgraph(table: FlowTable[S], state_type: type[S]) -> Any:
     """Return the table as a compiled LangGraph graph, for applications built on LangGraph.
 
     It needs the extra `langgraph`.

@@ -4,7 +4,7 @@ sandboxed commands.
 
 from transom.sandbox.commands import CommandLimits, Done, run_command
 from transom.sandbox.enclosure import agent_line
-from transom.sandbox.launch import Level, Limits
+from transom.sandbox.launch import Level, WorkerLimits
 from transom.sandbox.levels import Probe, needs, probe
 from transom.sandbox.openly import run_openly
 from transom.sandbox.worker import Sandbox, Worker
@@ -13,10 +13,10 @@ __all__ = [
     "CommandLimits",
     "Done",
     "Level",
-    "Limits",
     "Probe",
     "Sandbox",
     "Worker",
+    "WorkerLimits",
     "agent_line",
     "needs",
     "probe",

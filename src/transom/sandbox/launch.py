@@ -32,7 +32,7 @@ class Level(Enum):
 
 
 @dataclass(frozen=True)
-class Limits:
+class WorkerLimits:
     """The limits of a worker.
 
     Attributes:
@@ -80,7 +80,7 @@ def environment(hash_seed: int) -> dict[str, str]:
     return {"PYTHONHASHSEED": str(hash_seed), "TZ": "UTC", "LC_ALL": "C.UTF-8"}
 
 
-def plan(level: Level, limits: Limits) -> dict[str, object]:
+def plan(level: Level, limits: WorkerLimits) -> dict[str, object]:
     """Return the child's lock-down plan, the header of its first frame."""
     return {
         "op": "lock",

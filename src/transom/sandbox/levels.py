@@ -9,7 +9,7 @@ from pathlib import Path
 
 from transom.errors import SandboxUnavailable
 from transom.sandbox.frames import parse_reply, request
-from transom.sandbox.launch import Level, Limits, command, environment, plan
+from transom.sandbox.launch import Level, WorkerLimits, command, environment, plan
 
 _PROBE_SECONDS = 20
 _KERNEL_SETTINGS = Path("/proc/sys")
@@ -99,7 +99,7 @@ def _try(level: Level) -> str | None:
     """Return why a level does not work here, or None."""
     try:
         # The same two requests with which a worker begins: lock down, then load code.
-        lock_frame = request("probe", plan(level, Limits()))
+        lock_frame = request("probe", plan(level, WorkerLimits()))
         frames = lock_frame + request("probe", {"op": "load"}, b"answer = 42")
         child = subprocess.run(
             command(level),

@@ -16,7 +16,7 @@ from typing import Self
 from transom.errors import AtomFailed, SandboxError
 from transom.sandbox.child import CODE_NAME
 from transom.sandbox.frames import frame_head, one_line, parse_payload
-from transom.sandbox.launch import Level, Limits, command, environment, plan
+from transom.sandbox.launch import Level, WorkerLimits, command, environment, plan
 from transom.sandbox.levels import require, unavailable
 from transom.sandbox.process import kill_group, start_group
 
@@ -42,9 +42,9 @@ class Sandbox:
     """
 
     def __init__(
-        self, limits: Limits | None = None, level: Level | None = None, *, hash_seed: int = 0
+        self, limits: WorkerLimits | None = None, level: Level | None = None, *, hash_seed: int = 0
     ) -> None:
-        self.limits = limits or Limits()
+        self.limits = limits or WorkerLimits()
         self.level = require(level)
         self._hash_seed = hash_seed
 
@@ -63,7 +63,9 @@ class Worker:
     It ends with the first failure, since its state may be damaged; later calls need a new worker.
     """
 
-    def __init__(self, code: str, limits: Limits, level: Level, env: Mapping[str, str]) -> None:
+    def __init__(
+        self, code: str, limits: WorkerLimits, level: Level, env: Mapping[str, str]
+    ) -> None:
         self._code, self._limits, self._level, self._env = code, limits, level, dict(env)
         self._process: asyncio.subprocess.Process | None = None
         self._drain: asyncio.Task[None] | None = None

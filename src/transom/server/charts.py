@@ -16,7 +16,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 624.0, 12.0, 204.0
 
 
 @dataclass(frozen=True)
-class Mark:
+class ChartPoint:
     """A point of a chart: its place, its class, and what a pointer over it is told."""
 
     x: float
@@ -26,7 +26,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Line:
+class ChartLine:
     """A line of a chart through points, as SVG wants them."""
 
     points: str
@@ -56,8 +56,8 @@ class Chart:
     title: str
     kind: str
     axes: tuple[Axis, ...]
-    marks: tuple[Mark, ...] = ()
-    lines: tuple[Line, ...] = ()
+    marks: tuple[ChartPoint, ...] = ()
+    lines: tuple[ChartLine, ...] = ()
     legend: tuple[tuple[str, str], ...] = ()
     note: str = ""
 
@@ -98,17 +98,17 @@ def _history(study: Study, trials: Sequence[Trial], solved: Sequence[Trial]) -> 
     values = [trial.values[0] for trial in solved]
     place_y = _scale(values, _BOTTOM, _TOP)
     visible_trials, note = _thinned(trials)
-    marks: list[Mark] = []
+    marks: list[ChartPoint] = []
     for trial in visible_trials:
         x = place_x(trial.number)
         if trial.kind == "solved":
             style = "feasible" if trial.feasible else "violating"
             title = f"trial {trial.number}: {trial.values[0]:.5g}"
-            marks.append(Mark(x, place_y(trial.values[0]), style, title))
+            marks.append(ChartPoint(x, place_y(trial.values[0]), style, title))
         elif trial.kind in ("failed", "rejected"):
             # Designs without a value stand below the axis.
             title = f"trial {trial.number}: {trial.reason or trial.kind}"
-            marks.append(Mark(x, _BOTTOM + 10, trial.kind, title))
+            marks.append(ChartPoint(x, _BOTTOM + 10, trial.kind, title))
     objective = study.objectives[0].name
     return Chart(
         title=f"{objective} by trial",
@@ -135,7 +135,7 @@ def _best_so_far(
     place_x: Callable[[float], float],
     place_y: Callable[[float], float],
     end: float,
-) -> tuple[Line, ...]:
+) -> tuple[ChartLine, ...]:
     """Return the steps of the best feasible value."""
     best: list[Trial] = []
     points: list[str] = []
@@ -153,7 +153,7 @@ def _best_so_far(
     if not points:
         return ()
     points.append(f"{end},{y}")
-    return (Line(" ".join(points), "best", "best so far"),)
+    return (ChartLine(" ".join(points), "best", "best so far"),)
 
 
 def _front(study: Study, trials: Sequence[Trial]) -> Chart | None:
@@ -166,11 +166,11 @@ def _front(study: Study, trials: Sequence[Trial]) -> Chart | None:
     second = [trial.values[1] for trial in feasible]
     place_x, place_y = _scale(first, _LEFT, _RIGHT), _scale(second, _BOTTOM, _TOP)
     visible_trials, note = _thinned(feasible)
-    marks: list[Mark] = []
+    marks: list[ChartPoint] = []
     for trial in visible_trials:
         style = "feasible" if trial.number in best else "dominated"
         title = f"trial {trial.number}: {trial.values[0]:.5g}, {trial.values[1]:.5g}"
-        marks.append(Mark(place_x(trial.values[0]), place_y(trial.values[1]), style, title))
+        marks.append(ChartPoint(place_x(trial.values[0]), place_y(trial.values[1]), style, title))
     names = study.objectives[0].name, study.objectives[1].name
     return Chart(
         title=f"{names[0]} and {names[1]}",
@@ -202,7 +202,7 @@ def _parallel(study: Study, solved: Sequence[Trial]) -> Chart:
     place_value = _scale(values, _BOTTOM, _TOP)
     places.append(lambda trial: place_value(trial.values[0]))
     visible_trials, note = _thinned(solved)
-    lines: list[Line] = []
+    lines: list[ChartLine] = []
     # The best design comes last: later lines are drawn above earlier ones.
     best = ranked(study, solved)[:1]
     for trial in sorted(visible_trials, key=lambda trial: (trial in best, trial.feasible)):
@@ -210,7 +210,7 @@ def _parallel(study: Study, solved: Sequence[Trial]) -> Chart:
             f"{axis.x},{place(trial)}" for axis, place in zip(axes, places, strict=True)
         )
         style = "best" if trial in best else "feasible" if trial.feasible else "violating"
-        lines.append(Line(points, style, f"trial {trial.number}: {trial.values[0]:.5g}"))
+        lines.append(ChartLine(points, style, f"trial {trial.number}: {trial.values[0]:.5g}"))
     legend = (
         ("best", "best"),
         ("feasible", "feasible"),
@@ -279,20 +279,20 @@ def score_chart(scores: Sequence[tuple[str, int]]) -> Chart | None:
     numbers = [0.0, *(float(score) for _, score in scores)]
     place_x = _scale([0.0, float(len(scores))], _LEFT, _RIGHT)
     place_y = _scale(numbers, _BOTTOM, _TOP)
-    marks: list[Mark] = []
+    marks: list[ChartPoint] = []
     points = [f"{place_x(0)},{place_y(0)}"]
     for number, (time, score) in enumerate(scores, 1):
         x, y = place_x(number), place_y(score)
         # A score changes at once, so the line has steps.
         points += [f"{x},{place_y(numbers[number - 1])}", f"{x},{y}"]
         style = "feasible" if score >= numbers[number - 1] else "failed"
-        marks.append(Mark(x, y, style, f"{time[:16].replace('T', ' ')} UTC: {score:+d}"))
+        marks.append(ChartPoint(x, y, style, f"{time[:16].replace('T', ' ')} UTC: {score:+d}"))
     axes = (
         Axis("outcomes", "0", str(len(scores))),
         Axis("score", _text(min(numbers)), _text(max(numbers))),
     )
     legend = (("feasible", "an outcome for it"), ("failed", "an outcome against it"))
-    line = Line(" ".join(points), "best", "score")
+    line = ChartLine(" ".join(points), "best", "score")
     # The newest outcomes are those that a reader asks about.
     note = ""
     if len(marks) > MOST_MARKS:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from transom.checklist.judging import Verdict
 from transom.checklist.judging.verdict import VERDICT_FILE, CheckedItem
-from transom.formats.html_report import Line, context_lines
+from transom.formats.html_report import SourceLine, context_lines
 from transom.runs.history import RunView
 from transom.runs.summarising import RunRow
 from transom.server.site import Site
@@ -19,17 +19,17 @@ _GOOD = ("holds", "found")
 
 
 @dataclass(frozen=True)
-class Entry:
+class VerdictEntry:
     """An entry of a verdict with the lines around its line; without lines if the file is not there
     any more.
     """
 
     item: CheckedItem
-    lines: tuple[Line, ...]
+    lines: tuple[SourceLine, ...]
 
 
 @dataclass(frozen=True)
-class Group:
+class EntryGroup:
     """Entries of one sort, e.g. the violations.
 
     Attributes:
@@ -39,7 +39,7 @@ class Group:
 
     name: str
     is_good: bool
-    entries: tuple[Entry, ...]
+    entries: tuple[VerdictEntry, ...]
     hidden: int
 
 
@@ -50,23 +50,23 @@ def verdict_of(site: Site, row: RunRow) -> Verdict | None:
     return Verdict.model_validate_json(path.read_bytes()) if path.is_file() else None
 
 
-def groups_of(verdict: Verdict, inputs: list[Path]) -> list[Group]:
+def groups_of(verdict: Verdict, inputs: list[Path]) -> list[EntryGroup]:
     """Return the entries of a verdict, the gravest first.
 
     Args:
         inputs: the files that it read, as far as they are there; no other file is shown.
     """
-    groups: list[Group] = []
+    groups: list[EntryGroup] = []
     for name, items in verdict.entries.items():
         if not items:
             continue
-        entries = [Entry(item, _lines_of(item, inputs)) for item in items[:_MOST_ENTRIES]]
+        entries = [VerdictEntry(item, _lines_of(item, inputs)) for item in items[:_MOST_ENTRIES]]
         hidden = max(0, len(items) - _MOST_ENTRIES)
-        groups.append(Group(name, name in _GOOD, tuple(entries), hidden))
+        groups.append(EntryGroup(name, name in _GOOD, tuple(entries), hidden))
     return groups
 
 
-def _lines_of(item: CheckedItem, inputs: list[Path]) -> tuple[Line, ...]:
+def _lines_of(item: CheckedItem, inputs: list[Path]) -> tuple[SourceLine, ...]:
     number = item.line_number
     if item.source_file is None or number is None:
         return ()

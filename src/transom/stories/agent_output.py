@@ -29,7 +29,7 @@ _LIMIT = re.compile(
     re.IGNORECASE,
 )
 _UNTIL = re.compile(
-    r"(?:resets?|try again|retry|available again|renews?)\s*+(?:at|in|after|on|:)?+\s*+"
+    r"(?:resets?|try again|retry|available again|renews?)\s*+(?>(?:at|in|after|on|:)?)\s*+"
     r"([^.|\n\"]{1,60})"
     r"|limit reached\|(\d{9,13})",
     re.IGNORECASE,

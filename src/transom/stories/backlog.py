@@ -34,11 +34,15 @@ from transom.stories.status import (
 )
 from transom.stories.stories_yaml import read_stories_yaml
 from transom.stories.story import CLOSED, Status, Story, read_status
+from transom.stories.task_lists import read_task_list
 
 _ASKED: frozenset[Status] = frozenset({"unknown", "review"})
 """Statuses of stories that may be built already: work in review is there."""
+_TITLE_NUMBER = re.compile(
+    r"^#+\s+(?:user\s+)?story\s+(\d+)[.-](\d+)", re.IGNORECASE | re.MULTILINE
+)
 
-Shape = Literal["bmad-v4", "bmad-v6", "stories.yaml", "epics.md", "spec-kit", "github"]
+Shape = Literal["bmad-v4", "bmad-v6", "stories.yaml", "epics.md", "spec-kit", "task-list", "github"]
 
 
 @dataclass(frozen=True)
@@ -188,8 +192,13 @@ def _v6(search: BacklogSearch) -> Iterator[Backlog]:
 
     Only files of the epic's own rows are read.
     """
-    for path in search.called(SHEET):
+    taken: set[Path] = set()
+    # The sheet of the usual name comes before those for a part of the work.
+    for path in sorted(search.called(SHEET), key=lambda path: path.stem != "sprint-status"):
         every = search.names(path)
+        if path.parent in taken and not every:
+            search.skip(path, "the sprint status beside it has the epic")
+            continue
         sheet = load_sprint_status(path)
         # A sheet of another form belongs to another tool, unless it was asked for.
         if not every and SECTION not in (sheet.data if isinstance(sheet.data, dict) else {}):
@@ -200,6 +209,7 @@ def _v6(search: BacklogSearch) -> Iterator[Backlog]:
         if not rows:
             _report_rows(search, sprint)
             continue
+        taken.add(path.parent)
         location = search.project / sprint.location.removeprefix("{project-root}/")
         folders = (path.parent, path.parent / "stories", location)
         known = {
@@ -334,7 +344,7 @@ def _v4(search: BacklogSearch) -> Iterator[Backlog]:
     folders: dict[Path, list[Story]] = {}
     for path in search.called(STORY_FILE):
         known = path.is_relative_to(place) or "stories" in path.relative_to(search.project).parts
-        if not (search.names(path) or (known and search.means(_epic_of(path)))):
+        if not (search.names(path) or (known and search.means(_told_epic(path)))):
             continue
         try:
             story = search.story_file(path)
@@ -383,14 +393,31 @@ def _epic_of(path: Path) -> str:
     return f"epic-{match[1]}" if match else ""
 
 
+def _told_epic(path: Path) -> str:
+    """Return the epic of a story's file: the name says it, and the title says which number counts.
+
+    A name may begin with the order of work: `01-26.10-pages.md` is story 26.10.
+    """
+    with contextlib.suppress(InputError):
+        match = _TITLE_NUMBER.search(read_text(path))
+        if match and re.search(rf"(?<!\d){match[1]}[.-]{match[2]}(?!\d)", path.name):
+            return f"epic-{match[1]}"
+    return _epic_of(path)
+
+
 def _spec_kit(search: BacklogSearch) -> Iterator[Backlog]:
     for path in search.called(TASKS):
         feature = path.parent.name
         short = search.epic.isdigit() and feature.startswith(f"{search.epic}-")
         if search.names(path) or search.epic == feature or short:
-            page, source = path.with_name("spec.md"), search.relative(path)
-            stories = read_tasks(read_text(path), source, read_text(page) if page.is_file() else "")
-            yield Backlog(search.epic, "spec-kit", stories, source)
+            page, source, text = path.with_name("spec.md"), search.relative(path), read_text(path)
+            beside = ("requirements.md", "proposal.md")
+            if any(path.with_name(name).is_file() for name in beside):
+                stories = read_task_list(path, text, source)
+                yield Backlog(search.epic, "task-list", stories, source)
+                continue
+            specification = TextFile(page).whole() if page.is_file() else ""
+            yield Backlog(search.epic, "spec-kit", read_tasks(text, source, specification), source)
 
 
 def _epics(search: BacklogSearch) -> list[Backlog]:
@@ -421,9 +448,11 @@ def _on_page(search: BacklogSearch, path: Path) -> tuple[Story, ...]:
             if re.search(r"^##+ Story \d", text, re.MULTILINE)
             else ()
         )
-    except InputError:
-        if search.names(path) or re.fullmatch(PAGE, path.name):
+    except InputError as error:
+        # A page that was not asked for may be a report about the epic.
+        if search.names(path):
             raise
+        search.skip(path, error.problem)
         return ()
 
 
@@ -437,7 +466,7 @@ def _known(search: BacklogSearch) -> list[str]:
             TextFile(path).whole(),
             re.MULTILINE,
         )
-    known += [_epic_of(path) for path in search.called(STORY_FILE)]
+    known += [_told_epic(path) for path in search.called(STORY_FILE)]
     known += [one.epic for path in search.called(PAGE) for one in _on_page(search, path)]
     return list(dict.fromkeys(known))[:10]
 

@@ -15,7 +15,7 @@ from transom.stories.story import Story
 STORY_FILE = r"(?:story[-_. ])?(?:[A-Za-z]\w*?-)?(\d+)[.-](\d+[a-z]?)(?:[._-].*)?\.md"
 LIST = r"stories\.ya?ml"
 SHEET = r"sprint-status(?!.*template).*\.ya?ml"
-PAGE = r"epics?\.md|epic-\d+.*\.md"
+PAGE = r"epics?(?:[-_].*)?\.md|epic-\d+.*\.md"
 TASKS = r"tasks\.md"
 _SKIPPED = {
     "node_modules",
@@ -34,7 +34,7 @@ _NOT_OWN = re.compile(
     re.IGNORECASE,
 )
 """Folders whose stories are those of a tool, examples, or work of before. They are reported."""
-_HIDDEN_ALLOWED = {".bmad-core", ".specify", "_bmad-output"}
+_HIDDEN_ALLOWED = {".bmad-core", ".specify", ".kiro", "_bmad-output"}
 _MOST_REPORTED = 20
 
 

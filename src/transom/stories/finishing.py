@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 
 from transom.config.model import NotifySettings, StoriesSettings
 from transom.errors import InputError
-from transom.formats.junit_report import JUnitCase, Result, junit_report
+from transom.formats.junit_report import ReportedCase, Result, junit_report
 from transom.sandbox import run_openly
 from transom.stories.git import Git
 from transom.stories.results import EpicResult, State, StoryResult
@@ -190,8 +190,8 @@ def epic_junit(result: EpicResult) -> bytes:
     return junit_report(f"epic {result.epic}", cases)
 
 
-def _case(epic: str, story: StoryResult) -> JUnitCase:
+def _case(epic: str, story: StoryResult) -> ReportedCase:
     lines = [line for row in story.coverage for line in row.lines]
     name = f"{story.id} {story.title}".strip()
     reason = "" if story.status == "done" else story.reason or story.status
-    return JUnitCase(name, epic, _RESULTS[story.status], reason, "\n".join(lines))
+    return ReportedCase(name, epic, _RESULTS[story.status], reason, "\n".join(lines))

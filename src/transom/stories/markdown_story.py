@@ -6,18 +6,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from transom.errors import InputError
 from transom.formats.markdown import (
     Bullets,
-    Item,
+    InlineText,
+    MarkdownPart,
+    MarkdownTable,
     Node,
     Paragraph,
-    Part,
-    Table,
-    Text,
     iter_lines,
     parse,
     region,
@@ -25,35 +25,24 @@ from transom.formats.markdown import (
 from transom.formats.yaml_files import parse_yaml
 from transom.stories.status import find_status, front_matter
 from transom.stories.story import Story, Task, placeholders, read_status
+from transom.stories.written_criteria import (
+    ACCEPTANCE,
+    BOX,
+    full_title,
+    is_label,
+    joined,
+    read_criteria,
+)
 
 _TITLE = re.compile(
     r"^(?:user\s+)?story\s+(\d+[a-z]?(?:\.\d+[a-z]?)*)(?:\s*[:–—-]\s*|\.?\s+)(.+)$", re.IGNORECASE
 )
 _EPIC = re.compile(r"^epic\s+(\d+[a-z]?)\s*(?:[:–—-]\s*(.*))?$", re.IGNORECASE)
-_PHASE = re.compile(r"^phase\s+(\w+)\s*[:–—-]\s*(.+)$", re.IGNORECASE)
+_PHASE = re.compile(r"^phase\s+(\w+(?:\.\w+)*)\s*[:–—-]\s*(.+)$", re.IGNORECASE)
 _USER_STORY = re.compile(r"^user\s+story\s+(\d+)\s*[:–—-]\s*(.+?)(?:\(priority.*)?$", re.IGNORECASE)
-_BOX = re.compile(r"^\[([ xX])\]\s+")
 _TASK = re.compile(r"^(T\d+|TXXX)\s+(?:\[[^\]]*\]\s*)*")
 _FILE = re.compile(r"(?<![\w/.-])((?:[\w.-]+/)+[\w.-]+\.\w+)")
 _SERVES = re.compile(r"\bACs?\s*+:?\s*+((?:#?\d++[\s,&]*+(?:and\s++)?)+)", re.IGNORECASE)
-_OWN_MARK = re.compile(r"(?:(?<!\s)\s++)?\(ACs?\s*+:?\s*+#?\d[^)]{0,200}\)\s*+$", re.IGNORECASE)
-_BEGINS = re.compile(r"^(?:given\b|(?:AC\s*#?)?\d+\s*[:.)])", re.IGNORECASE)
-_NUMBER = re.compile(r"^(?:AC\s*#?)?\d+\s*[:.)]\s*", re.IGNORECASE)
-_LABEL = re.compile(r"^[A-Z][\w /-]{2,30}:(?:\s|$)")
-_LONGEST_LABEL = 40
-_CRITERIA = (
-    re.compile(r"^(?:acceptance\b(?!\s+\w+\s+\w)|ACs?\b)", re.IGNORECASE),
-    re.compile(
-        r"^(?:success\s+criteria|conditions\s+of\s+satisfaction|requirements)\W*$", re.IGNORECASE
-    ),
-)
-"""Headings of criteria; the second form counts only if no heading has the first."""
-_CRITERION = re.compile(r"^(?:AC|acceptance criterion|criterion|scenario)?\s*+[-#.]?\s*+\d", re.I)
-_NO_CRITERIA = re.compile(
-    r"^\W*(?:out\s+of\s+scope|non-?goals?|notes?|references?|definition\s+of\s+done|risks?"
-    r"|assumptions?|open\s+questions?)\b",
-    re.IGNORECASE,
-)
 _SECTION = re.compile(
     r"^(?:acceptance|tasks|(?:dev|technical)\s+notes|prerequisites|dependencies|files)\b",
     re.IGNORECASE,
@@ -62,6 +51,8 @@ _WAITS = re.compile(r"(?:prerequisites?|depend(?:s on|encies))\s*:", re.IGNORECA
 _FILES = re.compile(r"^files?\s+to\s+(?:create|modify|change|touch)", re.IGNORECASE)
 _NEW = re.compile(r"\b(?:new|create[ds]?)\b", re.IGNORECASE)
 _PATH = re.compile(r"^[\w.@-]+(?:/[\w.@+-]+)*$")
+_DONE_SIGN = re.compile("[✅☑✔✓]")
+_FEWESTBOXES = 2
 _SLUG_ID = re.compile(r"^(\d+)-(?:(\d+[a-z]?)-)?")
 
 
@@ -74,7 +65,9 @@ def read_story_file(text: str, source: str) -> Story:
     refuse_template(text, source)
     parts, front = parse(text), front_matter(text)
     found = [
-        (number, match) for number, part in enumerate(parts) if (match := _TITLE.match(_full(part)))
+        (number, match)
+        for number, part in enumerate(parts)
+        if (match := _TITLE.match(full_title(part)))
     ]
     more: dict[str, Any] = {}
     key = PurePosixPath(source).name.removesuffix(".md").removesuffix(".story")
@@ -85,7 +78,7 @@ def read_story_file(text: str, source: str) -> Story:
         number, title = 0, front["title"][1]
         named = f"{slug[1]}.{slug[2]}" if slug and slug[2] else key.partition("-")[0]
         identity = str(fields.get("id") or fields.get("story") or named)
-        more["criteria"] = _front_criteria(fields) or _criteria(parts)
+        more["criteria"] = _front_criteria(fields) or read_criteria(parts)
     else:
         hint = 'begin it with "# Story 1.1: Title", or name the backlog\'s own file'
         raise InputError("holds no story", place=source, hint=hint)
@@ -99,7 +92,25 @@ def read_story_file(text: str, source: str) -> Story:
     goal = _section(parts[number:], "story", "user story", "intent", "description", "goal")
     if "criteria" in more and not goal:
         goal = _goal(parts[0].blocks) if parts else ""
-    return _story(parts[number:], id=identity, title=title, text=text, goal=goal, **more)
+    story = _story(parts[number:], id=identity, title=title, text=text, goal=goal, **more)
+    return story.model_copy(update={"unclear": _finished_mark(story, parts[number:])})
+
+
+def _finished_mark(story: Story, parts: Sequence[MarkdownPart]) -> str:
+    """Return what in a story's file speaks against its status that it is to be built, or "".
+
+    A file may say in a language or form of its own that the work is done.
+    """
+    if story.status not in ("backlog", "ready", "unknown"):
+        return ""
+    boxes = [task for part in parts for task in _boxes(part.blocks)]
+    if len(boxes) >= _FEWESTBOXES and all(box.done for box in boxes):
+        return f"{story.source} says {story.status_text or 'no status'!r}, and every box is ticked"
+    if not story.status_text:
+        for part in parts:
+            if _DONE_SIGN.search(part.title):
+                return f"{story.source}:{part.line} says {part.title!r}"
+    return ""
 
 
 def _front_fields(text: str, source: str) -> dict[str, Any]:
@@ -128,7 +139,7 @@ def read_epics(text: str, source: str) -> tuple[Story, ...]:
     parts = parse(text)
     stories: list[Story] = []
     for number, part in enumerate(parts):
-        if part.level and (match := _TITLE.match(_full(part))):
+        if part.level and (match := _TITLE.match(full_title(part))):
             body = _region(parts, number)
             waits = next((one.text for one in _lines(body) if _WAITS.match(one.text)), "")
             more: dict[str, Any] = {
@@ -181,9 +192,11 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
         goal, criteria = _wanted(body, wanted.get(story) if story else None)
         named = [file for task in tasks for file in _FILE.findall(task.text)]
         prepares = [one.id for one in stories if not story or one.id.startswith("phase-")]
+        identity = f"US{story}" if story else f"phase-{phase.number}"
         stories.append(
             Story(
-                id=f"US{story}" if story else f"phase-{phase.number}",
+                # A later part of a phase has the phase's number again.
+                id=_unused(identity, {one.id for one in stories}),
                 title=(about[2] if about else phase.title).strip(),
                 epic=PurePosixPath(source).parent.name,
                 text=_cut(text, parts, number, len(body)),
@@ -202,6 +215,12 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
         hint = 'write tasks as "- [ ] T001 ..." below "## Phase 1: ..."'
         raise InputError("holds no phase with tasks", place=source, hint=hint)
     return tuple(stories)
+
+
+def _unused(identity: str, taken: set[str]) -> str:
+    """Return an id, with a number behind it if it is taken."""
+    names = (identity if number == 1 else f"{identity}-{number}" for number in count(1))
+    return next(name for name in names if name not in taken)
 
 
 class _Phase(NamedTuple):
@@ -223,7 +242,7 @@ def _story_marks(blocks: Sequence[Node]) -> Iterator[str]:
         yield from re.findall(r"\bT\d++\b.{0,400}?\[US(\d+)\]", line.text)
 
 
-def _specified(text: str) -> dict[str, Part]:
+def _specified(text: str) -> dict[str, MarkdownPart]:
     """Return number -> the part of each user story of a specification.
 
     In another language a heading of the third level has its number and its priority.
@@ -254,7 +273,7 @@ def refuse_template(text: str, source: str) -> None:
             )
 
 
-def _story(body: Sequence[Part], *, title: str, **more: Any) -> Story:
+def _story(body: Sequence[MarkdownPart], *, title: str, **more: Any) -> Story:
     """Build a story from its parts; the first one is its heading."""
     creates, changes = _named_files(body)
     tasks = [
@@ -267,7 +286,7 @@ def _story(body: Sequence[Part], *, title: str, **more: Any) -> Story:
         "creates": creates,
         "changes": changes,
         "tasks": tuple(tasks),
-        "criteria": _criteria(body),
+        "criteria": read_criteria(body),
         **more,
     }
     epic = f"epic-{more['id'].partition('.')[0]}"
@@ -276,7 +295,7 @@ def _story(body: Sequence[Part], *, title: str, **more: Any) -> Story:
     )
 
 
-def _region(parts: Sequence[Part], start: int) -> Sequence[Part]:
+def _region(parts: Sequence[MarkdownPart], start: int) -> Sequence[MarkdownPart]:
     """Return a heading's parts; a story's sections may be headings of its own level."""
     stop = start + 1
     while stop < len(parts):
@@ -284,58 +303,50 @@ def _region(parts: Sequence[Part], start: int) -> Sequence[Part]:
         own = one.level > parts[start].level or (
             one.level == parts[start].level and _SECTION.match(one.title)
         )
-        if not own or _TITLE.match(_full(one)) or _EPIC.match(_full(one)):
+        if not own or _TITLE.match(full_title(one)) or _EPIC.match(full_title(one)):
             break
         stop += 1
     return parts[start:stop]
 
 
-def _cut(text: str, parts: Sequence[Part], start: int, count: int) -> str:
+def _cut(text: str, parts: Sequence[MarkdownPart], start: int, count: int) -> str:
     """Return the text of `count` parts."""
     lines = text.splitlines(keepends=True)
     stop = parts[start + count].line - 1 if start + count < len(parts) else len(lines)
     return "".join(lines[parts[start].line - 1 : stop]).rstrip() + "\n"
 
 
-def _full(part: Part) -> str:
-    return f"{part.number} {part.title}".strip()
-
-
-def _lines(parts: Sequence[Part]) -> Iterator[Text]:
+def _lines(parts: Sequence[MarkdownPart]) -> Iterator[InlineText]:
     return (line for part in parts for line in iter_lines(part.blocks))
 
 
-def _joined(lines: Sequence[Text]) -> str:
-    return " ".join(line.text for line in lines).strip()
-
-
-def _section(parts: Sequence[Part], *titles: str) -> str:
+def _section(parts: Sequence[MarkdownPart], *titles: str) -> str:
     found = (
-        _joined([*iter_lines(part.blocks)])
-        for part in parts
-        if part.title.lower().strip() in titles
+        joined([*iter_lines(part.blocks)]) for part in parts if part.title.lower().strip() in titles
     )
     return next(filter(None, found), "")
 
 
 def _goal(blocks: Sequence[Node]) -> str:
     """Return the text before the first bold label: the sentence of the user story."""
-    kept: list[Text] = []
+    kept: list[InlineText] = []
     for block in blocks:
-        if not isinstance(block, Paragraph) or _is_label(block, _CRITERIA[0]):
+        if not isinstance(block, Paragraph) or is_label(block, ACCEPTANCE):
             break
         kept += block.lines
-    return _joined(kept)
+    return joined(kept)
 
 
-def _wanted(body: Sequence[Part], specification: Part | None) -> tuple[str, tuple[str, ...]]:
+def _wanted(
+    body: Sequence[MarkdownPart], specification: MarkdownPart | None
+) -> tuple[str, tuple[str, ...]]:
     """Return goal and criteria of a phase, from the specification, else from the phase's own
     text.
     """
     blocks = specification.blocks if specification else ()
-    goal = next((_joined(block.lines) for block in blocks if isinstance(block, Paragraph)), "")
+    goal = next((joined(block.lines) for block in blocks if isinstance(block, Paragraph)), "")
     lists = [block for block in blocks if isinstance(block, Bullets) and block.ordered]
-    criteria = tuple(_joined(item.lines) for block in lists for item in block.items)
+    criteria = tuple(joined(item.lines) for block in lists for item in block.items)
     labelled: dict[str, str] = {}
     for line in _lines(body):
         name, colon, rest = line.text.partition(":")
@@ -347,119 +358,25 @@ def _wanted(body: Sequence[Part], specification: Part | None) -> tuple[str, tupl
     )
 
 
-def _criteria(parts: Sequence[Part]) -> tuple[str, ...]:
-    """Return list items, or groups that begin with Given, below a heading or label like
-    "Acceptance Criteria".
-    """
-    blocks, has_heading = next(
-        (found for heading in _CRITERIA if (found := _below(parts, heading))[0]), ([], False)
-    )
-    texts: list[str] = []
-    is_ordered: bool | None = None
-    for number, block in enumerate(blocks):
-        following = blocks[number + 1] if number + 1 < len(blocks) else None
-        if isinstance(block, Bullets):
-            if number and _names_criterion(blocks[number - 1]):
-                texts[-1] = f"{texts[-1]} {_joined([*iter_lines([block])])}"
-                continue
-            is_ordered = block.ordered
-            texts += [_joined([*item.lines, *iter_lines(item.blocks)]) for item in block.items]
-        elif isinstance(block, Paragraph):
-            begins = _BEGINS.match(block.lines[0].text)
-            if _names_criterion(block) and isinstance(following, Bullets):
-                texts.append(_joined(block.lines))
-                continue
-            if has_heading and not begins and isinstance(following, Bullets):
-                # Below a heading, text before a list names a group of criteria.
-                is_other = is_ordered is not None and following.ordered != is_ordered
-                if is_other or _NO_CRITERIA.match(block.lines[0].text):
-                    break
-                continue
-            has_list = any(isinstance(later, Bullets) for later in blocks[number:])
-            if has_heading and not begins and not texts and has_list:
-                continue  # an introduction
-            label = block.lines[0].lead.endswith(":") or _LABEL.match(block.lines[0].text)
-            if texts and not begins and (label or isinstance(blocks[number - 1], Bullets)):
-                break  # a new section begins
-            for line in block.lines:
-                alone = (
-                    line.text.lower().startswith("when")
-                    and texts
-                    and not texts[-1].lower().startswith("given")
-                )
-                if _BEGINS.match(line.text) or alone or not texts:
-                    texts.append(line.text)
-                else:
-                    texts[-1] = f"{texts[-1]} {line.text}"
-    return tuple(
-        filter(
-            None, (_NUMBER.sub("", _OWN_MARK.sub("", _BOX.sub("", one))).strip() for one in texts)
-        )
-    )
-
-
-def _names_criterion(block: Node) -> bool:
-    """Whether a text numbers a criterion whose steps follow as a list: `**AC1 — Sign in:**`."""
-    if not isinstance(block, Paragraph) or len(block.lines) > 1:
-        return False
-    return bool(
-        block.lines[0].lead and re.match(r"AC\W*\d|scenario\W*\d", block.lines[0].text, re.I)
-    )
-
-
-def _below(parts: Sequence[Part], heading: re.Pattern[str]) -> tuple[list[Node], bool]:
-    """Return the blocks below the first heading, or the first label within a text, that matches,
-    and whether it is a heading.
-
-    Headings of a deeper level belong to the section. One that numbers a criterion is the criterion.
-    """
-    for place, part in enumerate(parts):
-        if heading.match(part.title):
-            return [*part.blocks, *_deeper(parts[place + 1 :], part.level)], True
-        for number, block in enumerate(part.blocks):
-            if isinstance(block, Paragraph) and _is_label(block, heading):
-                rest = [Paragraph(block.lines[1:], block.line)] if len(block.lines) > 1 else []
-                return [*rest, *part.blocks[number + 1 :]], False
-    return [], False
-
-
-def _deeper(parts: Sequence[Part], level: int) -> Iterator[Node]:
-    """Yield the blocks of the headings below a level; a numbered heading with its text is one
-    item of a list.
-    """
-    for part in parts:
-        if part.level <= level:
-            return
-        if _CRITERION.match(_full(part)):
-            lines = [*iter_lines(part.blocks)]
-            head = Text(f"{part.title}:" if lines else part.title, (), part.line)
-            yield Bullets((Item((head, *lines), (), part.line),), part.line)
-        else:
-            yield from part.blocks
-
-
-def _is_label(block: Paragraph, heading: re.Pattern[str]) -> bool:
-    first = block.lines[0]
-    return bool(heading.match(first.lead or first.text)) and len(first.text) < _LONGEST_LABEL
-
-
 def _boxes(blocks: Sequence[Node]) -> Iterator[Task]:
     """Yield the list items with a check box as tasks, nested ones included."""
     for item in (item for block in blocks if isinstance(block, Bullets) for item in block.items):
-        text = _joined(item.lines)
-        if box := _BOX.match(text):
+        text = joined(item.lines)
+        if box := BOX.match(text):
             served = _SERVES.search(text)
             numbers = tuple(map(int, re.findall(r"\d+", served[1]))) if served else ()
             yield Task(text=text[box.end() :], done=box[1] in "xX", criteria=numbers)
         yield from _boxes(item.blocks)
 
 
-def _named_files(parts: Sequence[Part]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _named_files(parts: Sequence[MarkdownPart]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the files below a heading such as "Files to Create/Modify": new ones, and others."""
     creates: dict[str, None] = {}
     changes: dict[str, None] = {}
     for part in (part for part in parts if _FILES.match(part.title)):
-        rows = [row for block in part.blocks if isinstance(block, Table) for row in block.rows]
+        rows = [
+            row for block in part.blocks if isinstance(block, MarkdownTable) for row in block.rows
+        ]
         for cells in rows or [(line,) for line in iter_lines(part.blocks)]:
             if codes := [code for cell in cells for code in cell.codes if _PATH.match(code)]:
                 (creates if _NEW.search(cells[-1].text) else changes)[codes[0]] = None

@@ -112,5 +112,5 @@ def write_done(folder: Path, backlog: Backlog, story: Story) -> None:
         set_story_status(own, "done")
     if sheet and backlog.sprint and story.key in backlog.sprint.stories and sheet.is_file():
         set_sprint_status(sheet, story.key, "done")
-    if backlog.shape == "spec-kit" and own.is_file():
+    if backlog.shape in ("spec-kit", "task-list") and own.is_file():
         tick_tasks(own, story)

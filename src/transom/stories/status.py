@@ -25,7 +25,7 @@ _STORY_KEY = re.compile(
 )
 _STATUS_LINE = re.compile(r"^status:?\s*:\s*(.+)$", re.IGNORECASE)
 _BARE_PLACE = re.compile(
-    r"^(\w+:[ \t]+)(\{[\w-]++\}/(?:[^\s#\"']|[ \t]++(?=[^\s#\"']))*+)[ \t]*+$", re.MULTILINE
+    r"^(\w+:[ \t]+)(\{[\w-]++\}/(?>(?:[^\s#\"']|[ \t]++(?=[^\s#\"']))*))[ \t]*+$", re.MULTILINE
 )
 _V4: Mapping[str, str] = {
     "backlog": "Draft",
@@ -279,9 +279,8 @@ def tick_tasks(path: Path, story: Story) -> None:
     text = read_text(path)
     for task in story.tasks:
         name = re.escape(task.text.split(" ", 1)[0])
-        text = re.sub(
-            rf"^(\s*[-*] \[) (\]\s+{name}\b)", r"\1x\2", text, count=1, flags=re.MULTILINE
-        )
+        box = rf"^(\s*[-*+] \[)[ ~-](\]\*?\s+\**{name}(?=[\s*]|$))"
+        text = re.sub(box, r"\1x\2", text, count=1, flags=re.MULTILINE)
     write_file(path, text.encode())
 
 

@@ -15,7 +15,7 @@ from transom.errors import TransomError
 from transom.studies.failures import Taxonomy
 from transom.studies.solver import Solved
 from transom.studies.study import Number
-from transom.studies.trials import Trial
+from transom.studies.trials import IMPORT, Trial
 
 if TYPE_CHECKING:
     import optuna
@@ -41,7 +41,7 @@ def symptom(trial: Trial) -> tuple[str, str]:
 def failures_in_a_row(trials: Sequence[Trial]) -> list[Trial]:
     """Return the newest solves if they failed with one text, the newest first."""
     streak: list[Trial] = []
-    for trial in sorted(_solves(trials), key=lambda trial: trial.number, reverse=True):
+    for trial in sorted(_own(trials), key=lambda trial: trial.number, reverse=True):
         if trial.kind != "failed" or (streak and symptom(trial) != symptom(streak[0])):
             break
         streak.append(trial)
@@ -75,7 +75,7 @@ def learnable(trials: Sequence[Trial], taxonomy: Taxonomy) -> list[Trial]:
 
 def good_design(trials: Iterable[Trial]) -> Trial | None:
     """Return the newest trial with results, which a control solves again; or None."""
-    solved = [trial for trial in _solves(trials) if trial.kind == "solved"]
+    solved = [trial for trial in _own(trials) if trial.kind == "solved"]
     return max(solved, key=lambda trial: trial.number, default=None)
 
 
@@ -96,7 +96,7 @@ def failures_alike(trials: Sequence[Trial], taxonomy: Taxonomy) -> list[Trial]:
 
     A cause that lies in the design is only doubted if every solve failed of it.
     """
-    solves = sorted(_solves(trials), key=lambda trial: trial.number)
+    solves = sorted(_own(trials), key=lambda trial: trial.number)
     if not solves or any(trial.kind == "solved" for trial in solves):
         return []
     newest = solves[-1]
@@ -119,6 +119,11 @@ def _solves(trials: Iterable[Trial]) -> list[Trial]:
     return [
         trial for trial in trials if trial.kind in ("solved", "failed") and trial.same_as is None
     ]
+
+
+def _own(trials: Iterable[Trial]) -> list[Trial]:
+    """Return the trials that were solved here; others tell nothing about this machine."""
+    return [trial for trial in _solves(trials) if trial.source != IMPORT]
 
 
 class StudyStopped(TransomError):

@@ -65,12 +65,19 @@ def runner_of(
     """Return the runner of a study; InputError where `kept` is set and it did not run in this
     workspace yet.
     """
-    if kept and not (root / study.study / TRIALS).is_file():
+    if kept and not has_trials(study, root / study.study):
         hint = "run it with: transom study run STUDY.yaml"
         raise InputError(
             f"the study {study.study} was not run in this workspace", place=str(root), hint=hint
         )
     return StudyRunner(study, root, Advice(root, playbook), progress=progress)
+
+
+def has_trials(study: Study, folder: Path) -> bool:
+    """Return whether a study was run in this folder, whichever storage has its trials."""
+    if study.storage is not None:
+        return (folder / STUDY).is_file()
+    return (folder / TRIALS).is_file()
 
 
 def standing(runner: StudyRunner) -> StudyResult:
@@ -137,7 +144,8 @@ async def run_study(
     Raises:
         StudyStopped: the study cannot go on before a person acts.
     """
-    from transom.studies.report import report_html, write_pictures  # noqa: PLC0415  slow: matplotlib
+    from transom.studies.pictures import write_pictures  # noqa: PLC0415  slow: Optuna
+    from transom.studies.report import report_html  # noqa: PLC0415  slow
 
     study = runner.study
     run.stage_seconds = max(run.stage_seconds, _DAY)  # the study has its own limits for solves

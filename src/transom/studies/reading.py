@@ -10,10 +10,10 @@ from typing import Any
 from transom.learning import Playbook
 from transom.studies.advice import Advice
 from transom.studies.control import FORGOTTEN
-from transom.studies.pipeline import STUDY, ended, find_study
+from transom.studies.pipeline import STUDY, ended, find_study, has_trials
 from transom.studies.report import insight_rows
 from transom.studies.result import StudyResult, result_of
-from transom.studies.storage import TRIALS, open_storage
+from transom.studies.storage import open_storage
 from transom.studies.study import Study
 from transom.studies.trials import Trial
 
@@ -35,8 +35,12 @@ class KeptStudy:
 
 def kept_studies(root: Path) -> list[str]:
     """Return the names of the studies in a workspace's folder for studies."""
-    folders = [path.parent for path in root.glob(f"*/{STUDY}")]
-    return sorted(folder.name for folder in folders if (folder / TRIALS).is_file())
+    names = []
+    for path in root.glob(f"*/{STUDY}"):
+        study = find_study(path.parent.name, root)
+        if has_trials(study, path.parent):
+            names.append(path.parent.name)
+    return sorted(names)
 
 
 def read_study(name: str, root: Path, playbook: Playbook) -> KeptStudy:
@@ -52,9 +56,9 @@ def read_study(name: str, root: Path, playbook: Playbook) -> KeptStudy:
 
 def kept_trials(study: Study, folder: Path) -> list[Trial]:
     """Return the trials in a study's folder; none if no design was drawn yet."""
-    if not (folder / TRIALS).is_file():
+    if not has_trials(study, folder):
         return []
-    storage = open_storage(folder)
+    storage = open_storage(folder, study.storage_url)
     try:
         key = storage.get_study_id_from_name(study.study)
     except KeyError:
@@ -65,5 +69,5 @@ def kept_trials(study: Study, folder: Path) -> list[Trial]:
         if stored.state.name == "WAITING":
             continue
         trial = Trial.of(stored, study)
-        trials.append(trial.forgotten() if trial.number in forgotten else trial)
+        trials.append(trial.set_aside("forgotten") if trial.number in forgotten else trial)
     return trials

@@ -29,18 +29,27 @@ from transom.studies.failures import Evidence, diagnosis, load_taxonomy
 from transom.studies.guard import end_marked
 from transom.studies.guide import Guide, Rejection
 from transom.studies.hooks import Occasion, call_hooks, load_hooks
+from transom.studies.opening import (
+    as_fitting,
+    earlier_feasibility,
+    open_study,
+    sampler_of,
+    stored_values,
+    stored_violations,
+)
 from transom.studies.rehearsal import rehearsal_lines
 from transom.studies.repair import repaired
 from transom.studies.solver import Solved, Solver, make_solver
 from transom.studies.steps import next_step
-from transom.studies.storage import FileLock, open_storage
+from transom.studies.storage import FileLock
 from transom.studies.study import Number, Study
 from transom.studies.trials import (
-    FAILED_BY,
+    IMPORT,
+    LIMITS,
     RECORD,
-    START,
     STEP,
     Trial,
+    front,
     objective_values,
     progress_line,
     running_twin,
@@ -58,10 +67,6 @@ _LOST_IN_A_ROW, _WAIT = 3, 0.2
 # designs in a row that rules may reject; the next one is solved to test the rules
 _REJECTIONS = 100
 _SILENCE = 5.0  # seconds without a line while designs are rejected
-_RUNS = "runs"  # attribute of the study in the storage: number of runs that drew designs
-_STARTED = "started"  # the designs of `start` that were queued
-_INFEASIBLE = 1e-9
-_SEED_STEP = 7919  # between the seeds of two runs
 
 
 @dataclass
@@ -98,87 +103,25 @@ class StudyRunner:
         self._ranges = {
             name: variable.distribution() for name, variable in self.study.variables.items()
         }
-        self._optuna = self._open()
+        with self._lock:
+            self._optuna = open_study(self.study, self.folder, self.storage, self.guide.designs)
+        self._set_sampler()
         self.machine = MachineCheck(self._optuna, self.taxonomy, self._solve_control)
         # Held from the end of a solve until its trial is recorded: each failure is seen once.
         self._recording, self._recording_lock = FileLock(self.folder / "recording.lock"), Lock()
 
-    def _open(self) -> optuna.Study:
-        import optuna  # noqa: PLC0415  slow
-
-        optuna.logging.set_verbosity(optuna.logging.ERROR)
-        storage = self.storage or open_storage(self.folder)
-        directions = [item.direction for item in self.study.objectives]
-        with self._lock:
-            opened = optuna.create_study(
-                storage=storage,
-                study_name=self.study.study,
-                directions=directions,
-                load_if_exists=True,
-            )
-            stored_problem = opened.user_attrs.get("problem")
-            if stored_problem not in (None, self.study.problem) and not any(
-                item.state.is_finished() for item in opened.trials
-            ):
-                # without results: start anew
-                optuna.delete_study(study_name=self.study.study, storage=storage)
-                opened = optuna.create_study(
-                    storage=storage, study_name=self.study.study, directions=directions
-                )
-                stored_problem = None
-            if stored_problem is None:
-                opened.set_user_attr("problem", self.study.problem)
-            for design in self._new_start_designs(opened):
-                opened.enqueue_trial(design, user_attrs={"source": START})
-            if stored_problem is None:
-                for insight_id, design in self.guide.designs():
-                    opened.enqueue_trial(design, user_attrs={"source": insight_id})
-        if stored_problem not in (None, self.study.problem):
-            hint = "give this one another name under `study`, or remove that folder"
-            problem = (
-                "trials of another problem are kept under this name: variables, settings or solver"
-                " differ"
-            )
-            raise InputError(problem, place=str(self.folder), hint=hint)
-        return opened
-
-    def _new_start_designs(self, opened: optuna.Study) -> list[dict[str, Number]]:
-        """Return the study's first designs that no earlier run has queued, and mark them."""
-        queued = opened.user_attrs.get(_STARTED, [])
-        new = [dict(design) for design in self.study.start if dict(design) not in queued]
-        if new:
-            opened.set_user_attr(_STARTED, [*queued, *new])
-        return new
-
     def _set_sampler(self) -> None:
-        """Give this run a sampler of its own.
-
-        Every run of a study, a resumed one or another process beside it, draws its designs from
-        another seed: with one seed they would all draw the same designs.
-        """
-        import optuna  # noqa: PLC0415  slow
-
         from transom.studies.samplers import SeeingSampler  # noqa: PLC0415  slow: Optuna
 
-        spec, seed = self.study.sampler, self.study.sampler.seed
-        if seed is not None:
-            with self._lock:
-                # Studies of older versions did not count their runs.
-                stored = len(self._optuna.get_trials(deepcopy=False))
-                number = int(self._optuna.user_attrs.get(_RUNS, stored))
-                self._optuna.set_user_attr(_RUNS, number + 1)
-            seed += _SEED_STEP * number
-        sampler: optuna.samplers.BaseSampler
-        if spec.kind == "tpe":
-            sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)
-        else:
-            sampler = optuna.samplers.RandomSampler(seed=seed)
-        self._optuna.sampler = SeeingSampler(sampler, self._unless_forgotten)
+        of_trial = sampler_of(self.study)
+        self._optuna.sampler = SeeingSampler(of_trial(0, ""), self._as_seen, of_trial)
 
-    def _unless_forgotten(
-        self, frozen: optuna.trial.FrozenTrial
-    ) -> optuna.trial.FrozenTrial | None:
-        return None if frozen.number in self.machine.forgotten else frozen
+    def _as_seen(self, frozen: optuna.trial.FrozenTrial) -> optuna.trial.FrozenTrial | None:
+        """Return a trial as samplers see it; None if it does not count."""
+        if frozen.number in self.machine.forgotten:
+            return None
+        trial = Trial.of(frozen, self.study) if frozen.state.is_finished() else None
+        return as_fitting(frozen, trial, self.study, self._ranges)
 
     def trials(self) -> list[Trial]:
         """Return all started trials, by number."""
@@ -193,7 +136,7 @@ class StudyRunner:
         }
         self._ended = {number: trial for number, trial in trials.items() if trial.kind != "running"}
         for number in self.machine.forgotten & trials.keys():
-            trials[number] = trials[number].forgotten()
+            trials[number] = trials[number].set_aside("forgotten")
         return list(trials.values())
 
     def run(self, trials: int | None = None) -> list[Trial]:
@@ -211,7 +154,6 @@ class StudyRunner:
         self._began, self._done_before = time.monotonic(), _spent(self.trials())
         if self._done_before < budget:
             self.machine.before_run(self.trials())
-            self._set_sampler()
         workers = min(self.study.budget.workers, max(1, budget - self._done_before))
         threads = [
             threading.Thread(target=self._worker, args=(budget,), daemon=True)
@@ -243,6 +185,21 @@ class StudyRunner:
         """
         self._stop.set()
         end_marked(below=str(self.folder))
+
+    def add_ended(self, trial: Trial) -> None:
+        """Store a trial that was solved elsewhere; ValueError if it is off a variable's steps."""
+        import optuna  # noqa: PLC0415  slow
+
+        frozen = optuna.trial.create_trial(
+            params=dict(trial.params),
+            distributions=self._ranges,
+            values=stored_values(self.study, trial),
+            user_attrs={RECORD: trial.to_record(), LIMITS: self.study.limits_digest},
+            system_attrs={"constraints": earlier_feasibility(trial)},
+            constraints=stored_violations(trial),
+        )
+        with self._lock:
+            self._optuna.add_trial(frozen)
 
     def call_hooks(self, occasion: Occasion) -> None:
         """Call the hooks of a moment; a failure becomes a line of progress."""
@@ -325,13 +282,13 @@ class StudyRunner:
             if self._optuna.get_trials(deepcopy=False)[frozen.number].state.is_finished():
                 claim.release()  # its worker has just finished it
                 continue
-            if frozen.params.keys() == self._ranges.keys():
-                end_marked(folder=str(self._trial_folder(frozen.number)))
-                # Optuna has no public API for this
-                return optuna.Trial(self._optuna, frozen._trial_id), claim
-            # killed before it had a design
-            self._optuna.tell(frozen.number, state=optuna.trial.TrialState.FAIL)
-            claim.release()
+            end_marked(folder=str(self._trial_folder(frozen.number)))
+            # Optuna has no public API for this
+            trial = optuna.Trial(self._optuna, frozen._trial_id)
+            # Its worker may have been killed before it had all of a design.
+            for name, variable in self.study.variables.items():
+                variable.suggest(trial, name)
+            return trial, claim
         return None
 
     def _claim(self, number: int) -> FileLock:
@@ -372,16 +329,37 @@ class StudyRunner:
         with self._recording_lock, self._recording:
             if ended.kind == "failed" and ended.same_as is None and not record:
                 ended = self.machine.before_recording(ended, self.trials())
+            trial.set_user_attr(LIMITS, self.study.limits_digest)
             trial.set_user_attr(RECORD, ended.to_record())
             self._tell(trial, ended)
-            if ended.number == 0 and ended.kind in ("solved", "failed"):
-                for line in rehearsal_lines(self.study, ended, self._trial_folder(0)):
+            if ended.kind in ("solved", "failed") and self._is_first(ended):
+                for line in rehearsal_lines(self.study, ended, self._trial_folder(ended.number)):
                     self.progress(line)
             if ended.kind == "failed" and ended.same_as is None:
                 self.machine.after_recording(self.trials())
         if ended.kind in ("solved", "failed") and ended.same_as is None:
             self.guide.score(ended)
+            self._clean_up()
         self._progress(ended, budget)
+
+    def _clean_up(self) -> None:
+        """Remove the folders of solves that the study does not keep."""
+        if self.study.keep == "all":
+            return
+        trials = self.trials()
+        staying = {trial.number for trial in front(self.study, trials)}
+        for trial in trials:
+            is_failure = self.study.keep == "failed" and trial.kind == "failed"
+            if trial.kind != "running" and trial.number not in staying and not is_failure:
+                shutil.rmtree(self._trial_folder(trial.number), ignore_errors=True)
+
+    def _is_first(self, ended: Trial) -> bool:
+        """Return whether the solver of this study has solved no design before this one."""
+        return not any(
+            trial.kind in ("solved", "failed") and trial.source != IMPORT
+            for trial in self.trials()
+            if trial.number < ended.number
+        )
 
     def _solved_elsewhere(self, trial: optuna.Trial) -> tuple[Trial | None, FileLock | None]:
         """Return the trial that solved this design, or None; wait while another worker solves it.
@@ -521,22 +499,11 @@ class StudyRunner:
                 )
             return
         self._lost = 0 if ended.kind != "rejected" else self._lost
-        for name, violation in {
-            "solved": -1.0 if ended.kind == "solved" else FAILED_BY,
-            **ended.violations,
-        }.items():
+        for name, violation in stored_violations(ended).items():
             trial.set_constraint(name, violation)
-        # optuna-dashboard reads this attribute of older versions only; it is too small to matter to
-        # a sampler that adds up violations.
-        feasibility = [-1.0 if ended.feasible else _INFEASIBLE]
+        feasibility = earlier_feasibility(ended)
         trial.storage.set_trial_system_attr(trial._trial_id, "constraints", feasibility)
-        worst = [
-            -math.inf if objective.direction == "maximize" else math.inf
-            for objective in self.study.objectives
-        ]
-        # Optuna's storages and dashboards choose the best trial by its values alone. Samplers rank
-        # designs that violate a constraint by their violations, so nothing is lost.
-        self._optuna.tell(trial, list(ended.values) if ended.feasible else worst)
+        self._optuna.tell(trial, stored_values(self.study, ended))
 
     def _progress(self, ended: Trial, budget: int) -> None:
         trials = self.trials()
@@ -548,7 +515,10 @@ class StudyRunner:
 
 
 def _spent(trials: list[Trial]) -> int:
-    return sum(trial.kind in ("solved", "failed", "running") for trial in trials)
+    """Return how many trials use the budget; those that were solved elsewhere do not."""
+    return sum(
+        trial.kind in ("solved", "failed", "running") and trial.source != IMPORT for trial in trials
+    )
 
 
 def _timestamp() -> str:

@@ -36,11 +36,16 @@ class SeeingSampler(BaseSampler):
     Args:
         base: the sampler that proposes designs.
         see: called with each trial of the study.
+        of_trial: returns the sampler that draws a trial's values together, or that of a parameter
+            alone; default: `base` draws all.
     """
 
-    def __init__(self, base: BaseSampler, see: See) -> None:
+    def __init__(
+        self, base: BaseSampler, see: See, of_trial: Callable[[int, str], BaseSampler] | None = None
+    ) -> None:
         self.base = base
         self._see = see
+        self._of_trial = of_trial
 
     def infer_relative_search_space(
         self, study: optuna.Study, trial: FrozenTrial
@@ -52,7 +57,8 @@ class SeeingSampler(BaseSampler):
         self, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
         """Propose values of the parameters that are sampled together."""
-        return self.base.sample_relative(self._seen(study), trial, search_space)
+        sampler = self._of_trial(trial.number, "") if self._of_trial else self.base
+        return sampler.sample_relative(self._seen(study), trial, search_space)
 
     def sample_independent(
         self,
@@ -62,8 +68,8 @@ class SeeingSampler(BaseSampler):
         param_distribution: BaseDistribution,
     ) -> Any:
         """Propose the value of one parameter."""
-        seen = self._seen(study)
-        return self.base.sample_independent(seen, trial, param_name, param_distribution)
+        sampler = self._of_trial(trial.number, param_name) if self._of_trial else self.base
+        return sampler.sample_independent(self._seen(study), trial, param_name, param_distribution)
 
     def reseed_rng(self) -> None:
         """Draw other numbers from now on; Optuna calls this for each of several workers."""

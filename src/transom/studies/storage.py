@@ -12,11 +12,12 @@ from io import BufferedRandom
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from transom.errors import InputError
 from transom.store.file_lock import lock_file
 from transom.studies.optional import optuna_missing
 
 if TYPE_CHECKING:
-    from optuna.storages import JournalStorage
+    from optuna.storages import BaseStorage
 
 TRIALS = "trials.journal"
 
@@ -87,13 +88,43 @@ class _JournalLock(FileLock):
         return is_held
 
 
-def open_storage(folder: Path) -> JournalStorage:
-    """Open or create the storage in a study's folder; InputError if Optuna is not installed."""
+def open_storage(folder: Path, url: str | None = None) -> BaseStorage:
+    """Open or create a storage of trials.
+
+    Args:
+        folder: the study's folder, which has the storage if there is no URL.
+        url: URL of a database, or path of a journal file, as Optuna's command line takes it.
+
+    Raises:
+        InputError: Optuna is not installed, or the storage cannot be opened.
+    """
     try:
-        from optuna.storages.journal import JournalFileBackend, JournalStorage  # noqa: PLC0415  slow
+        from optuna.storages import get_storage  # noqa: PLC0415  slow
+        from optuna.storages.journal import JournalFileBackend, JournalStorage  # noqa: PLC0415
     except ImportError as error:
         raise optuna_missing() from error
-    lock: Any = _JournalLock(folder / "journal.lock")
-    with lock:
-        backend = JournalFileBackend(str(folder / TRIALS), lock_obj=lock)
-    return JournalStorage(backend)
+    if url is None:
+        lock: Any = _JournalLock(folder / "journal.lock")
+        with lock:
+            backend = JournalFileBackend(str(folder / TRIALS), lock_obj=lock)
+        return JournalStorage(backend)
+    if "://" not in url:
+        # Optuna's own lock, for other programs may write this file, too.
+        try:
+            return JournalStorage(JournalFileBackend(url))
+        except OSError as error:
+            raise InputError(
+                f"the storage cannot be opened: {error.strerror}", place=url
+            ) from error
+    from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415  slow
+
+    try:
+        return get_storage(url)
+    except (ImportError, ValueError, SQLAlchemyError) as error:
+        # The URL may have a password, and the error may repeat it.
+        raise InputError(
+            f"the storage cannot be opened: {type(error).__name__}",
+            place=url.split("://")[0] + "://...",
+            hint="give a URL such as sqlite:///trials.db or postgresql://HOST/DATABASE, and install"
+            " the driver of its database",
+        ) from error

@@ -103,6 +103,18 @@ class Variable(Data):
             )
         return kinds.FloatDistribution(low, high, log=self.log, step=self.step)
 
+    def suggest(self, trial: Any, name: str) -> None:
+        """Let a trial of Optuna draw a value, unless it has one."""
+        if self.choices:
+            trial.suggest_categorical(name, self.choices)
+            return
+        low, high = self.bounds
+        if self.integer:
+            step = int(self.step or 1)
+            trial.suggest_int(name, int(low), int(high), log=self.log, step=step)
+        else:
+            trial.suggest_float(name, low, high, log=self.log, step=self.step)
+
     def allows(self, value: Number) -> bool:
         """Return whether a value is within the bounds, or one of the choices."""
         if self.choices:
@@ -270,6 +282,9 @@ class Study(Data):
 
     Attributes:
         start: designs that are solved first; a variable that one leaves out is the sampler's.
+        storage: URL of a storage of Optuna; default: a file in the study's folder.
+        keep: which folders of solves stay: all, those of failed designs and of the best ones, or
+            those of the best ones.
     """
 
     study: str = Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$")
@@ -291,12 +306,21 @@ class Study(Data):
     failures: tuple[str, ...] = ()
     hooks: dict[Moment, tuple[str, ...]] = {}
     start: tuple[dict[str, Number], ...] = ()
+    storage: str | None = None
+    keep: Literal["all", "failed", "best"] = "all"
     folder: Path = Field(Path(), exclude=True)
 
     @property
     def scope(self) -> str:
         """The family of studies that it shares insights with."""
         return self.playbook.scope if self.playbook else self.study
+
+    @property
+    def storage_url(self) -> str | None:
+        """The URL of its storage, or the path of its journal; None: its own file."""
+        if self.storage is None or "://" in self.storage:
+            return self.storage
+        return str(self.folder / self.storage)
 
     @cached_property
     def fixed(self) -> dict[str, Number]:
@@ -326,8 +350,24 @@ class Study(Data):
 
     @cached_property
     def problem(self) -> str:
-        """Digest of everything that a trial's result depends on; trials of other problems are
-        not mixed with these.
+        """Digest of everything that the result of a solve depends on, except the design.
+
+        Bounds, steps, `require` and constraints are no part of it: trials go on counting if they
+        fit the new ones. Choices are, since Optuna's storages do not let them change.
+        """
+        kinds = {}
+        for name, variable in self.variables.items():
+            kind = "integer" if variable.integer else "number"
+            kinds[name] = [list(variable.choices) or kind, variable.log]
+        keys = {"constants", "objectives", "settings", "solver"}
+        data = self.model_dump(mode="json", include=keys, by_alias=True)
+        return digest({**data, "variables": kinds, "templates": self.templates})
+
+    @cached_property
+    def definition(self) -> str:
+        """Digest of the problem with its bounds and constraints, which tells its runs apart.
+
+        Earlier versions stored it with the trials, in place of `problem`.
         """
         keys = {
             "variables",
@@ -342,6 +382,26 @@ class Study(Data):
         if self.solver.finished is None:  # studies that are older than this key go on
             del data["solver"]["finished"]
         return digest({**data, "templates": self.templates})
+
+    @cached_property
+    def limits_digest(self) -> str:
+        """Digest of the constraints, whose violations are stored with each trial."""
+        return digest([item.model_dump(mode="json") for item in self.constraints])
+
+    def within_bounds(self, params: Mapping[str, Number]) -> bool:
+        """Return whether each variable of a design is within its bounds or one of its choices."""
+        return all(
+            variable.allows(params[name])
+            for name, variable in self.variables.items()
+            if name in params
+        )
+
+    def misfit(self, params: Mapping[str, Number]) -> str:
+        """Return why a design is outside the present bounds or requirements; "" if it fits."""
+        if not self.within_bounds(params):
+            return "it is outside the bounds of today"
+        unmet = self.unmet(self.values(params))
+        return f"it does not meet the requirement {unmet}" if unmet else ""
 
     @cached_property
     def templates(self) -> dict[str, str]:

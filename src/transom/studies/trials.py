@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 RECORD = "transom"
 """User attribute of a trial that has its record."""
+LIMITS = "constraints"
+"""User attribute of a trial that has the digest of the constraints which its violations are of."""
 START, IMPORT, STEP = "start", "import", "step"
 """Sources of trials: a design of `start`, a trial that was solved elsewhere, and a step from the
 best design.
@@ -71,14 +73,14 @@ class Trial(Data):
     def feasible(self) -> bool:
         return self.kind == "solved" and all(value <= 0 for value in self.violations.values())
 
-    def forgotten(self) -> Trial:
+    def set_aside(self, reason: str) -> Trial:
         """Return the trial without its outcome, as one that the machine failed."""
         return Trial(
             number=self.number,
             kind="lost",
             params=self.params,
             failure=self.failure,
-            reason=f"forgotten: {self.reason}",
+            reason=f"{reason}: {self.reason}" if self.reason else reason,
             seconds=self.seconds,
             by=self.by,
             ended=self.ended,
@@ -91,11 +93,22 @@ class Trial(Data):
 
     @staticmethod
     def of(frozen: FrozenTrial, study: Study) -> Trial:
-        """Convert a trial of the storage."""
+        """Convert a trial of the storage, as the bounds and constraints of today have it."""
         ended = frozen.state.is_finished()
         record = frozen.user_attrs.get(RECORD, {"kind": "lost"}) if ended else {"kind": "running"}
         params = {name: frozen.params[name] for name in study.variables if name in frozen.params}
-        return Trial(number=frozen.number, params=params, **record)
+        trial = Trial(number=frozen.number, params=params, **record)
+        if trial.kind not in ("solved", "failed"):
+            return trial
+        if misfit := study.misfit(params):
+            return trial.set_aside(misfit)
+        limits = frozen.user_attrs.get(LIMITS, study.limits_digest)
+        if trial.kind == "solved" and limits != study.limits_digest:
+            names = {**study.values(params), **trial.outputs}
+            if missing := sorted(study.needed_outputs - names.keys()):
+                return trial.set_aside(f"its solve has no output {missing[0]}")
+            return trial.model_copy(update={"violations": violations(study, names)})
+        return trial
 
 
 def same_design(params: Mapping[str, Number], trials: Iterable[Trial]) -> Trial | None:

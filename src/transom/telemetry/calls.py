@@ -27,7 +27,7 @@ _REMEMBERED = 4_096
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class MetricValue:
     """One value of a metric.
 
     Attributes:
@@ -53,13 +53,13 @@ class Aggregator:
     _counted_conversations: dict[tuple[str, Any], None] = field(default_factory=dict)
     _open_attempts: dict[str | None, list[SpanRow]] = field(default_factory=dict)
 
-    def measures(self, span: SpanRow, trace_id: str, price: Price | None) -> Iterator[Measure]:
+    def measures(self, span: SpanRow, trace_id: str, price: Price | None) -> Iterator[MetricValue]:
         """Yield the measures of a span that has ended. Its children must come before it."""
         attributes = span.attributes
         operation = attributes.get(keys.OPERATION)
         conversation = (trace_id, attributes.get(keys.CONVERSATION_ID))
         if attributes.get(keys.PARENT_CONVERSATION) and self._is_new(conversation):
-            yield Measure(keys.SUB_CONVERSATIONS, 1, {})
+            yield MetricValue(keys.SUB_CONVERSATIONS, 1, {})
         if operation == keys.ATTEMPT_CHAT:
             self._open_attempts.setdefault(span.parent_id, []).append(span)
             # A call that never ends is counted without its end, so that memory stays flat.
@@ -78,17 +78,17 @@ class Aggregator:
                 keys.TOOL_NAME: attributes.get(keys.TOOL_NAME, "?"),
                 keys.TOOL_SUCCESS: span.status != "error",
             }
-            yield Measure(keys.TOOL_DURATION, _duration(span), labels | _error_label(span))
+            yield MetricValue(keys.TOOL_DURATION, _duration(span), labels | _error_label(span))
         elif operation == keys.RETRIEVAL:
             labels = {keys.FOUND: int(attributes.get(keys.FOUND, 0))}
-            yield Measure(keys.RETRIEVAL, _duration(span), labels)
+            yield MetricValue(keys.RETRIEVAL, _duration(span), labels)
         elif operation == keys.COMPACT:
             for key in (keys.TOKENS_BEFORE, keys.TOKENS_AFTER):
-                yield Measure(key, int(attributes.get(key, 0)), {})
+                yield MetricValue(key, int(attributes.get(key, 0)), {})
             if keys.COMPRESSION_RATIO in attributes:
-                yield Measure(keys.COMPRESSION_RATIO, attributes[keys.COMPRESSION_RATIO], {})
+                yield MetricValue(keys.COMPRESSION_RATIO, attributes[keys.COMPRESSION_RATIO], {})
 
-    def unfinished(self) -> Iterator[Measure]:
+    def unfinished(self) -> Iterator[MetricValue]:
         """Yield the measures of requests whose call has not ended."""
         for attempts in self._open_attempts.values():
             yield from _call_measures(None, attempts)
@@ -115,7 +115,7 @@ def tokens_of(chat: SpanRow) -> dict[str, int]:
     return {name: int(chat.attributes.get(key, 0)) for name, key in _TOKENS.items()}
 
 
-def _call_measures(chat: SpanRow | None, attempts: Sequence[SpanRow]) -> Iterator[Measure]:
+def _call_measures(chat: SpanRow | None, attempts: Sequence[SpanRow]) -> Iterator[MetricValue]:
     """Yield the requests to the providers of a call, and the duration of each provider.
 
     Args:
@@ -128,14 +128,14 @@ def _call_measures(chat: SpanRow | None, attempts: Sequence[SpanRow]) -> Iterato
         all_seconds += seconds
         for span in spans:
             provider = _provider_labels(span)
-            yield Measure(keys.REQUESTS, 1, provider | _error_label(span) | role)
+            yield MetricValue(keys.REQUESTS, 1, provider | _error_label(span) | role)
             # The span of the call itself says nothing about attempts.
             if span is not chat and span.attributes.get(keys.ATTEMPT, 1) > 1:
-                yield Measure(keys.RETRIES, 1, provider | role)
+                yield MetricValue(keys.RETRIES, 1, provider | role)
         last = spans[-1]
         labels = {keys.OPERATION: keys.CHAT} | _provider_labels(last) | _error_label(last)
-        yield Measure(keys.OPERATION_DURATION, seconds, labels | role)
-    yield Measure(keys.CALL_DURATION, _duration(chat) if chat else all_seconds, role)
+        yield MetricValue(keys.OPERATION_DURATION, seconds, labels | role)
+    yield MetricValue(keys.CALL_DURATION, _duration(chat) if chat else all_seconds, role)
 
 
 def _operations(
@@ -172,19 +172,19 @@ def _lacks_last_request(chat: SpanRow, groups: Sequence[Sequence[SpanRow]]) -> b
     return not _is_same_provider(last, chat)
 
 
-def _reply_measures(chat: SpanRow, price: Price | None) -> Iterator[Measure]:
+def _reply_measures(chat: SpanRow, price: Price | None) -> Iterator[MetricValue]:
     """Yield the tokens and the cost of a reply."""
     tokens = tokens_of(chat)
     labels = _provider_labels(chat) | {keys.ROLE: chat.attributes.get(keys.ROLE, "?")}
     for token_type in ("input", "output"):
         of_type = {keys.OPERATION: keys.CHAT, keys.TOKEN_TYPE: token_type}
-        yield Measure(keys.TOKEN_USAGE, tokens[token_type], of_type | labels)
-    yield Measure(keys.CACHE_READ_TOKENS, tokens["cached"], labels)
+        yield MetricValue(keys.TOKEN_USAGE, tokens[token_type], of_type | labels)
+    yield MetricValue(keys.CACHE_READ_TOKENS, tokens["cached"], labels)
     vendor = chat.attributes.get(keys.PROVIDER, "")
     model = chat.attributes.get(keys.REQUEST_MODEL, "")
     # A provider without models, such as `rules`, reports its own name for both.
     name = vendor if vendor == model else f"{vendor}:{model}"
-    yield Measure(keys.COST_USD, price(name, tokens) if price else None, labels)
+    yield MetricValue(keys.COST_USD, price(name, tokens) if price else None, labels)
 
 
 def _provider_labels(span: SpanRow) -> dict[str, Any]:

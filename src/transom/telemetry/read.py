@@ -19,13 +19,13 @@ from transom.telemetry.otlp_json import SpanRow, row_of
 _BAR_WIDTH = 24  # characters
 
 
-class Shape(BaseModel):
+class TelemetryDocument(BaseModel):
     """Base of documents, whose fields are fixed and cannot be changed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
-class TraceRow(Shape):
+class TraceRow(TelemetryDocument):
     """One trace in a list.
 
     Attributes:
@@ -43,14 +43,14 @@ class TraceRow(Shape):
     open: int
 
 
-class TraceList(Shape):
+class TraceList(TelemetryDocument):
     """All traces of a workspace, the newest first."""
 
     schema_: Literal["transom.traces/1"] = Field(default="transom.traces/1", alias="schema")
     traces: tuple[TraceRow, ...]
 
 
-class TraceDocument(Shape):
+class TraceDocument(TelemetryDocument):
     """One trace: its spans, ordered by their start."""
 
     schema_: Literal["transom.trace/1"] = Field(default="transom.trace/1", alias="schema")

@@ -11,12 +11,12 @@ from typing import Literal
 from pydantic import Field
 
 from transom.telemetry import keys
-from transom.telemetry.calls import Aggregator, Measure, Price
+from transom.telemetry.calls import Aggregator, MetricValue, Price
 from transom.telemetry.otlp_json import SpanRow
-from transom.telemetry.read import Shape
+from transom.telemetry.read import TelemetryDocument
 
 By = Literal["provider", "tool", "role"]
-Measures = Mapping[str, Sequence[Measure]]
+Measures = Mapping[str, Sequence[MetricValue]]
 """The measures of each metric."""
 
 _NAME: dict[By, str] = {"provider": keys.PROVIDER, "tool": keys.TOOL_NAME, "role": keys.ROLE}
@@ -29,7 +29,7 @@ _DURATION: dict[By, str] = {
 _OF_CALLS = (keys.REQUESTS, keys.RETRIES, keys.TOKEN_USAGE, keys.CACHE_READ_TOKENS, keys.COST_USD)
 
 
-class Seconds(Shape):
+class Seconds(TelemetryDocument):
     """Durations of calls; 0 if there were none. `p95`: 95 of a hundred calls took no longer."""
 
     mean: float
@@ -38,7 +38,7 @@ class Seconds(Shape):
     max: float
 
 
-class StatsRow(Shape):
+class StatsRow(TelemetryDocument):
     """One provider, tool or role.
 
     Attributes:
@@ -70,7 +70,7 @@ class StatsRow(Shape):
     unpriced: int
 
 
-class Compression(Shape):
+class Compression(TelemetryDocument):
     """Compactions of conversations: their number, and the tokens of the windows before and after
     them.
     """
@@ -81,7 +81,7 @@ class Compression(Shape):
     ratio: float | None
 
 
-class MemoryStats(Shape):
+class MemoryStats(TelemetryDocument):
     """Queries to a memory: their number, their duration, and the fraction with a result."""
 
     queries: int
@@ -89,7 +89,7 @@ class MemoryStats(Shape):
     hit_rate: float
 
 
-class Stats(Shape):
+class Stats(TelemetryDocument):
     """The document of `trace stats`, over the spans that began within `since`, or over all if it
     is None.
     """
@@ -127,10 +127,10 @@ def statistics(
     row_metrics = {_DURATION[by]}
     if by != "tool":
         row_metrics.update(_OF_CALLS)
-    groups: defaultdict[str, defaultdict[str, list[Measure]]] = defaultdict(
+    groups: defaultdict[str, defaultdict[str, list[MetricValue]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    totals: defaultdict[str, list[Measure]] = defaultdict(list)
+    totals: defaultdict[str, list[MetricValue]] = defaultdict(list)
     count = 0
     for trace in traces:
         spans = _recent(trace, oldest)
@@ -168,7 +168,7 @@ def _is_attempt(span: SpanRow) -> bool:
     return bool(span.attributes.get(keys.OPERATION) == keys.ATTEMPT_CHAT)
 
 
-def _measures(spans: Sequence[SpanRow], price: Price) -> Iterable[Measure]:
+def _measures(spans: Sequence[SpanRow], price: Price) -> Iterable[MetricValue]:
     aggregator = Aggregator()
     ended = [span for span in spans if span.end is not None]
     # The aggregator needs the requests before their call, and spans are sorted by their start.
@@ -223,7 +223,7 @@ def _compression(measures: Measures) -> Compression:
     )
 
 
-def _memory(queries: Sequence[Measure]) -> MemoryStats:
+def _memory(queries: Sequence[MetricValue]) -> MemoryStats:
     hits = 0
     durations = []
     for query in queries:

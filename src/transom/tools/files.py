@@ -31,7 +31,10 @@ _TYPES = {
 _WORD = re.compile(r"(?:\$\{\w+\}|[^\s\"'{}\[\](),;=])+")
 _NUMBER = re.compile(r"[-+\d.eE:/%]+")
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_TOKEN = re.compile(r"(?P<number>[-+]?\d[\d.:/%eE+-]*)(?!\w)|[\w$./\\-]+")
 _LONGEST_WORD = 500
+# A header ends after so many lines in a row that have the shape of earlier ones.
+_REPEATS = 12
 LONGEST_LINE = 65_536
 """Characters of one line that are read; the rest of it is ignored."""
 
@@ -111,6 +114,12 @@ def shown_name(path: Path, roots: Iterable[Path]) -> str:
         if path.is_relative_to(root):
             return path.relative_to(root).as_posix()
     return path.name
+
+
+def _shape(line: str) -> str:
+    """Return a line with each number as `0`, each other word as `a`, and runs of blanks as one."""
+    signs = _TOKEN.sub(lambda token: "0" if token["number"] else "a", line)
+    return " ".join(signs.split())
 
 
 def fits(name: str, pattern: str) -> bool:
@@ -294,10 +303,13 @@ class Viewer:
     def _choose(self, path: Path, keywords: Sequence[str]) -> tuple[int, list[tuple[int, str]]]:
         """Return the number of lines, and the chosen ones with their numbers.
 
-        Chosen are the header, and the lines around each keyword's first matches.
+        Chosen are the header, and the lines around each keyword's first matches. The header ends
+        early if it only repeats lines of known shapes, as the rows of a netlist do.
         """
         match_counts = {keyword.lower(): 0 for keyword in keywords}
         header: dict[int, str] = {}
+        shapes: set[str] = set()
+        repeats = 0
         around: dict[int, str] = {}
         recent: deque[tuple[int, str]] = deque(maxlen=self.limits.context)
         until = count = 0
@@ -306,8 +318,11 @@ class Viewer:
         for count, line in enumerate(lines, 1):
             blank = blank and not line.strip()
             short = line[: self.limits.line_characters]
-            if count <= self.limits.header_lines:
+            if count <= self.limits.header_lines and repeats < _REPEATS:
                 header[count] = short
+                shape = _shape(short)
+                repeats = repeats + 1 if shape in shapes else 0
+                shapes.add(shape)
             lowered = short.lower()
             for keyword, matches in match_counts.items():
                 if matches < self.limits.matches and keyword in lowered:

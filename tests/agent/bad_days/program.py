@@ -38,7 +38,7 @@ from transom import (
 )
 from transom.config.hosted import Retry
 from transom.errors import ProviderError
-from transom.llm.limits import Bucket, Limits, RateLimitStore
+from transom.llm.limits import Bucket, RateLimits, RateLimitStore
 from transom.llm.retrying import RetryingProvider
 
 SEAT = Role(
@@ -107,7 +107,7 @@ def provider(plan: Plan, store: RateLimitStore) -> RetryingProvider:
     """The vendor's own SDK against the plan's server, with patience and within limits."""
     dialect = next(one for one in DIALECTS if one.name == plan.dialect)
     # a server may be slow to look up
-    limits, grace = Limits(plan.requests, plan.tokens), 2 * plan.seconds
+    limits, grace = RateLimits(plan.requests, plan.tokens), 2 * plan.seconds
     bucket = Bucket(plan.dialect, limits, store=store, period=plan.period, grace=grace)
     return RetryingProvider(
         dialect.provider(plan.url, seconds=plan.seconds, stream=True), PATIENT, bucket

@@ -26,13 +26,13 @@ from transom.checklist.standard_atoms import check_existence, validate_logic
 from transom.checklist.vectors import STANDARD_SOURCE
 from transom.errors import InputError, NeedsModel, NotUnderstood, RunError
 from transom.llm import Chain, Request, ScriptedProvider, render
-from transom.runs import A_PERSON, Run, Table, Workspace, as_langgraph, checkpoints
+from transom.runs import A_PERSON, FlowTable, Run, Workspace, as_langgraph, checkpoints
 from transom.runs.walk import give_help, rewind, take_edit
-from transom.sandbox import Limits, Sandbox
+from transom.sandbox import Sandbox, WorkerLimits
 from transom.store import SqliteStore
 
 _Node = Callable[[BuildState], Awaitable[BuildState]]
-SANDBOX = Sandbox(Limits(wall_seconds=10.0))
+SANDBOX = Sandbox(WorkerLimits(wall_seconds=10.0))
 
 OWN = CHECKER.replace("atoms: standard", "atoms: own")
 
@@ -217,7 +217,7 @@ class Desk:
         async with self.run(script) as run:
             return await build_checker(run, self.inputs, SANDBOX, settings, self.checker)
 
-    def watched(self, table: Table[BuildState]) -> Table[BuildState]:
+    def watched(self, table: FlowTable[BuildState]) -> FlowTable[BuildState]:
         """The table with every node that is entered written down."""
 
         def noted(
@@ -543,9 +543,9 @@ async def test_a_table_is_checked_and_its_walk_is_bounded(desk: Desk) -> None:
         return state + 1
 
     with pytest.raises(RunError, match="nodes that it does not have: b"):
-        Table("t", "a", {"a": same}, {"a": Route(("b",), lambda state: "b")}, 3)
-    endless = Table("t", "a", {"a": same}, {"a": Route(("a",), lambda state: "a")}, 3)
-    lost = Table("t", "a", {"a": same}, {"a": Route(("a",), lambda state: "z")}, 3)
+        FlowTable("t", "a", {"a": same}, {"a": Route(("b",), lambda state: "b")}, 3)
+    endless = FlowTable("t", "a", {"a": same}, {"a": Route(("a",), lambda state: "a")}, 3)
+    lost = FlowTable("t", "a", {"a": same}, {"a": Route(("a",), lambda state: "z")}, 3)
     async with desk.run({}) as run:
         with pytest.raises(RunError, match="did not end within 3 steps"):
             await walk(run, endless, 0)

@@ -25,7 +25,7 @@ from transom.checklist.results import GateRow
 from transom.checklist.vectors import VECTORS
 from transom.checklist.writing.document import parse_spec
 from transom.errors import ReplyError
-from transom.sandbox import Limits, Sandbox
+from transom.sandbox import Sandbox, WorkerLimits
 
 OWN = (
     'def validate_logic(text, pattern, parsed_fields=None, default_match="contains",'
@@ -93,7 +93,7 @@ async def report(
     yaml = checker_yaml(reply.config("POWER", "Report the power of each block."))
     path = tmp_path / "power.rpt"
     path.write_text(report)
-    sandbox = Sandbox(Limits(wall_seconds=5))
+    sandbox = Sandbox(WorkerLimits(wall_seconds=5))
     (tmp_path / "notes.txt").write_text("block alu power 1\n")
     others = (tmp_path / "notes.txt", tmp_path / "gone.rpt")
     trial = Trial(sandbox, (path,), others)
@@ -254,7 +254,19 @@ async def test_what_crashes_names_the_atom_in_which_it_does(tmp_path: Path) -> N
         ),
         (r"block (\\w+)", r"nothing (\\w+)", "schema", "finds nothing in power.rpt"),
         ("    results = []\n", "    results = []\n    1 / 0\n", "schema", "ZeroDivisionError"),
-        ("    results = []\n", "    results = []\n    while True: pass\n", "schema", "timeout"),
+        (
+            "    results = []\n",
+            "    results = []\n    float(text.split()[1])\n",
+            "schema",
+            "(while it reads power.rpt, which stands in line",
+        ),
+        pytest.param(
+            "    results = []\n",
+            "    results = []\n    while True: pass\n",
+            "schema",
+            "timeout",
+            marks=[pytest.mark.slow, pytest.mark.fence],
+        ),
         ('"block": {', '"unit": {', "yaml", "uses block.power, which atom A never emits"),
     ],
 )

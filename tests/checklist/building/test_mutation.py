@@ -4,6 +4,8 @@ asks.
 
 from __future__ import annotations
 
+import pytest
+
 from tests.checklist.building.atoms_for_tests import ATOM_A, CHECKER, POINTS, REPORT, spec_text
 from transom.checklist.building.checker import atoms_source
 from transom.checklist.building.mutation.gate import Mutation, mutate
@@ -134,6 +136,20 @@ async def test_lines_that_a_pattern_of_the_spec_matches_too_are_asked_about_and_
     )
     other = await tried(report=REPORT + "block x area 7\n", examples="", points=names)
     assert said(other, "questions") == ()
+
+
+@pytest.mark.parametrize("words", ["each power row is counted into one sum", "no entry of its own"])
+async def test_a_line_that_needs_no_entry_of_its_own_is_not_asked_about(words: str) -> None:
+    picky = ATOM_A.replace("power (", "power ([0-9]")
+    points = POINTS.replace("name and power", f"name and power; {words}")
+    assert points != POINTS
+    found = await tried(picky, report=REPORT + "block x power NA\n", examples="", points=points)
+    assert said(found, "questions") == ()
+    # The words hide nothing if the file has no entry at all.
+    silent = await tried(
+        ATOM_A.replace("if match:", "if match and number > 99:"), examples="", points=points
+    )
+    assert any("also matches power.rpt" in remark for remark in said(silent, "questions"))
 
 
 async def test_an_atom_that_looks_for_a_name_of_this_design_alone_is_asked_about_it() -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.checklist.judging.support import DATA, DESIGN, LocalRunner, checker, run
 from transom.checklist.judging import UNSAFE, Note, artifact_bytes
 from transom.checklist.vectors import STANDARD_SOURCE
-from transom.sandbox import Level, Limits, Sandbox
+from transom.sandbox import Level, Sandbox, WorkerLimits
 
 VERSIONS = (DATA / "versions.atoms").read_text()
 ITEM = "requirements: {value: 2, pattern_items: ['4.2', 'Extractor']}\n"
@@ -93,7 +93,7 @@ def test_an_atom_that_fails_is_an_error_and_never_a_verdict(
     tmp_path: Path, atoms: str, part: str
 ) -> None:
     loaded = checker(tmp_path, "versions", atoms=atoms)
-    sandbox = Sandbox(Limits(wall_seconds=3))
+    sandbox = Sandbox(WorkerLimits(wall_seconds=3))
     verdict = run(
         loaded, tmp_path, DESIGN, item="waivers: {value: 0, waive_items: [x]}\n", runner=sandbox
     )

@@ -32,5 +32,5 @@ def test_the_more_a_line_asks_the_more_its_rounds_are_shown() -> None:
         for complexity, beyond in BEYOND.items()
     }
     assert shown["medium"][0] - shown["simple"][0] == {"example_reasoning"}
-    assert shown["medium"][1] - shown["simple"][1] == {"quality_criteria"}
+    assert shown["medium"][1] - shown["simple"][1] == {"quality_criteria", "worked_answer"}
     assert shown["complex"][0] - shown["medium"][0] == {"many_questions"}

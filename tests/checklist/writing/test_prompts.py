@@ -8,17 +8,20 @@ from pathlib import Path
 
 import pytest
 import yaml
+from pydantic import ValidationError
 
 from transom.checklist.atoms import (
     ENTRY_KEYS,
     LOCKED_LAYER,
     SIGNATURES,
     TYPE_NAMES,
+    Condition,
     Operator,
     ValidationItem,
 )
 from transom.checklist.vectors import VECTORS
-from transom.checklist.writing.gate import check_section1
+from transom.checklist.writing.document import parse_spec
+from transom.checklist.writing.gate import check_section1, check_spec
 from transom.checklist.writing.views import (
     BUILD_VIEWS,
     PROMPTS_DIR,
@@ -48,17 +51,41 @@ TABLE = {
         ["analysis"],
     ),
     "checklist.section1": (
-        [*COMMON, "output_format", "parsing_rules", "task", "template_section", "instructions"],
+        [
+            *COMMON,
+            "output_format",
+            "parsing_rules",
+            "task",
+            "template_section",
+            "worked_answer",
+            "instructions",
+        ],
         ["configuration", "previous_analysis", "retry"],
         ["section1"],
     ),
     "checklist.section2": (
-        [*COMMON, "output_format", "check_rules", "task", "template_section", "instructions"],
+        [
+            *COMMON,
+            "output_format",
+            "check_rules",
+            "task",
+            "template_section",
+            "worked_answer",
+            "instructions",
+        ],
         ["configuration", "section1_parsing_logic", "analysis_reference", "retry"],
         ["section2"],
     ),
     "checklist.section3": (
-        [*COMMON, "output_format", "waiver_rules", "task", "template_section", "instructions"],
+        [
+            *COMMON,
+            "output_format",
+            "waiver_rules",
+            "task",
+            "template_section",
+            "worked_answer",
+            "instructions",
+        ],
         ["configuration", "previous_sections", "analysis_reference", "retry"],
         ["section3"],
     ),
@@ -71,6 +98,7 @@ TABLE = {
             "quality_checklist",
             "task",
             "template_section",
+            "worked_answer",
             "instructions",
         ],
         ["configuration", "previous_sections_summary", "previous_section", "observed", "retry"],
@@ -139,10 +167,30 @@ def test_numbered_files_become_the_blocks_of_their_round() -> None:
     }
     assert files == {
         "checklist.analysis": ["task_round1", "instructions_round1"],
-        "checklist.section1": ["task_round2", "template_section1", "instructions_round2"],
-        "checklist.section2": ["task_round3", "template_section2", "instructions_round3"],
-        "checklist.section3": ["task_round4", "template_section3", "instructions_round4"],
-        "checklist.section4": ["task_round5", "template_section4", "instructions_round5"],
+        "checklist.section1": [
+            "task_round2",
+            "template_section1",
+            "worked_answer_round2",
+            "instructions_round2",
+        ],
+        "checklist.section2": [
+            "task_round3",
+            "template_section2",
+            "worked_answer_round3",
+            "instructions_round3",
+        ],
+        "checklist.section3": [
+            "task_round4",
+            "template_section3",
+            "worked_answer_round4",
+            "instructions_round4",
+        ],
+        "checklist.section4": [
+            "task_round5",
+            "template_section4",
+            "worked_answer_round5",
+            "instructions_round5",
+        ],
         "checklist.parser": [],
         "checklist.logic": [],
         "checklist.repair_a": ["instructions_repair_a"],
@@ -248,6 +296,49 @@ def test_the_instructions_of_the_build_roles_show_an_answer_that_can_be_read() -
     assert read_fences(read_tag(load_prompt("parser_instructions"), "atom_a").text, "python")
     assert read_fences(read_tag(load_prompt("logic_instructions"), "checker").text, "yaml")
     assert read_fences(read_tag(load_prompt("logic_instructions"), "atoms").text, "python")
+
+
+def test_the_worked_answers_are_one_item_spec_that_the_gate_accepts() -> None:
+    sections = [
+        read_tag(load_prompt(f"worked_answer_round{n + 1}"), f"section{n}").text
+        for n in range(1, 5)
+    ]
+    text = "\n\n".join(
+        ["# ItemSpec: CLK-1", "**Description**: Check that all clocks are used.", *sections]
+    )
+    assert check_spec(parse_spec(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "meaning"),
+    [
+        ({"check": "existence check"}, {"check": "existence"}),
+        ({"check": "Pattern match"}, {"check": "pattern"}),
+        ({"quantifier": "EACH"}, {"quantifier": "each"}),
+        ({"quantifier": "per file"}, {"quantifier": "per_file"}),
+        ({"quantifier": "per-file", "take": "Last"}, {"take": "last"}),
+        ({"mode": "Forbid"}, {"mode": "forbid"}),
+    ],
+)
+def test_the_configuration_may_use_the_words_of_section_2(
+    word: dict[str, str], meaning: dict[str, str]
+) -> None:
+    item = ValidationItem.model_validate({"id": "2.1", "name": "x", "select": "a.b", **word})
+    assert {name: getattr(item, name) for name in meaning} == meaning
+
+
+@pytest.mark.parametrize(
+    ("sign", "operator"), [("==", "equals"), ("<=", "le"), (" != ", "not_equals"), ("In", "in")]
+)
+def test_a_condition_may_use_the_signs_of_section_2(sign: str, operator: str) -> None:
+    condition = Condition.model_validate({"field": "a.b", "op": sign, "value": 1})
+    assert condition.op == operator
+
+
+@pytest.mark.parametrize("sign", ["=>", "about", "", 3])
+def test_an_unknown_sign_is_refused(sign: object) -> None:
+    with pytest.raises(ValidationError):
+        Condition.model_validate({"field": "a.b", "op": sign, "value": 1})
 
 
 def test_templates_have_the_headings_of_their_section() -> None:

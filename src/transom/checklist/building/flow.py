@@ -41,7 +41,7 @@ from transom.checklist.copies import adopt, export, retract, source_of
 from transom.checklist.results import BuildRecord, BuildResult, GateRow
 from transom.errors import EgressError, NeedsModel, ReplyError
 from transom.evidence.findings import Finding
-from transom.runs import A_PERSON, Artifact, Run, Stage, Table, model_file, walk
+from transom.runs import A_PERSON, Artifact, FlowTable, Run, Stage, model_file, walk
 from transom.runs.walk import hand_over
 from transom.sandbox import Sandbox
 
@@ -101,12 +101,12 @@ def start_of(run: Run, inputs: BuildInputs, max_iterations: int) -> BuildState:
 
 def build_table(
     run: Run, sandbox: Sandbox, settings: BuildSettings, folder: Path | None, repairs: int
-) -> Table[BuildState]:
+) -> FlowTable[BuildState]:
     """The flow as a table; every node declared, every route pure."""
     nodes = _Nodes(
         run, Writers(run, settings), TrialRun(run, sandbox, tests=settings.tests), settings, folder
     )
-    return Table(
+    return FlowTable(
         name="build",
         start="load_spec",
         nodes={name: getattr(nodes, name) for name in (*routes.ROUTES, *routes.ENDS)},

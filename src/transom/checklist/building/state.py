@@ -149,14 +149,23 @@ def shortly(findings: tuple[Finding, ...]) -> str:
     )
 
 
+_CRASH_HINT: Final = "any text gives a list: catch what a line of another form raises, and go on"
+
+
 def hinted(findings: tuple[Finding, ...]) -> str:
     """Findings, one a line, and for each gate among them what would satisfy it."""
     hints = [
         f"- {gate}: {hint}"
         for gate, hint in _HINTS.items()
-        if any(one.gate == gate for one in findings)
+        if any(finding.gate == gate and not _is_crash(finding) for finding in findings)
     ]
+    if any(map(_is_crash, findings)):
+        hints.append(f"- crash: {_CRASH_HINT}")
     return "\n".join([listed(findings), *(["", "What satisfies a gate:", *hints] if hints else [])])
+
+
+def _is_crash(finding: Finding) -> bool:
+    return finding.message.startswith("crash: ")
 
 
 def listed(findings: tuple[Finding, ...]) -> str:

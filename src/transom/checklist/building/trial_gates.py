@@ -6,20 +6,23 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from transom.checklist.atoms import Entry, Source
 from transom.checklist.building.excerpt import excerpt
-from transom.checklist.building.prober import Check, Prober, RealFile
+from transom.checklist.building.prober import Check, Prober, RealFile, quoted
 from transom.checklist.judging.runner import AtomWorker, Scope, Seen, declared, extract, hand_over
 from transom.errors import InputError
 from transom.evidence.findings import Finding
 from transom.formats.text_files import clean
 
 _SHOWN = 5
+_QUOTED = re.compile(r"(?P<quote>['\"])(?P<text>[^'\"\n]+)(?P=quote)")
 # An atom may refuse a text that it cannot judge; the verdict is then ERROR, which is honest.
 _REFUSAL = "crash: ValueError"
 _ODD_TEXTS = {
@@ -85,7 +88,7 @@ async def check_schema(
         seen += file.seen or ()
         if file.seen is not None and any(one.message.startswith(_REFUSAL) for one in problems):
             continue  # it judges the whole; that it will not judge a part is no fault
-        findings += problems
+        findings += [_with_text(finding, file) for finding in problems]
         if not problems:
             entries = [Entry.model_validate(entry) for entry in raw]
             seen += entries if file.seen is None else ()
@@ -96,6 +99,18 @@ async def check_schema(
     if any(finding.message.startswith("timeout") for finding in findings):
         return seen, findings  # each further try would take as long again
     return seen, findings + await _check_odd(prober)
+
+
+def _with_text(finding: Finding, file: RealFile) -> Finding:
+    """Return the finding of a crash with the file and, if the error quotes it, the line of it."""
+    if not finding.message.startswith("crash: "):
+        return finding
+    found = _QUOTED.search(finding.message)
+    numbers = [
+        number for number, line in enumerate(file.lines, 1) if found and found["text"] in line
+    ]
+    line = f", which stands in line {numbers[0]}: {quoted(file, numbers[0])}" if numbers else ""
+    return replace(finding, message=f"{finding.message} (while it reads {file.name}{line})")
 
 
 async def _check_odd(prober: Prober) -> list[Finding]:

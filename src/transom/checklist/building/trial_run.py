@@ -29,7 +29,7 @@ from transom.checklist.results import BuildRecord
 from transom.checklist.writing.document import parse_spec
 from transom.errors import InputError
 from transom.evidence.findings import Finding
-from transom.runs import A_PERSON, Artifact, File, Run, Stage, model_file, text_file
+from transom.runs import A_PERSON, Artifact, ArtifactFile, Run, Stage, model_file, text_file
 from transom.sandbox import Sandbox
 
 FOLDER = "build/checker"
@@ -125,7 +125,7 @@ class TrialRun:
         out = model_file(BUILD_FILE, BuildRecord, numbered(f"{FOLDER}_answered", state.iteration))
         return await self.run.stage(name, _answered, state.record, answers, out=out)
 
-    def _holds(self, out: File[BuildRecord], files: dict[str, str]) -> bool:
+    def _holds(self, out: ArtifactFile[BuildRecord], files: dict[str, str]) -> bool:
         path = self.run.folder / out.folder / out.name
         try:
             record = out.read(path) if path.is_file() else None

@@ -25,7 +25,7 @@ from transom.formats.yaml_files import dump_yaml
 from transom.llm import Block, Role, Tier, ToolSpec
 from transom.llm.rules import RULES
 from transom.llm.turns import Trust
-from transom.runs import Artifact, File, Run, Stage, model_file, text_file
+from transom.runs import Artifact, ArtifactFile, Run, Stage, model_file, text_file
 from transom.telemetry import Redactor
 from transom.tools import Toolbox
 from transom.tools.catalogue import ReadablePlaces
@@ -146,7 +146,7 @@ class Writers:
         role: Role,
         given: Sequence[_Given],
         read: Callable[[str], T],
-        out: File[T],
+        out: ArtifactFile[T],
         state: BuildState,
     ) -> Artifact[T]:
         """One stage in which a role is asked once, with what it is given as the stage's inputs."""

@@ -28,6 +28,7 @@ class FactPattern(_Part):
         check: the check that its scope must say.
         below, above: bounds that a bad number breaks.
         text: the status that is bad; `text_contains`: a part of it, in lower case.
+        scope: what the scope of the measurement must say, if it says anything.
         breaks_limit: a number is bad if it breaks the claim's limit.
         whole: the key of the scope by which a report splits the measurement; one of the whole must
             have been measured, since the parts that are shown need not be all.
@@ -35,12 +36,37 @@ class FactPattern(_Part):
 
     name: str
     check: str | None = None
+    scope: dict[str, str] = {}
     below: float | None = None
     above: float | None = None
     text: str | None = None
     text_contains: str | None = None
     breaks_limit: bool = False
     whole: str | None = None
+
+
+class HeaderPart(_Part):
+    """A kind of file that a log reads, and what its head must say.
+
+    Attributes:
+        kind: the kind of the file, which is the category of its entries.
+        title: what it is called in a verdict.
+        read_as: words of the log's read commands, such as `verilog` of `read_verilog`.
+        files: globs of the names of such files.
+        fields: for each field that the head must say, the key of the scope that holds it.
+        waivable_loading: whether a keyword may waive that the file was not loaded.
+        keywords: words by which a waiver may name what is accepted.
+        stages: those keywords that name a stage of the design.
+    """
+
+    kind: str
+    title: str
+    read_as: tuple[str, ...]
+    files: tuple[str, ...]
+    fields: dict[str, str]
+    waivable_loading: bool = True
+    keywords: tuple[str, ...] = ()
+    stages: tuple[str, ...] = ()
 
 
 class Claim(_Part):
@@ -54,6 +80,8 @@ class Claim(_Part):
     parameters: tuple[str, ...] = ()
     group_by: str | None = None
     list: Literal["each", "allowed"] | None = None
+    first: bool = False
+    headers: tuple[HeaderPart, ...] = ()
     proof: tuple[tuple[FactPattern, ...], ...]
     looked_at: tuple[FactPattern, ...] = ()
     bad: tuple[FactPattern, ...] = ()
@@ -80,6 +108,8 @@ class ClaimsFile(_Part):
     grammar: tuple[str, ...]
     denials: tuple[str, ...]
     bad_news: tuple[str, ...]
+    good_news: tuple[str, ...]
+    reporting: tuple[str, ...]
 
 
 @lru_cache(maxsize=1)

@@ -29,6 +29,7 @@ from transom.checklist.claims.claim_data import (
     scope_of_claim,
     shipped_claims,
 )
+from transom.checklist.claims.header_files import header_items, write_header_atoms
 from transom.checklist.item import Item
 from transom.errors import InputError
 from transom.evidence.numbers import NumberLimit, PrintedNumber, read_bound
@@ -59,7 +60,7 @@ SUBJECT_KEYS = ("endpoint", "object", "category", "cell", "rule", "group", "corn
 
 def concerns(pattern, fact):
     """Return whether a pattern speaks of a measurement, whose check the report must name."""
-    wanted = {{**WANTED_SCOPE, **{{key: pattern[key] for key in ("check",) if key in pattern}}}}
+    wanted = {{**WANTED_SCOPE, **pattern.get("scope", {{}})}}
     if pattern["name"] != fact["name"]:
         return False
     scope = {{"check": "", **fact["scope"]}}
@@ -95,7 +96,7 @@ def entry_of(fact, why_bad):
     subject = words[0] if words else fact["name"]
     shown = [*words, fact["name"].replace("_", " "), fact["value"] or "", fact["text"]]
     if fact["name"] == "message":
-        shown = [fact["content"].strip()]
+        shown = [fact["content"].split("\\n")[0].strip()]
     return {{
         "value": " ".join(filter(None, shown)),
         "line_number": fact["line"],
@@ -115,9 +116,9 @@ def entry_of(fact, why_bad):
 
 def extract_context(text, source_file):
     """Return one entry for each measurement that proves or breaks the claim."""
+    facts = [json.loads(line) for line in filter(None, text.split("\\n"))]
     results = []
-    for line in filter(None, text.split("\\n")):
-        fact = json.loads(line)
+    for fact in {facts}:
         is_proof = any(concerns(pattern, fact) for pattern in PROOF)
         relevant = [pattern for pattern in BAD if concerns(pattern, fact)]
         if (is_proof or relevant) and can_be_judged(fact):
@@ -125,6 +126,25 @@ def extract_context(text, source_file):
             if is_proof or why_bad:
                 results.append(entry_of(fact, "".join(why_bad[:1])))
 {grouped}{locked}'''
+_WITHOUT_LOST = '''
+def without_lost(facts):
+    """Return the facts without the commands whose file could not be read."""
+    lost = {fact["scope"].get("object") for fact in facts if fact["name"].endswith("_not_read")}
+    return [f for f in facts if f["name"] != "file_read" or f["scope"]["object"] not in lost]
+'''
+_WITH_ECHOES = '''
+def with_echoes(facts):
+    """Return the facts, each message with the lines right below it that tell it again."""
+    joined = []
+    for fact in facts:
+        last = joined[-1] if joined and "echo" in fact["scope"] else {"name": None}
+        is_below = last["name"] == fact["name"]
+        if is_below and last["line"] + last["content"].count("\\n") + 1 == fact["line"]:
+            last["content"] += "\\n" + fact["content"]
+        else:
+            joined.append(fact)
+    return joined
+'''
 _CALL_GROUPED = """    if GROUP_BY:
         results = one_for_each_group(results)
 """
@@ -205,7 +225,8 @@ def write_claim(item: Item, row: ClaimRow) -> ClaimFiles:
         InputError: the claim is not known, or its limit is no comparison.
     """
     claim = shipped_claims().claims[row.name]
-    return ClaimFiles(_spec(item, claim, row), _config(item, claim, row), _atoms(claim, row))
+    atoms = write_header_atoms(claim) if claim.headers else _atoms(claim, row)
+    return ClaimFiles(_spec(item, claim, row), _config(item, claim, row), atoms)
 
 
 def _config(item: Item, claim: Claim, row: ClaimRow) -> CheckerConfig:
@@ -216,9 +237,13 @@ def _config(item: Item, claim: Claim, row: ClaimRow) -> CheckerConfig:
     common = {
         "id": "2.1",
         "name": claim.title,
-        "quantifier": "each" if is_granular else "per_file",
+        "quantifier": "each" if is_granular and not claim.first else "per_file",
     }
-    if claim.list:
+    if claim.first:
+        common["take"] = "first"
+    if claim.headers:
+        items = [*header_items(claim.headers)]
+    elif claim.list:
         mode = "allow" if claim.list == "allowed" else "require"
         items = [ValidationItem(**common, select="measurement.value", check="pattern", mode=mode)]
         if claim.bad:
@@ -255,8 +280,15 @@ def _atoms(claim: Claim, row: ClaimRow) -> str:
         # A limit of zero needs no unit, and a count has none.
         quantity = quantity_of(unit) if unit else ("" if bound.number.value else None)
         limit = {"comparator": bound.comparator, "number": number, "quantity": quantity}
+    helpers = _GROUPED if claim.group_by else ""
+    facts = "facts"
+    if any(pattern.name.endswith("_not_read") for pattern in claim.bad):
+        helpers, facts = helpers + _WITHOUT_LOST, "without_lost(facts)"
+    elif "severity" in claim.fixed:
+        helpers, facts = helpers + _WITH_ECHOES, "with_echoes(facts)"
     return _ATOMS.format(
         title=f"{claim.title}",
+        facts=facts,
         scope=json.dumps(scope_of_claim(claim, row.parameters)),
         proof=pformat(proof, width=96),
         bad=pformat(bad, width=96),
@@ -266,12 +298,18 @@ def _atoms(claim: Claim, row: ClaimRow) -> str:
         bad_category=pformat("refuting" if claim.list else "measurement"),
         grouped=_CALL_GROUPED if claim.group_by else "",
         locked=LOCKED_LAYER,
-    ) + (_GROUPED if claim.group_by else "")
+    ) + helpers.replace("\\\\n", "\\n")
 
 
 def _pattern(pattern: FactPattern, parameters: dict[str, str]) -> dict[str, object]:
     """Return a pattern as `atoms.py` has it: only what it asks for."""
-    data = pattern.model_dump(exclude_none=True, exclude_defaults=True, exclude={"whole"})
+    excluded = {"whole", "check", "scope"}
+    data = pattern.model_dump(exclude_none=True, exclude_defaults=True, exclude=excluded)
+    scope = dict(pattern.scope)
+    if pattern.check:
+        scope["check"] = pattern.check
+    if scope:
+        data["scope"] = scope
     return {**data, "name": measure_name(pattern, parameters)}
 
 

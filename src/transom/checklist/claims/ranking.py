@@ -18,6 +18,11 @@ from rapidfuzz.distance import OSA
 from transom.checklist.atoms import ClaimRow
 from transom.checklist.claims.claim_data import Claim, LimitedMeasure, shipped_claims
 from transom.checklist.claims.claim_files import fits_measure
+from transom.checklist.claims.sentences import (
+    has_turned_definition,
+    parts_of,
+    used_in_reporting,
+)
 from transom.checklist.narrowing import narrowing_of
 from transom.evidence.account import words_of_question
 from transom.evidence.numbers import NumberLimit, read_bound
@@ -79,14 +84,17 @@ def read_at_once(description: str, *, has_patterns: bool) -> ClaimRow | None:
     A tool's name may stand before the matter ("KLayout DRC is clean"): it is looked for in the
     report. Everything else must be written as it is.
     """
+    parts = parts_of(description)
+    description = parts.asks
     text = plain_sentence(description)
     for word in narrowing_of(text):
         if word.facet == "tool":
             text = re.sub(rf"(?<!\w){re.escape(word.words)}\s+", "", text, count=1, flags=re.I)
     for name, claim in shipped_claims().claims.items():
-        if text in claim.says and (claim.list is not None) == has_patterns:
+        is_listed = (claim.list is not None) == has_patterns
+        if text in claim.says and is_listed and not _reporting_left_out(parts.reporting, claim):
             return ClaimRow(name=name)
-    if has_patterns:
+    if has_patterns or parts.reporting:
         return None
     return _read_limit_sentence(text, description)
 
@@ -139,6 +147,8 @@ def candidates(description: str, *, has_patterns: bool) -> list[ClaimCandidate]:
 
 def _candidate(name: str, claim: Claim, description: str) -> ClaimCandidate | None:
     """Return a claim as a candidate, or None if the description lacks its parameters."""
+    parts = parts_of(description)
+    description = parts.asks
     text = description.lower()
     parameters = dict[str, str]()
     used = list[str]()
@@ -174,6 +184,7 @@ def _candidate(name: str, claim: Claim, description: str) -> ClaimCandidate | No
     if claim.needs and not any(same_word(w, n) for w in words for n in claim.needs):
         score *= _WITHOUT_NEEDED
     left_out = _left_out(description, used)
+    left_out += _reporting_left_out(parts.reporting, claim)
     row = ClaimRow(name=name, parameters=parameters, left_out=left_out)
     return ClaimCandidate(row, claim.title, score)
 
@@ -182,6 +193,21 @@ def _left_out(description: str, used: Collection[str]) -> tuple[str, ...]:
     """Return the words of a description that a claim does not use; a limit is one of them."""
     words = words_of_question(description, [*used], ignored=shipped_claims().grammar)
     return tuple(word.text for word in words if not word.is_used and word.could_matter)
+
+
+def _reporting_left_out(clauses: Iterable[str], claim: Claim) -> tuple[str, ...]:
+    """Return the words of reporting clauses that narrow the claim, which nothing checks."""
+    left_out = list[str]()
+    for clause in clauses:
+        used = [*used_in_reporting(clause)]
+        if has_turned_definition(clause):
+            left_out.append(clause)
+            continue
+        for word in _WORD.findall(clause.lower()):
+            if any(same_word(word, known) for known in (*claim.words, *claim.fixed.values())):
+                used.append(word)
+        left_out += _left_out(clause, used)
+    return tuple(left_out)
 
 
 def _fill_limit(description: str) -> tuple[dict[str, str], list[str]] | None:

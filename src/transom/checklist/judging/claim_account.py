@@ -148,7 +148,9 @@ class _ClaimView:
         wanted = scope_of_claim(self.claim, self.row.parameters)
         for fact in self.measurements:
             for pattern in patterns:
-                scope = {**wanted, "check": pattern.check} if pattern.check else wanted
+                scope = {**wanted, **pattern.scope}
+                if pattern.check:
+                    scope["check"] = pattern.check
                 is_named = fact.name == measure_name(pattern, self.row.parameters)
                 if is_named and is_in_scope(fact.scope, scope):
                     yield fact

@@ -95,7 +95,7 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
     forbidden_items = extra_items if is_value_check else missing_items
     for case, answer in zip(cases, answers, strict=True):
         checked = _conclude(case, answer, evidence)
-        if is_claim and case.item.mode != "forbid" and not case.holding and not case.failing:
+        if is_claim and _is_silent(case):
             unmeasured.append(Note(source_file=checked.source_file, message=checked.reason))
             continue
         if not isinstance(checked, Violation):
@@ -108,6 +108,7 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
     for item in with_patterns:
         if item.mode == "forbid" and item.id not in violated:
             found_items.append(_absent_as_wanted(item, evidence))
+    found_items = _without_absences(found_items, config)
     positions = {item.id: index for index, item in enumerate(config.items)}
     for entries in (found_items, missing_items, extra_items):
         entries.sort(key=lambda entry: positions[entry.id])
@@ -119,6 +120,25 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
         unmeasured=tuple(unmeasured),
         warnings=(*skipped, *_contradictions(config.items, evidence)),
     )
+
+
+def _without_absences(found_items: list[CheckedItem], config: CheckerConfig) -> list[CheckedItem]:
+    """Return what was found without the absence of what refutes a claim: nobody asked for that."""
+    if config.claim is None:
+        return found_items
+    forbidden = {item.id for item in config.items if item.mode == "forbid"}
+    return [checked for checked in found_items if checked.id not in forbidden]
+
+
+def _is_silent(case: Case) -> bool:
+    """Return whether nothing was measured of what a case asks for.
+
+    A file that another one names, and that is not there, is a violation.
+    """
+    if case.item.mode == "forbid" or case.holding or case.failing:
+        return False
+    file = case.subject.file if case.subject is not None else None
+    return file is None or file.absent is None
 
 
 def _unmeasured(candidates: Sequence[Candidate]) -> list[Note]:

@@ -16,11 +16,11 @@ from transom.checklist.judging.verdict import (
 from transom.checklist.results import ReadingRow, WordsRow
 from transom.formats.report_page import (
     SHOWN,
-    Entry,
-    Part,
+    PageEntry,
     Section,
     Style,
     Tone,
+    VerdictPart,
     place,
     plain,
     text_of,
@@ -140,7 +140,7 @@ def reason_of(verdict: Verdict) -> str:
     return " ".join("; ".join(clauses).split())
 
 
-def part_of(verdict: Verdict, question: str = "") -> Part:
+def part_of(verdict: Verdict, question: str = "") -> VerdictPart:
     """Return the contents of a page of one verdict on a question, the item's description."""
     status, tail = headline(verdict)
     kind = (
@@ -152,7 +152,7 @@ def part_of(verdict: Verdict, question: str = "") -> Part:
     judged = judged and not verdict.is_accepted
     lead = f"{tail or '0 found'}{kind}" if judged else tail
     sections = tuple(one for one in _sections(verdict) if one.entries or one.text)
-    return Part(
+    return VerdictPart(
         verdict.item_id,
         status,
         "warn" if verdict.is_accepted else _TONES[verdict.exit_code],
@@ -166,9 +166,10 @@ def part_of(verdict: Verdict, question: str = "") -> Part:
 
 def _sections(verdict: Verdict) -> Iterator[Section]:
     words = (
-        Entry(f'not understood: "{one.text}" in {one.where}', "warn") for one in verdict.needs_model
+        PageEntry(f'not understood: "{one.text}" in {one.where}', "warn")
+        for one in verdict.needs_model
     )
-    ended = [Entry(text, "warn") for text in ended_acceptance(verdict)]
+    ended = [PageEntry(text, "warn") for text in ended_acceptance(verdict)]
     yield Section(
         "",
         (*_notes("error", verdict.errors), *ended, *words),
@@ -182,7 +183,7 @@ def _sections(verdict: Verdict) -> Iterator[Section]:
         f"{row.text} (accepted by {row.by}{_until(row.until)})" for row in verdict.accepted_caps
     )
     yield Section("Accepted", text=tuple(accepted))
-    doubts = tuple(Entry(f"{one.gate}: {one.message}", "warn") for one in verdict.doubted)
+    doubts = tuple(PageEntry(f"{one.gate}: {one.message}", "warn") for one in verdict.doubted)
     yield Section("Doubted by the gates of its build", doubts, (NEXT_DOUBTED,) if doubts else ())
     by_word, lines = verdict.entries, {file.path: file.lines for file in verdict.inputs}
     for word in ("violations", "violated", "missing", "not wanted", "known", "waived"):
@@ -193,7 +194,7 @@ def _sections(verdict: Verdict) -> Iterator[Section]:
     yield Section("Global waiver", text=tuple(comments))
     yield Section(
         "Unused waivers",
-        tuple(Entry(f"{one.pattern}: {one.why}", "warn") for one in verdict.unused_waivers),
+        tuple(PageEntry(f"{one.pattern}: {one.why}", "warn") for one in verdict.unused_waivers),
     )
     for word in ("holds", "found"):
         yield _judged(word, by_word[word], lines, closed=verdict.exit_code == 1)
@@ -209,14 +210,14 @@ def _sections(verdict: Verdict) -> Iterator[Section]:
         (one.path, f"{one.lines} lines, {one.bytes} bytes, sha256 {one.sha256[:12]}")
         for one in verdict.inputs
     )
-    yield Section("Inputs", tuple(Entry(told, file=path) for path, told in read), closed=True)
+    yield Section("Inputs", tuple(PageEntry(told, file=path) for path, told in read), closed=True)
 
 
 def _caps_section(verdict: Verdict) -> Section:
     """Return what holds a PASS back, and how a person accepts it."""
-    entries = list[Entry]()
+    entries = list[PageEntry]()
     for number, cap in enumerate(verdict.capped_by, 1):
-        entries.append(Entry(f"{number}: {cap.text}", "warn", cap.source_file, cap.line_number))
+        entries.append(PageEntry(f"{number}: {cap.text}", "warn", cap.source_file, cap.line_number))
     commands = tuple(cap.accept for cap in verdict.capped_by[:1] if cap.accept)
     how = tuple(f"if it does not matter: {command}" for command in commands)
     return Section("Held back, since nothing accounts for", tuple(entries), how)
@@ -226,8 +227,8 @@ def _until(day: str | None) -> str:
     return f" until {day}" if day else ""
 
 
-def _notes(tone: Tone, rows: Iterable[Note]) -> tuple[Entry, ...]:
-    return tuple(Entry(row.message, tone, row.source_file, row.line_number) for row in rows)
+def _notes(tone: Tone, rows: Iterable[Note]) -> tuple[PageEntry, ...]:
+    return tuple(PageEntry(row.message, tone, row.source_file, row.line_number) for row in rows)
 
 
 def _judged(
@@ -235,7 +236,7 @@ def _judged(
 ) -> Section:
     tone = _KINDS.get(word, "fail")
     rows = [
-        Entry(
+        PageEntry(
             title_of(one),
             tone,
             one.source_file,

@@ -22,7 +22,7 @@ from transom.checklist.judging.report import (
 from transom.checklist.judging.verdict import Verdict, Verdicts, WaivedItem, together
 from transom.formats.csv_report import csv_report
 from transom.formats.html_report import html_report
-from transom.formats.junit_report import JUnitCase, Result, junit_report
+from transom.formats.junit_report import ReportedCase, Result, junit_report
 from transom.formats.report_page import Page, place
 from transom.formats.sarif_report import SarifResult, SarifRule, State, sarif_report
 
@@ -75,7 +75,7 @@ def _junit(checks: Checks) -> bytes:
     return junit_report("transom check", map(_case, checks))
 
 
-def _case(verdict: Verdict) -> JUnitCase:
+def _case(verdict: Verdict) -> ReportedCase:
     """Return the case of an item.
 
     An item that waits or is in doubt is an error, since only PASS may look like one. An item that a
@@ -91,7 +91,7 @@ def _case(verdict: Verdict) -> JUnitCase:
         for one in verdict.waived
     ]
     why = (" ".join(whole.partition("\n")[0].split()), whole) if result != "passed" else ("", "")
-    return JUnitCase(
+    return ReportedCase(
         verdict.item_id, "transom.check", result, *why, verdict.seconds or 0.0, "\n".join(told)
     )
 

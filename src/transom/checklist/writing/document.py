@@ -26,7 +26,7 @@ from transom.checklist.writing.shapes import (
 from transom.errors import InputError
 from transom.evidence.findings import Finding
 from transom.formats.labels import find, labels
-from transom.formats.markdown import Part, fences, iter_lines, parse, region
+from transom.formats.markdown import MarkdownPart, fences, iter_lines, parse, region
 from transom.formats.markdown_cut import source, source_lines
 
 SECTION_TITLES: Final[Mapping[str, str]] = {
@@ -88,7 +88,7 @@ def parse_section4(text: str, known: Sequence[str] = ()) -> GuideSection:
     return read_guide(section_parts(text, "4"), known)
 
 
-def section_parts(text: str, number: str) -> tuple[Part, ...]:
+def section_parts(text: str, number: str) -> tuple[MarkdownPart, ...]:
     """The parts of one main section; all parts where the text has no heading of that section."""
     parts = parse(text)
     return _section(parts, number) or parts
@@ -205,11 +205,11 @@ def _missing(numbers: Sequence[str], artifact: str) -> InputError:
     )
 
 
-def _is_main(part: Part, number: str) -> bool:
+def _is_main(part: MarkdownPart, number: str) -> bool:
     return part.number == number and 1 <= part.level <= 2
 
 
-def _section(parts: Sequence[Part], number: str) -> tuple[Part, ...]:
+def _section(parts: Sequence[MarkdownPart], number: str) -> tuple[MarkdownPart, ...]:
     """The parts of a main section, from its heading to the next main section's."""
     others = [n for n in SECTION_TITLES if n != number]
     for index, part in enumerate(parts):

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from transom.checklist.writing import words
 from transom.checklist.writing.shapes import SpecExample
 from transom.errors import InputError
-from transom.formats.markdown import Part, fences, iter_lines
+from transom.formats.markdown import MarkdownPart, fences, iter_lines
 from transom.formats.yaml_files import dump_yaml, parse_yaml
 
 _EXAMPLES_HEADING = re.compile(r"(?<!#)#++ Examples\s*$")
@@ -23,7 +23,7 @@ _FENCE = re.compile(r"```")
 _EXAMPLES = TypeAdapter(list[SpecExample])
 
 
-def read_examples(parts: Sequence[Part]) -> tuple[tuple[SpecExample, ...], int | None, str]:
+def read_examples(parts: Sequence[MarkdownPart]) -> tuple[tuple[SpecExample, ...], int | None, str]:
     """Read the examples under the heading `Examples`.
 
     Returns:
@@ -83,7 +83,7 @@ def _line_like(lines: Sequence[str], pattern: re.Pattern[str], start: int) -> in
     return None
 
 
-def left_out(parts: Sequence[Part]) -> tuple[str, ...]:
+def left_out(parts: Sequence[MarkdownPart]) -> tuple[str, ...]:
     """The items of which the text says that there is no example: `No example for item 2.1: ...`."""
     part = _part(parts)
     lines = [line.text for line in iter_lines(part.blocks)] if part else []
@@ -92,5 +92,5 @@ def left_out(parts: Sequence[Part]) -> tuple[str, ...]:
     )
 
 
-def _part(parts: Sequence[Part]) -> Part | None:
+def _part(parts: Sequence[MarkdownPart]) -> MarkdownPart | None:
     return next((one for one in parts if one.title.strip(" :").casefold() == "examples"), None)

@@ -19,14 +19,14 @@ from transom.checklist.writing.shapes import (
     SpecPattern,
 )
 from transom.formats.labels import Label, find, labels, normal
-from transom.formats.markdown import Part, Table, iter_nodes, region
+from transom.formats.markdown import MarkdownPart, MarkdownTable, iter_nodes, region
 
 _RANKS: Final[tuple[Rank, ...]] = ("primary", "secondary", "fallback")
 _SCENARIO = re.compile(r"(?:special\s+)?scenario\s+(\d+)\b[\s:.)–—-]*(.*)", re.IGNORECASE)
 _KIND = re.compile(r"\s*`([A-Za-z_]\w*)`")
 
 
-def read_guide(parts: Sequence[Part], known: Sequence[str] = ()) -> GuideSection:
+def read_guide(parts: Sequence[MarkdownPart], known: Sequence[str] = ()) -> GuideSection:
     """Section 4. `known` are the item ids of Section 2: what `all items` means."""
     points, special, testing = (subregion(parts, number) for number in ("4.1", "4.2", "4.3"))
     found = labels(points)
@@ -52,7 +52,7 @@ def read_guide(parts: Sequence[Part], known: Sequence[str] = ()) -> GuideSection
     )
 
 
-def subregion(parts: Sequence[Part], number: str) -> tuple[Part, ...]:
+def subregion(parts: Sequence[MarkdownPart], number: str) -> tuple[MarkdownPart, ...]:
     """Parts under the heading with this number, up to the next one of the same section; empty if
     it is absent.
     """
@@ -89,7 +89,7 @@ def _sources(found: Sequence[Label]) -> Iterator[DescribedSource]:
         yield DescribedSource(source, text, label.line)
 
 
-def _extractions(parts: Sequence[Part]) -> Iterator[Extraction]:
+def _extractions(parts: Sequence[MarkdownPart]) -> Iterator[Extraction]:
     for index, part in enumerate(parts):
         match = re.match(
             r"(?:information\s+)?extraction\s*(?:of|for|:|-|–|—)\s*(.+)", part.title, re.IGNORECASE
@@ -126,7 +126,7 @@ def _patterns(label: Label | None) -> Iterator[SpecPattern]:
             yield SpecPattern(line.codes[0].removeprefix("regex:"), line.line, note)
 
 
-def _scenarios(parts: Sequence[Part], known: Sequence[str]) -> Iterator[SpecialScenario]:
+def _scenarios(parts: Sequence[MarkdownPart], known: Sequence[str]) -> Iterator[SpecialScenario]:
     for index, part in enumerate(parts):
         match = _SCENARIO.match(part.title)
         if match is None:
@@ -144,9 +144,9 @@ def _scenarios(parts: Sequence[Part], known: Sequence[str]) -> Iterator[SpecialS
         )
 
 
-def _matrix(parts: Sequence[Part]) -> Iterator[MatrixRow]:
+def _matrix(parts: Sequence[MarkdownPart]) -> Iterator[MatrixRow]:
     blocks = [block for part in parts for block in part.blocks]
-    for table in (node for node in iter_nodes(blocks) if isinstance(node, Table)):
+    for table in (node for node in iter_nodes(blocks) if isinstance(node, MarkdownTable)):
         heads = [normal(cell.text) for cell in table.header]
         columns = {
             name: _column(heads, name)

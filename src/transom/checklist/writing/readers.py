@@ -22,10 +22,10 @@ from transom.formats.labels import Label, find, labels
 from transom.formats.markdown import (
     Bullets,
     Fence,
+    InlineText,
+    MarkdownPart,
+    MarkdownTable,
     Node,
-    Part,
-    Table,
-    Text,
     fences,
     items,
     iter_nodes,
@@ -38,14 +38,14 @@ _FIELD = re.compile(
 )
 
 
-def subsections(parts: Sequence[Part], section: str) -> Iterator[tuple[Part, ...]]:
+def subsections(parts: Sequence[MarkdownPart], section: str) -> Iterator[tuple[MarkdownPart, ...]]:
     """The regions of the headings numbered `section.N`, in order."""
     for index, part in enumerate(parts):
         if is_sub(part, section):
             yield region(parts, index, lambda p: is_sub(p, section))
 
 
-def is_sub(part: Part, section: str) -> bool:
+def is_sub(part: MarkdownPart, section: str) -> bool:
     """Whether a heading is numbered `section.N`."""
     head, dot, tail = part.number.rpartition(".")
     return bool(dot) and head == section and tail.isdigit()
@@ -67,7 +67,7 @@ def entries(label: Label | None) -> tuple[str, ...]:
     return tuple(line.text for line in label.lines())
 
 
-def read_parsing(parts: Sequence[Part]) -> ParsingSection:
+def read_parsing(parts: Sequence[MarkdownPart]) -> ParsingSection:
     """Section 1."""
     found = labels(parts)
     shown = find(found, "parsed_fields Example", "parsed fields")
@@ -86,7 +86,7 @@ def read_parsing(parts: Sequence[Part]) -> ParsingSection:
     )
 
 
-def read_check(parts: Sequence[Part]) -> CheckSection:
+def read_check(parts: Sequence[MarkdownPart]) -> CheckSection:
     """Section 2."""
     found = labels(parts)
     listed = tuple(_item(sub) for sub in subsections(parts, "2"))
@@ -113,12 +113,12 @@ def read_check(parts: Sequence[Part]) -> CheckSection:
         sequence=entries(find(tail, "Validation Sequence")),
         line=_line(parts),
         pattern_line=(
-            find(tail, "Pattern Matching") or pattern or Label("", Text("", (), _line(parts)))
+            find(tail, "Pattern Matching") or pattern or Label("", InlineText("", (), _line(parts)))
         ).line,
     )
 
 
-def read_waiver(parts: Sequence[Part], known: Sequence[str] = ()) -> WaiverSection:
+def read_waiver(parts: Sequence[MarkdownPart], known: Sequence[str] = ()) -> WaiverSection:
     """Section 3. `known` are the item ids of Section 2: what `all items` means."""
     found = labels(parts)
     return WaiverSection(
@@ -133,7 +133,7 @@ def read_waiver(parts: Sequence[Part], known: Sequence[str] = ()) -> WaiverSecti
     )
 
 
-def _line(parts: Sequence[Part]) -> int:
+def _line(parts: Sequence[MarkdownPart]) -> int:
     return parts[0].line if parts else 1
 
 
@@ -148,7 +148,7 @@ def _ids(label: Label | None, known: Sequence[str]) -> tuple[str, ...] | None:
     return () if words.is_none(text) else words.item_ids(text, known)
 
 
-def _category(parts: Sequence[Part]) -> Category:
+def _category(parts: Sequence[MarkdownPart]) -> Category:
     found = labels(parts)
     listed = find(found[1:], "Key Fields", "Fields")
     key = _key(find([label for label in found[1:] if label is not listed], "Category key", "Key"))
@@ -175,7 +175,7 @@ def _key(label: Label | None) -> str | None:
 
 def _fields(blocks: Sequence[Node], key: str | None) -> Iterator[SpecField]:
     for node in iter_nodes(blocks):
-        if isinstance(node, Table):
+        if isinstance(node, MarkdownTable):
             for row in node.rows:
                 if row and row[0].text:
                     kind = row[1].text if len(row) > 1 else ""
@@ -202,7 +202,7 @@ def _field(match: re.Match[str], key: str | None, line: int) -> SpecField:
     return SpecField(name, words.field_type(kind) or kind.strip(), rest, line)
 
 
-def _item(parts: Sequence[Part]) -> DescribedItem:
+def _item(parts: Sequence[MarkdownPart]) -> DescribedItem:
     found = labels(parts)[1:]
     completeness = body(find(found, "Completeness definition", "Completeness"))
     condition_label = find(found, "Condition")
@@ -231,7 +231,10 @@ def _item(parts: Sequence[Part]) -> DescribedItem:
 
 
 def _rule(
-    heading: Part, required: tuple[str, ...], condition: Condition | None, found: Sequence[Label]
+    heading: MarkdownPart,
+    required: tuple[str, ...],
+    condition: Condition | None,
+    found: Sequence[Label],
 ) -> tuple[ValidationItem, dict[str, str]]:
     """Return the validation item that the labels describe, and what cannot be read of it."""
     problems: dict[str, str] = {}
@@ -308,7 +311,7 @@ def _condition(label: Label | None) -> Condition | None:
     return words.condition(codes[0] if codes else body(label))
 
 
-def _scenario(parts: Sequence[Part], known: Sequence[str]) -> WaiverScenario:
+def _scenario(parts: Sequence[MarkdownPart], known: Sequence[str]) -> WaiverScenario:
     found = labels(parts)[1:]
     title = parts[0].title
     listed = words.item_ids(
@@ -335,7 +338,7 @@ def _decisions(label: Label | None) -> Iterator[WaiverDecision]:
     rows = [
         ([cell.text for cell in row], row[0].line)
         for one in blocks
-        if isinstance(one, Table)
+        if isinstance(one, MarkdownTable)
         for row in one.rows
     ]
     for item in items(blocks):

@@ -56,7 +56,7 @@ def _view(files: str, dynamic: str, *tags: str) -> View:
 
 def _block(file: str) -> str:
     """`task_round3` is a block of the name `task`."""
-    short = re.match("(task|instructions)_|(template_section)", file)
+    short = re.match("(task|instructions|worked_answer)_|(template_section)", file)
     return short[short.lastindex or 0] if short else file
 
 
@@ -72,25 +72,25 @@ ROUND_VIEWS: Final[Mapping[str, View]] = MappingProxyType(
         ),
         "checklist.section1": _view(
             f"{_COMMON} output_format parsing_rules task_round2 template_section1"
-            " instructions_round2",
+            " worked_answer_round2 instructions_round2",
             "configuration previous_analysis retry",
             "section1",
         ),
         "checklist.section2": _view(
             f"{_COMMON} output_format check_rules task_round3 template_section2"
-            " instructions_round3",
+            " worked_answer_round3 instructions_round3",
             "configuration section1_parsing_logic analysis_reference retry",
             "section2",
         ),
         "checklist.section3": _view(
             f"{_COMMON} output_format waiver_rules task_round4 template_section3"
-            " instructions_round4",
+            " worked_answer_round4 instructions_round4",
             "configuration previous_sections analysis_reference retry",
             "section3",
         ),
         "checklist.section4": _view(
             f"{_COMMON} output_format parsing_rules quality_criteria quality_checklist"
-            " task_round5 template_section4 instructions_round5",
+            " task_round5 template_section4 worked_answer_round5 instructions_round5",
             "configuration previous_sections_summary previous_section observed retry",
             "section4",
         ),

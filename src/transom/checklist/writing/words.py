@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeVar
 from pydantic import JsonValue, TypeAdapter
 
 from transom.canonical import Json
-from transom.checklist.atoms import Condition, Count, Operator
+from transom.checklist.atoms import OPERATORS, Condition, Count, Operator
 from transom.checklist.writing.shapes import Example
 from transom.formats.labels import Label
 from transom.formats.markdown import Fence
@@ -83,23 +83,8 @@ _COMPARISON = re.compile(
 _COUNT = re.compile(r"(?P<op>==|!=|<=|>=|<|>|=)\s*(?P<value>\d{1,9})")
 # JSON's, in an otherwise Python literal
 _NAMES = re.compile(r"(?<=[:\[,\s])(?:true|false|null)(?=\s*[,}\]])")
-_OPERATORS: Final = {
-    "==": Operator.EQUALS,
-    "=": Operator.EQUALS,
-    "is": Operator.EQUALS,
-    "equals": Operator.EQUALS,
-    "!=": Operator.NOT_EQUALS,
-    "is not": Operator.NOT_EQUALS,
-    "<": Operator.LT,
-    "<=": Operator.LE,
-    ">": Operator.GT,
-    ">=": Operator.GE,
-    "in": Operator.IN,
-    "matches": Operator.MATCHES,
-    "exists": Operator.EXISTS,
-}
 SIGNS: Final[Mapping[Operator, str]] = {
-    operator: sign for sign, operator in reversed(_OPERATORS.items())
+    operator: sign for sign, operator in reversed(list(OPERATORS.items()))
 }
 """Sign of each operator."""
 
@@ -174,7 +159,7 @@ def count(text: str) -> Count | None:
     """Count: `<= 5`, `== 3`; None where it is no such comparison."""
     match = _COUNT.fullmatch(text.strip().strip("`").strip())
     return (
-        Count.model_validate({"op": _OPERATORS[match["op"]], "value": int(match["value"])})
+        Count.model_validate({"op": OPERATORS[match["op"]], "value": int(match["value"])})
         if match
         else None
     )
@@ -204,7 +189,7 @@ def condition(text: str) -> Condition | None:
     if match is None:
         return None
     name = match["field"].removeprefix("parsed_fields.")
-    op = _OPERATORS[match["op"]]
+    op = OPERATORS[match["op"]]
     if op is Operator.EXISTS:
         return None if match["value"].strip() else Condition(field=name, op=op)
     if op is Operator.MATCHES:

@@ -36,7 +36,7 @@ from transom.cli.check.registry import home
 from transom.cli.check.steps import LEARNED
 from transom.cli.command import PersonOption, RunArgument, command
 from transom.cli.history import found_run, history
-from transom.cli.learn import Scope, opened
+from transom.cli.learn import PlaybookScope, opened
 from transom.cli.output import say, toned
 from transom.cli.session import Session
 from transom.cli.terminal import on_terminal
@@ -348,7 +348,7 @@ class _Subject(NamedTuple):
     sha: str
     text: str
     insights: Sequence[str]
-    scope: Scope
+    scope: PlaybookScope
 
 
 class _JudgedItem(NamedTuple):

@@ -36,7 +36,7 @@ from transom.cli.check.options import (
 )
 from transom.cli.check.registry import place
 from transom.cli.command import command
-from transom.cli.learn import Scope, learning, opened_memory
+from transom.cli.learn import PlaybookScope, learning, opened_memory
 from transom.cli.output import counted, say
 from transom.cli.session import Session
 from transom.errors import InputError, TransomError
@@ -44,7 +44,7 @@ from transom.runs import Run
 from transom.runs.walk import give_help, rewind
 from transom.store import Store
 
-LEARNED = Scope(domain=DOMAIN)
+LEARNED = PlaybookScope(domain=DOMAIN)
 """The insights that the checklist uses."""
 
 VAR = "--var CHECKLIST_ROOT=examples/checks/data"
@@ -123,7 +123,7 @@ async def build(
         # A typing error must not begin a new build in silence.
         if (options.resume or options.checkpoint) and not Run.known(store, "check-build", inputs):
             raise InputError(
-                "there is no build to go on with", place=str(itemspec), hint="leave out --resume"
+                "there is no build to resume", place=str(itemspec), hint="leave out --resume"
             )
         async with session.open_run("check-build", inputs, name=name, store=store) as run:
             if options.reset_iterations:

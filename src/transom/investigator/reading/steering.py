@@ -254,6 +254,8 @@ def steering_in_text(text: str, locator: str) -> Iterator[Remark]:
             return
 
 
+# The files of a feature repeat lines and cells, and a release has the same pages many times.
+@lru_cache(maxsize=4096)
 def _steering_passage(text: str) -> str:
     """Return the sentences of a text that try to steer, or ""."""
     words = steering_words()

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 
 from transom.formats.coverage import (
     Coverage,
-    Share,
+    CoverageShare,
     read_coverage_json,
     read_coverage_xml,
     read_go_cover,
@@ -224,7 +224,7 @@ def _of_coverage(coverage: Coverage, quote: Quote) -> ToolReport:
     return ToolReport(COVERAGE, coverage.tool, tuple(observations))
 
 
-def _of_share(measure: str, share: Share, quote: Quote) -> Observation:
+def _of_share(measure: str, share: CoverageShare, quote: Quote) -> Observation:
     places = (share.locator, share.over) if share.over else (share.locator,)
     quotes = [quote(place) for place in places]
     operands = list[Operand]()

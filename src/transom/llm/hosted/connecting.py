@@ -16,7 +16,7 @@ from transom.llm.hosted.ollama import OllamaVendor
 from transom.llm.hosted.openai import OFFICIAL, OpenAIVendor
 from transom.llm.hosted.provider import HostedProvider
 from transom.llm.hosted.server import NO_KEY, Server
-from transom.llm.limits import PROCESS, Bucket, Limits, RateLimitStore
+from transom.llm.limits import PROCESS, Bucket, RateLimits, RateLimitStore
 from transom.llm.proxies import proxy_of
 from transom.llm.retrying import RetryingProvider
 from transom.telemetry.address import parse_address, safe_address
@@ -145,7 +145,7 @@ def connect(
         files=settings.files,
     )
     provider = HostedProvider(vendor(server), model, server, caps, local=settings.local)
-    limits = Limits(settings.requests_per_minute, settings.tokens_per_minute)
+    limits = RateLimits(settings.requests_per_minute, settings.tokens_per_minute)
     # A server limits an account, whichever of its models answers. The part before @ is a password.
     host = urlsplit(server.base_url).netloc.rpartition("@")[2]
     bucket = Bucket(f"{kind} {host} {server.key_variable}", limits, store=store or PROCESS)

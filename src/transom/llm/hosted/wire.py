@@ -149,7 +149,7 @@ def body_guard(byte_stream: type[Any], limit: int) -> Callable[[Any], Awaitable[
         limit: bytes.
     """
 
-    class Capped(byte_stream):  # type: ignore[misc]  # the class differs by library
+    class LimitedBody(byte_stream):  # type: ignore[misc]  # the class differs by library
         def __init__(self, inner: Any) -> None:
             self._inner = inner
 
@@ -168,6 +168,6 @@ def body_guard(byte_stream: type[Any], limit: int) -> Callable[[Any], Awaitable[
         if response.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
             # Plain bytes are asked for: a small compressed body may unpack to any size.
             raise ProviderError("the reply is compressed, which was not asked for")
-        response.stream = Capped(response.stream)
+        response.stream = LimitedBody(response.stream)
 
     return guard

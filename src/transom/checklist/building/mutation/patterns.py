@@ -31,6 +31,8 @@ _HITS: Final = TypeAdapter(Hits)
 _WORD: Final = re.compile(r"[A-Za-z_]\w{2,}")
 _NO_TEXT: Final = re.compile(r"\\.|\(\?P?<\w+>")  # escapes and names of groups
 _GROUP: Final = re.compile(r"\(\?P<(\w+)>")
+# What Section 4.1 says of a pattern whose lines have no entry each.
+_NO_OWN_ENTRY: Final = re.compile(r"\bno entry of its own\b|\bcounted\b", re.IGNORECASE)
 _EXAMPLES: Final = re.compile(r"^#+ Examples[ \t]*$.*?^```\w*$.*?^```$", re.MULTILINE | re.DOTALL)
 # how designs call things; what tools say are mostly plain words
 _NAME: Final = re.compile(r"[A-Za-z]\w*[\d_]")
@@ -84,11 +86,11 @@ async def try_patterns(
                 found = await hits(file.text)
                 there = {entry.line_number for entry in entries}
                 hit |= {index for _, index in found}
+                settled = _without_own_entries(spec, entries)
                 for line, index in found:
-                    if line not in there and patterns[index] in judged:
-                        asked.setdefault(
-                            patterns[index].regex, _question(patterns[index], file, line)
-                        )
+                    pattern = patterns[index]
+                    if line not in there and pattern in judged and pattern not in settled:
+                        asked.setdefault(pattern.regex, _question(pattern, file, line))
                 for name in sorted(names.intersection(_WORD.findall(file.text))):
                     if _NAME.match(name) and await _is_keyed(prober, file, name, found, hits):
                         what = f"{file.name}: atom A reads less when {name} has another name there"
@@ -130,6 +132,21 @@ def _judged(spec: SpecDocument, config: CheckerConfig) -> set[SpecPattern]:
             if filled & asked if filled else one.category in categories:
                 found.add(pattern)
     return found
+
+
+def _without_own_entries(spec: SpecDocument, entries: Sequence[Entry]) -> set[SpecPattern]:
+    """Return the patterns whose lines need no entry each, as Section 4.1 says of them.
+
+    Such a line opens a block, or is counted into an entry that stands elsewhere. The file must have
+    an entry of the category; otherwise the words of Section 4.1 would hide that nothing is read.
+    """
+    return {
+        pattern
+        for extraction in spec.guide.extractions
+        if any(extraction.category in entry.parsed_fields for entry in entries)
+        for pattern in extraction.patterns
+        if _NO_OWN_ENTRY.search(pattern.note)
+    }
 
 
 async def _is_keyed(

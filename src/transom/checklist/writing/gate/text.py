@@ -11,10 +11,10 @@ from transom.checklist.writing.gate.problems import Problems
 from transom.formats.markdown import (
     Comment,
     Fence,
+    InlineText,
+    MarkdownPart,
+    MarkdownTable,
     Paragraph,
-    Part,
-    Table,
-    Text,
     iter_lines,
     iter_nodes,
     parse,
@@ -77,25 +77,25 @@ def check_headings(found: Problems, text: str) -> None:
         )
 
 
-def _lines(parts: Sequence[Part]) -> Iterator[Text]:
+def _lines(parts: Sequence[MarkdownPart]) -> Iterator[InlineText]:
     for part in parts:
-        yield Text(part.title, (), part.line)
+        yield InlineText(part.title, (), part.line)
         yield from iter_lines(part.blocks)
         for node in iter_nodes(part.blocks):
-            if isinstance(node, Table):
+            if isinstance(node, MarkdownTable):
                 yield from node.header
 
 
-def _fenced(parts: Sequence[Part]) -> Iterator[Text]:
+def _fenced(parts: Sequence[MarkdownPart]) -> Iterator[InlineText]:
     for node in (node for part in parts for node in iter_nodes(part.blocks)):
         if isinstance(node, Fence):
             yield from (
-                Text(row, (), node.line + offset)
+                InlineText(row, (), node.line + offset)
                 for offset, row in enumerate(node.text.split("\n"))
             )
 
 
-def _paths(found: Problems, line: Text, patterns: Collection[str]) -> None:
+def _paths(found: Problems, line: InlineText, patterns: Collection[str]) -> None:
     text = line.text
     for code in line.codes:
         if code.removeprefix("regex:") in patterns:
@@ -105,7 +105,7 @@ def _paths(found: Problems, line: Text, patterns: Collection[str]) -> None:
         found.add("spec.paths", line.line, what)
 
 
-def _script(found: Problems, line: Text) -> None:
+def _script(found: Problems, line: InlineText) -> None:
     """Letters of another script outside code and quotations: the ItemSpec is written in English."""
     plain = _QUOTED.sub(" ", line.text)
     strange = "".join(
@@ -116,7 +116,7 @@ def _script(found: Problems, line: Text) -> None:
     )
 
 
-def _comments(found: Problems, part: Part) -> None:
+def _comments(found: Problems, part: MarkdownPart) -> None:
     for node in (node for node in iter_nodes(part.blocks) if not isinstance(node, Paragraph)):
         first = part.level == 0 and node is part.blocks[0]
         if isinstance(node, Comment) and not (first and REVIEW_MARK in node.text):

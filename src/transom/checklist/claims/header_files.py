@@ -1,0 +1,137 @@
+"""Write the checker of a claim on headers: a log's files were loaded, and their heads are complete.
+
+The log names the files; the runtime opens them, and this checker reads them like the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pprint import pformat
+
+from transom.checklist.atoms import LOCKED_LAYER, Condition, Operator, ValidationItem
+from transom.checklist.claims.claim_data import Claim, HeaderPart
+
+_LOG = "log"
+_ATOMS = '''"""{title}.
+
+Transom reads each file by its report formats, and gives this file what they measured instead of the
+text: one JSON object a line with name, line, scope, text and content.
+"""
+
+import json
+
+SCOPE = "report"
+SOURCES = {sources}
+PARTS = {parts}
+COMMANDS = {{command: part for part in PARTS for command in part["read_as"]}}
+
+
+def loading_entries(facts):
+    """Return one entry for each file that a log reads, and for each kind that it does not read."""
+    lost = {{fact["scope"]["object"] for fact in facts if fact["name"].endswith("_not_read")}}
+    entries, read_kinds = [], set()
+    for fact in facts:
+        part = COMMANDS.get(fact["scope"].get("kind")) if fact["name"] == "file_read" else None
+        if part is None:
+            continue
+        read_kinds.add(part["kind"])
+        path = fact["scope"]["object"]
+        is_loaded = path not in lost
+        shown = f"{{part['title']}} {{path}} {{'loaded' if is_loaded else 'not loaded'}}"
+        fields = {{part["kind"]: {{"loaded": is_loaded}}}}
+        if is_loaded:
+            fields["reference"] = {{"kind": part["kind"], "path": path}}
+        else:
+            fields[part["kind"]].update(dict.fromkeys(part["fields"]))
+        entries.append(entry_of(shown, fact, fields))
+    for part in PARTS if read_kinds else ():
+        if part["kind"] not in read_kinds:
+            shown = f"{{part['title']}}: no command of the log reads one"
+            fields = {{"loaded": False, **dict.fromkeys(part["fields"])}}
+            entries.append(entry_of(shown, None, {{part["kind"]: fields}}))
+    return entries
+
+
+def header_entries(facts, part):
+    """Return the entry of a file's topmost header; a later tool's header was inherited."""
+    lines = [fact for fact in facts if fact["scope"].get("kind") == part["kind"]]
+    lines = [fact for fact in lines if fact["name"] != "file_read"]
+    fields = dict.fromkeys(part["fields"])
+    tools = 0
+    for fact in lines:
+        tools += "tool" in fact["scope"]
+        for field, key in part["fields"].items():
+            is_header = key == "format" or tools <= 1
+            if fields[field] is None and is_header and fact["scope"].get(key, "").strip():
+                fields[field] = fact["scope"][key].strip()
+    if not lines:
+        return []
+    shown = " ".join(filter(None, fields.values()))
+    return [entry_of(shown, lines[0], {{part["kind"]: fields}})]
+
+
+def entry_of(shown, fact, fields):
+    """Return an entry; without a fact it is about the whole file."""
+    return {{
+        "value": shown,
+        "line_number": fact and fact["line"],
+        "matched_content": fact["content"] if fact else "",
+        "parsed_fields": fields,
+    }}
+
+
+def extract_context(text, source_file):
+    """Return what a log loads, or what the head of a file says."""
+    facts = [json.loads(line) for line in filter(None, text.split("\\n"))]
+    results = loading_entries(facts)
+    for part in PARTS:
+        results += header_entries(facts, part)
+{locked}'''
+
+
+def write_header_atoms(claim: Claim) -> str:
+    """Return `atoms.py` of a claim on headers."""
+    sources = [{"kind": _LOG, "rank": "primary", "files": ["*.log", "*.out", "*.txt"]}]
+    parts = list[dict[str, object]]()
+    for part in claim.headers:
+        sources.append({"kind": part.kind, "rank": "secondary", "files": [*part.files]})
+        row: dict[str, object] = {"kind": part.kind, "title": part.title}
+        parts.append({**row, "read_as": [*part.read_as], "fields": part.fields})
+    return _ATOMS.format(
+        title=claim.title,
+        sources=pformat(sources, width=96, sort_dicts=False),
+        parts=pformat(parts, width=96, sort_dicts=False),
+        locked=LOCKED_LAYER,
+    )
+
+
+def header_items(parts: Iterable[HeaderPart]) -> tuple[ValidationItem, ...]:
+    """Return the validation items: each kind of file is loaded, and its head is complete."""
+    items = list[ValidationItem]()
+    for part in parts:
+        loaded = f"{part.kind}.loaded"
+        items.append(
+            ValidationItem(
+                id=f"2.{len(items) + 1}",
+                name=f"{part.title} File Loading Status",
+                select=loaded,
+                condition=Condition(field=loaded, op=Operator.EQUALS, value=True),
+                take="last",
+                only_with=_LOG,
+                waivable=part.waivable_loading,
+                keywords=part.keywords,
+                stages=part.stages,
+            )
+        )
+        names = tuple(f"{part.kind}.{field}" for field in part.fields)
+        items.append(
+            ValidationItem(
+                id=f"2.{len(items) + 1}",
+                name=f"{part.title} Version Completeness",
+                select=names[0],
+                required=names,
+                take="first",
+                keywords=part.keywords,
+            )
+        )
+    return tuple(items)

@@ -1,0 +1,230 @@
+"""Numbered task lists: the `tasks.md` of a folder that holds requirements or a proposal beside it.
+
+Two forms are usual. A list of numbered boxes, whose lines name the requirements that they meet, has
+a `requirements.md` beside it; each first number is a story. Sections of boxes that carry out one
+proposed change have a `proposal.md` beside them, and scenarios below `specs/`; the change is one
+story, since nothing says which section serves which scenario.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from transom.errors import InputError
+from transom.formats.markdown import (
+    Bullets,
+    ListItem,
+    MarkdownPart,
+    Node,
+    iter_lines,
+    parse,
+    region,
+)
+from transom.formats.text_files import TextFile
+from transom.stories.story import Story, Task
+
+_BOX = re.compile(r"^\[([ xX~-])\](\*?)\s+")
+_NUMBER = re.compile(r"^(\d+)((?:\.\d+)*)\.?\s+(?=\S)")
+_REQUIREMENT = re.compile(r"^requirement\s+(\d+)\b", re.IGNORECASE)
+_MEETS = re.compile(r"^\W*requirements?\W*:(.+)$", re.IGNORECASE)
+_GOAL = re.compile(r"^\W*user\s+story\W*:\s*(.+)$", re.IGNORECASE)
+_SCENARIO = re.compile(r"^scenario\W", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A box of the list: `[ ] 2.1 Store the rows`.
+
+    Attributes:
+        number: its first number, or "".
+        is_part: whether its number has a second part.
+        is_optional: whether a star behind the box says that it may be left out.
+        requirements: the numbers that its lines name.
+    """
+
+    number: str
+    is_part: bool
+    is_optional: bool
+    task: Task
+    requirements: tuple[str, ...]
+    line: int
+
+
+@dataclass(frozen=True)
+class _Requirement:
+    goal: str
+    criteria: tuple[str, ...]
+
+
+def read_task_list(path: Path, text: str, source: str) -> tuple[Story, ...]:
+    """Read the stories of a numbered task list.
+
+    Args:
+        path: the file; what lies beside it tells the form.
+        text: its text.
+        source: its path, relative to the project.
+
+    Raises:
+        InputError: the list has no boxes that can be read.
+    """
+    entries = [entry for part in parse(text) for entry in _entries(part.blocks)]
+    stories: tuple[Story, ...] = ()
+    if entries and path.with_name("proposal.md").is_file():
+        stories = (_change(path, entries, text, source),)
+    elif path.with_name("requirements.md").is_file():
+        requirements = _requirements(TextFile(path.with_name("requirements.md")).whole())
+        stories = tuple(_groups(path, entries, requirements, source))
+    if not stories:
+        hint = 'write tasks as "- [ ] T001 ..." below "## Phase 1: ...", or as "- [ ] 1. ..."'
+        raise InputError("holds no phase with tasks", place=source, hint=hint)
+    return stories
+
+
+def _entries(blocks: Sequence[Node]) -> Iterator[_Entry]:
+    """Yield the boxes of lists in their order, each before those within it."""
+    for item in (item for block in blocks if isinstance(block, Bullets) for item in block.items):
+        text = _joined(item)
+        if box := _BOX.match(text):
+            text = text[box.end() :]
+            number = _NUMBER.match(text)
+            yield _Entry(
+                number=number[1] if number else "",
+                is_part=bool(number and number[2]),
+                is_optional=bool(box[2]),
+                task=Task(text=text, done=box[1] in "xX"),
+                requirements=tuple(_met(item)),
+                line=item.line,
+            )
+        yield from _entries(item.blocks)
+
+
+def _joined(item: ListItem) -> str:
+    return " ".join(line.text for line in item.lines if not _MEETS.match(line.text)).strip()
+
+
+def _met(item: ListItem) -> Iterator[str]:
+    """Yield the numbers of the requirements that a box names, not those of boxes within it."""
+    lines = [*item.lines]
+    for block in item.blocks:
+        inner = block.items if isinstance(block, Bullets) else ()
+        lines += [line for one in inner if not _BOX.match(_joined(one)) for line in one.lines]
+        if not inner:
+            lines += iter_lines([block])
+    for line in lines:
+        if match := _MEETS.match(line.text):
+            yield from re.findall(r"\d+(?:\.\d+)?", match[1])
+
+
+def _requirements(text: str) -> dict[str, _Requirement]:
+    """Return number -> requirement of `### Requirement 1` with its numbered criteria."""
+    parts = parse(text)
+    requirements: dict[str, _Requirement] = {}
+    for place, part in enumerate(parts):
+        match = _REQUIREMENT.match(part.title)
+        if match is None:
+            continue
+        goal, criteria = "", list[str]()
+        for inner in region(parts, place):
+            for line in iter_lines(inner.blocks):
+                if not goal and (wish := _GOAL.match(line.text)):
+                    goal = wish[1].strip()
+            for block in inner.blocks:
+                if isinstance(block, Bullets) and block.ordered:
+                    criteria += [_joined(item) for item in block.items]
+        requirements.setdefault(match[1], _Requirement(goal, tuple(criteria)))
+    return requirements
+
+
+def _groups(
+    path: Path, entries: Sequence[_Entry], requirements: Mapping[str, _Requirement], source: str
+) -> Iterator[Story]:
+    """Yield a story for each first number of a list."""
+    groups: dict[str, list[_Entry]] = {}
+    for entry in entries:
+        if entry.number:
+            groups.setdefault(entry.number, []).append(entry)
+    for number, group in groups.items():
+        head = next((entry for entry in group if not entry.is_part), group[0])
+        names = dict.fromkeys(name for entry in group for name in entry.requirements)
+        goals = [
+            requirements[first].goal for name in names if (first := _first(name)) in requirements
+        ]
+        criteria = dict.fromkeys(text for name in names for text in _meant(name, requirements))
+        required = [entry for entry in group if not entry.is_optional]
+        is_done = all(entry.task.done for entry in required)
+        title = _NUMBER.sub("", head.task.text)
+        yield Story(
+            id=number,
+            title=title,
+            epic=path.parent.name,
+            text="\n".join(_line(entry) for entry in group) + "\n",
+            goal=next(filter(None, goals), title),
+            criteria=tuple(criteria),
+            tasks=tuple(entry.task for entry in group),
+            status="done" if is_done else "backlog",
+            unclear=(
+                f"{source}:{head.line} is ticked, and a task of it is not"
+                if head.task.done and not is_done
+                else ""
+            ),
+            source=source,
+            line=head.line,
+        )
+
+
+def _first(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _meant(name: str, requirements: Mapping[str, _Requirement]) -> tuple[str, ...]:
+    """Return the criteria that a name means: `2.3` is the third of requirement 2, `2` is all."""
+    requirement = requirements.get(_first(name))
+    if requirement is None:
+        return ()
+    place = name.partition(".")[2]
+    return requirement.criteria[int(place) - 1 : int(place)] if place else requirement.criteria
+
+
+def _line(entry: _Entry) -> str:
+    indent = "  " if entry.is_part else ""
+    return f"{indent}- [{'x' if entry.task.done else ' '}] {entry.task.text}"
+
+
+def _change(path: Path, entries: Sequence[_Entry], text: str, source: str) -> Story:
+    """Return the story of a proposed change: its scenarios are the criteria."""
+    proposal = parse(TextFile(path.with_name("proposal.md")).whole())
+    heading = next((part.title for part in proposal if part.level == 1), path.parent.name)
+    reason = next((part for part in proposal if part.title.lower().startswith("why")), None)
+    criteria = []
+    for page in sorted(path.parent.glob("specs/**/*.md")):
+        criteria += [_scenario(part) for part in _added(parse(TextFile(page).whole()))]
+    return Story(
+        id=path.parent.name,
+        title=heading.partition(":")[2].strip() or heading,
+        epic=path.parent.name,
+        text=text,
+        goal=" ".join(line.text for line in iter_lines(reason.blocks)) if reason else heading,
+        criteria=tuple(criteria),
+        tasks=tuple(entry.task for entry in entries),
+        status="done" if all(entry.task.done for entry in entries) else "backlog",
+        source=source,
+    )
+
+
+def _added(parts: Sequence[MarkdownPart]) -> Iterator[MarkdownPart]:
+    """Yield the scenarios of a change, without those of requirements that it removes."""
+    is_removed = False
+    for part in parts:
+        if part.level == 2:
+            is_removed = part.title.lower().startswith("removed")
+        elif _SCENARIO.match(part.title) and not is_removed:
+            yield part
+
+
+def _scenario(part: MarkdownPart) -> str:
+    title = re.sub(r"^scenario\s*:?\s*", "", part.title, flags=re.IGNORECASE)
+    steps = " ".join(line.text for line in iter_lines(part.blocks))
+    return f"{title}: {steps}" if steps else title

@@ -1,0 +1,196 @@
+"""Acceptance criteria in Markdown: list items, groups that begin with Given, numbered headings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from transom.formats.markdown import (
+    Bullets,
+    InlineText,
+    ListItem,
+    MarkdownPart,
+    Node,
+    Paragraph,
+    iter_lines,
+)
+
+BOX = re.compile(r"^\[([ xX])\]\s+")
+_OWN_MARK = re.compile(r"(?:(?<!\s)\s++)?\(ACs?\s*+:?\s*+#?\d[^)]{0,200}\)\s*+$", re.IGNORECASE)
+_BEGINS = re.compile(r"^(?:given\b|(?:AC\s*#?)?\d+(?:\.\d+)*\s*[:.)])", re.IGNORECASE)
+_NUMBER = re.compile(r"^(?:AC\s*#?)?\d+(?:\.\d+)*\s*[:.)]\s*", re.IGNORECASE)
+_LABEL = re.compile(r"^[A-Z][\w /-]{2,30}:(?:\s|$)")
+_LONGEST_LABEL = 40
+ACCEPTANCE = re.compile(r"^(?:acceptance\b(?!\s+\w+\s+\w)|ACs?\b)", re.IGNORECASE)
+_CRITERIA = (
+    ACCEPTANCE,
+    re.compile(
+        r"^(?:success\s+criteria|conditions\s+of\s+satisfaction|requirements)\W*$", re.IGNORECASE
+    ),
+)
+"""Headings of criteria; the second form counts only if no heading has the first."""
+_CRITERION = re.compile(r"^(?:AC|acceptance criterion|criterion|scenario)?\s*+[-#.]?\s*+\d", re.I)
+_NO_CRITERIA = re.compile(
+    r"^\W*(?:out\s+of\s+scope|non-?goals?|notes?|references?|definition\s+of\s+done|risks?"
+    r"|assumptions?|open\s+questions?)\b",
+    re.IGNORECASE,
+)
+_MARKED = re.compile(r"^`?ACs?[-_ #]{0,2}\d")
+
+
+def read_criteria(parts: Sequence[MarkdownPart]) -> tuple[str, ...]:
+    """Return list items, or groups that begin with Given, below a heading or label like
+    "Acceptance Criteria".
+    """
+    blocks, has_heading = next(
+        (section for heading in _CRITERIA if (section := _below(parts, heading))[0]),
+        (_marked(parts), True),
+    )
+    texts: list[str] = []
+    is_ordered: bool | None = None
+    for number, block in enumerate(blocks):
+        following = blocks[number + 1] if number + 1 < len(blocks) else None
+        if isinstance(block, Bullets):
+            is_step = number and _begins_given(blocks[number - 1]) and not _begins_given(block)
+            if number and (_names_criterion(blocks[number - 1]) or is_step):
+                texts[-1] = f"{texts[-1]} {joined([*iter_lines([block])])}"
+                continue
+            is_ordered = block.ordered
+            texts += [joined([*item.lines, *iter_lines(item.blocks)]) for item in block.items]
+        elif isinstance(block, Paragraph):
+            if has_heading and _names_group(block, following):
+                continue
+            block = _without_group(block)
+            begins = _BEGINS.match(block.lines[0].text)
+            if _names_criterion(block) and isinstance(following, Bullets):
+                texts.append(joined(block.lines))
+                continue
+            if has_heading and not begins and isinstance(following, Bullets):
+                # Below a heading, text before a list names a group of criteria.
+                is_other = is_ordered is not None and following.ordered != is_ordered
+                if is_other or _NO_CRITERIA.match(block.lines[0].text):
+                    break
+                continue
+            has_list = any(isinstance(later, Bullets) for later in blocks[number:])
+            if has_heading and not begins and not texts and has_list:
+                continue  # an introduction
+            label = block.lines[0].lead.endswith(":") or _LABEL.match(block.lines[0].text)
+            if texts and not begins and (label or isinstance(blocks[number - 1], Bullets)):
+                break  # a new section begins
+            _add_lines(texts, block)
+    bare = (_NUMBER.sub("", _OWN_MARK.sub("", BOX.sub("", text))).strip() for text in texts)
+    return tuple(filter(None, bare))
+
+
+def _add_lines(texts: list[str], block: Paragraph) -> None:
+    """Add the lines of a text: each begins a criterion, or continues the last one."""
+    for line in block.lines:
+        is_step = (
+            line.text.lower().startswith("when")
+            and texts
+            and not texts[-1].lower().startswith("given")
+        )
+        if _BEGINS.match(line.text) or is_step or not texts:
+            texts.append(line.text)
+        else:
+            texts[-1] = f"{texts[-1]} {line.text}"
+
+
+def _without_group(block: Paragraph) -> Paragraph:
+    """Return a text without the name of a group in the line before numbered criteria.
+
+    A list that begins with another number than 1 continues the paragraph of the name.
+    """
+    first, rest = block.lines[0], block.lines[1:]
+    if first.text == first.lead and rest and _BEGINS.match(rest[0].text):
+        return Paragraph(rest, rest[0].line)
+    return block
+
+
+def _names_group(block: Paragraph, following: Node | None) -> bool:
+    """Whether a text is a bold name alone, before a text that begins a criterion."""
+    return (
+        len(block.lines) == 1
+        and block.lines[0].text == block.lines[0].lead
+        and not _NO_CRITERIA.match(block.lines[0].text)
+        and isinstance(following, Paragraph)
+        and bool(_BEGINS.match(following.lines[0].text))
+    )
+
+
+def _begins_given(block: Node) -> bool:
+    """Whether a text, or the first item of a list, begins with Given."""
+    if isinstance(block, Bullets):
+        lines = block.items[0].lines if block.items else ()
+    else:
+        lines = block.lines if isinstance(block, Paragraph) else ()
+    return bool(lines and re.match(r"given\b", BOX.sub("", lines[0].text), re.IGNORECASE))
+
+
+def _marked(parts: Sequence[MarkdownPart]) -> list[Node]:
+    """Return the first list whose items all carry a mark such as AC1, under a heading of any
+    language; items that are struck out do not count.
+    """
+    for block in (block for part in parts for block in part.blocks):
+        if not isinstance(block, Bullets):
+            continue
+        items = tuple(item for item in block.items if not joined(item.lines).startswith("~~"))
+        if items and all(_MARKED.match(joined(item.lines)) for item in items):
+            return [Bullets(items, block.line, block.ordered)]
+    return []
+
+
+def _names_criterion(block: Node) -> bool:
+    """Whether a text numbers a criterion whose steps follow as a list: `**AC1 — Sign in:**`."""
+    if not isinstance(block, Paragraph) or len(block.lines) > 1:
+        return False
+    return bool(
+        block.lines[0].lead and re.match(r"AC\W*\d|scenario\W*\d", block.lines[0].text, re.I)
+    )
+
+
+def _below(parts: Sequence[MarkdownPart], heading: re.Pattern[str]) -> tuple[list[Node], bool]:
+    """Return the blocks below the first heading, or the first label within a text, that matches,
+    and whether it is a heading.
+
+    Headings of a deeper level belong to the section. One that numbers a criterion is the criterion.
+    """
+    for place, part in enumerate(parts):
+        if heading.match(part.title):
+            return [*part.blocks, *_deeper(parts[place + 1 :], part.level)], True
+        for number, block in enumerate(part.blocks):
+            if isinstance(block, Paragraph) and is_label(block, heading):
+                rest = [Paragraph(block.lines[1:], block.line)] if len(block.lines) > 1 else []
+                return [*rest, *part.blocks[number + 1 :]], False
+    return [], False
+
+
+def _deeper(parts: Sequence[MarkdownPart], level: int) -> Iterator[Node]:
+    """Yield the blocks of the headings below a level; a numbered heading with its text is one
+    item of a list.
+    """
+    for part in parts:
+        if part.level <= level:
+            return
+        if _CRITERION.match(full_title(part)):
+            lines = [*iter_lines(part.blocks)]
+            head = InlineText(f"{part.title}:" if lines else part.title, (), part.line)
+            yield Bullets((ListItem((head, *lines), (), part.line),), part.line)
+        else:
+            yield from part.blocks
+
+
+def is_label(block: Paragraph, heading: re.Pattern[str]) -> bool:
+    """Whether a text begins with a short label that matches."""
+    first = block.lines[0]
+    return bool(heading.match(first.lead or first.text)) and len(first.text) < _LONGEST_LABEL
+
+
+def full_title(part: MarkdownPart) -> str:
+    """Return a heading with its number."""
+    return f"{part.number} {part.title}".strip()
+
+
+def joined(lines: Sequence[InlineText]) -> str:
+    """Return lines as one text."""
+    return " ".join(line.text for line in lines).strip()
