@@ -149,7 +149,8 @@ def fetch_gitlab(text: str, environ: Mapping[str, str] = os.environ) -> dict[str
             documents["metrics/gitlab_test_report.json"] = tests
         findings = _rows(client, f"{base}/vulnerabilities", _PAGE)
         if findings:
-            documents["metrics/gitlab_vulnerabilities.json"] = {"vulnerabilities": list[Json](findings)}
+            listed = list[Json](findings)
+            documents["metrics/gitlab_vulnerabilities.json"] = {"vulnerabilities": listed}
         approvals: list[Json] = []
         commit = str(pipeline.get("sha") or ref)
         for request in _rows(client, f"{base}/repository/commits/{commit}/merge_requests", _PAGE):
