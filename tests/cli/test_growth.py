@@ -100,6 +100,7 @@ NOT_MEASURED = {
     ),
     "migrate": "copies all rows once",
     "backup": "copies all rows and files once",
+    "runs fetch": OF_ITS_OWN_RUN,
     "restore": "unpacks all files once",
     "chat": OF_ITS_OWN_RUN,
     "release": "reads the files that it names, and the history of one release",

@@ -2,7 +2,7 @@
 
 The first line of its standard input says what command it serves, as JSON:
 
-    {kind, entry, workspace, base_url?, purse?, format?, verbosity?}
+    {kind, entry, workspace, base_url?, purse?, fetches?, format?, verbosity?}
 
 If `kind` is `item`, each further line is a job, `{ticket, target}`, and each line of its output an
 answer: `{ticket, verdict, busy?, trouble?, again?, cause?}`. If it is `program`, the hand gives the

@@ -171,7 +171,11 @@ class QueueWorker:
 
     def _check_folders(self, job: WorkerJob) -> None:
         """Leave a job to other workers if its folders are not on this machine."""
-        for folder in (job.data["workspace"], job.data["entry"]["cwd"]):
+        folders = [job.data["entry"]["cwd"]]
+        # A workspace whose files are in the database is made where it is missing.
+        if not job.data.get("fetches"):
+            folders.append(job.data["workspace"])
+        for folder in folders:
             if Path(folder).is_dir():
                 continue
             if folder not in self._elsewhere:
