@@ -26,6 +26,7 @@ from transom.errors import InputError
 from transom.llm import Provider
 from transom.sandbox import Level, needs
 from transom.stories.backlog import Backlog, find_backlog
+from transom.stories.dependencies import Dependencies
 from transom.stories.epic import open_project, plan, run_epic
 from transom.stories.finishing import epic_junit, existing_branch, notify, open_request, use_branch
 from transom.stories.git import Git, Worktrees
@@ -241,7 +242,16 @@ def settings_of(session: Session, level: Level = Level.L3) -> StorySettings:
         name, _, value = text.partition("=")
         environment[name] = value
     seconds = session.settings.execution.timeout_per_stage
-    tests = TestCommand(settings.tests, settings.readable, seconds, environment, level)
+    dependencies = None
+    if settings.setup.command:
+        cache = (session.workspace_root / "packages").resolve()
+        setup = settings.setup
+        dependencies = Dependencies(
+            setup.command, setup.locks, cache, setup.timeout, settings.readable
+        )
+    tests = TestCommand(
+        settings.tests, settings.readable, seconds, environment, level, dependencies
+    )
     return StorySettings(kinds, tests, settings, session.settings.handoff)
 
 
