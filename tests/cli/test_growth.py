@@ -100,6 +100,8 @@ NOT_MEASURED = {
         ("session open", "session note", "session close"), "writes the record of one session"
     ),
     "migrate": "copies all rows once",
+    "backup": "copies all rows and files once",
+    "restore": "unpacks all files once",
     "chat": OF_ITS_OWN_RUN,
     "release": "reads the files that it names, and the history of one release",
     "mcp": "runs until it is stopped",

@@ -2,7 +2,7 @@
 
 The first line of its standard input says what command it serves, as JSON:
 
-    {kind, entry, workspace, base_url?, format?, verbosity?}
+    {kind, entry, workspace, base_url?, purse?, format?, verbosity?}
 
 If `kind` is `item`, each further line is a job, `{ticket, target}`, and each line of its output an
 answer: `{ticket, verdict, busy?, trouble?, again?, cause?}`. If it is `program`, the hand gives the
@@ -111,6 +111,7 @@ def serve() -> int:
         quiet=True, workspace=Path(place["workspace"]), base_url=place.get("base_url")
     )
     session = Session.start(options).recorded_session(place["entry"])
+    session = replace(session, shared_purse=place.get("purse", ""))
     return session.execute(lambda: _serve(session, place["entry"]))
 
 

@@ -27,8 +27,9 @@ from transom.llm import Chain, Provider
 from transom.llm.naming import Surroundings, named_chain, place_of_model
 from transom.llm.prices import Prices, priced_exporter
 from transom.llm.purse import Purse
+from transom.llm.shared_purse import SharedPurse
 from transom.runs import Run, Workspace, find_workspace, write_file
-from transom.store import Store, StoreLocation
+from transom.store import LeasingStore, Store, StoreLocation
 from transom.telemetry import Redactor, configure
 
 FAILPOINT = "TRANSOM_FAILPOINT"
@@ -59,6 +60,7 @@ class Session:
         answers: a chain that answers in place of the `model` setting.
         redact: takes secrets out of text; None: the usual ones.
         purses: the one purse of all runs of the command, if their cost is capped.
+        shared_purse: the name of the purse that processes share in their database; "" for none.
         overrides: the settings that stand on the command line.
         distributed: whether workers do the work; `priority` is that of their jobs.
         entry: the command as its runs record it, for `transom resume`; empty outside a command.
@@ -77,6 +79,7 @@ class Session:
     answers: Chain | None = None
     redact: Redactor | None = None
     purses: list[Purse] = field(default_factory=list)
+    shared_purse: str = ""
     overrides: Mapping[str, object] = field(default_factory=dict)
     distributed: bool = False
     priority: int = 0
@@ -142,6 +145,7 @@ class Session:
             state_dir=self.settings.state_dir,
             exporter=exporter,
             store=self.settings.store,
+            full_sync=self.full_sync,
         )
 
     @cached_property
@@ -150,6 +154,11 @@ class Session:
         return Workspace.known(
             self.workspace_root, state_dir=self.settings.state_dir, store=self.settings.store
         )
+
+    @property
+    def full_sync(self) -> bool:
+        """Whether every write has to survive power loss."""
+        return self.settings.durability == "full"
 
     @property
     def known_store(self) -> StoreLocation | None:
@@ -329,6 +338,14 @@ class Session:
         purse.free |= {provider.name for provider in chain.everyone if provider.local}
         return purse
 
+    def _shared(self, purse: Purse, run: Run) -> SharedPurse | None:
+        """Return what a run spends from the purse of all processes; None if there is none."""
+        if not self.shared_purse:
+            return None
+        # Only a database that leases runs is shared by processes.
+        assert isinstance(run.store, LeasingStore)
+        return SharedPurse.like(purse, run.store, self.shared_purse, run.id)
+
     @asynccontextmanager
     async def open_run(
         self,
@@ -358,7 +375,7 @@ class Session:
             run.on_delta = self.live
         run.budget = WindowBudget.of(self.settings.window)
         if purse:
-            run.spend_from(purse)
+            run.spend_from(self._shared(purse, run) or purse)
         run.files.keep(self.settings.cache)
         # From here on, an interruption leaves a run that can be resumed.
         self.open_runs.append(run.id)

@@ -384,7 +384,7 @@ def lines_of(result: EpicResult) -> list[str]:
         if story.status == "paused" and "transom resume" not in story.reason:
             has_other_reason = True
     if has_other_reason:
-        lines.append(f"once that is settled, go on with: transom resume {result.run_id}")
+        lines.append(f"once that is settled, continue with: transom resume {result.run_id}")
     lines += [f"disagrees: {drift}" for drift in result.drift]
     # The epic may end on a branch of its own, with or without a pull request.
     if result.branch:

@@ -418,12 +418,15 @@ class Settings(_Section):
             file system.
         store: address of a PostgreSQL database that keeps what the workspace's SQLite file keeps
             otherwise: `postgresql://USER@HOST:PORT/DATABASE`.
+        durability: what survives a power cut: `standard`: each reply of a model and each file of a
+            stage; `full`: every write, since each one is synced to the disk.
         workspace: folder of runs, journals and results; `--workspace` takes precedence.
     """
 
     model: str = "rules"
     state_dir: _Path | None = None
     store: str | None = Field(default=None, pattern=r"^postgres(ql)?://")
+    durability: Literal["standard", "full"] = "standard"
     workspace: _Path | None = None
     paths: Paths = Paths()
     llm: Llm = Llm()

@@ -137,6 +137,7 @@ class Ledger:
         location: the database; None for one in memory.
         read_only: whether to only read.
         redact: removes secrets from stored texts; see `open_tables`.
+        full_sync: whether every write has to survive power loss.
     """
 
     def __init__(
@@ -145,8 +146,16 @@ class Ledger:
         *,
         read_only: bool = False,
         redact: Redactor | None = None,
+        full_sync: bool = False,
     ) -> None:
-        self.tables = open_tables(location, "learning", _STEPS, read_only=read_only, redact=redact)
+        self.tables = open_tables(
+            location,
+            "learning",
+            _STEPS,
+            read_only=read_only,
+            redact=redact,
+            full_sync=full_sync,
+        )
 
     def append(
         self,

@@ -67,9 +67,10 @@ class Playbook:
         clock: Callable[[], str] = now,
         read_only: bool = False,
         redact: Redactor | None = None,
+        full_sync: bool = False,
     ) -> None:
         self.view = PlaybookView(domain, study, user)
-        self.ledger = Ledger(path, read_only=read_only, redact=redact)
+        self.ledger = Ledger(path, read_only=read_only, redact=redact, full_sync=full_sync)
         self.clock = clock
         self.index = Index(self.ledger.tables, INDEX, embedder)
 

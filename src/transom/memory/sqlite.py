@@ -87,6 +87,7 @@ class SqliteMemory:
         *,
         read_only: bool = False,
         redact: Redactor | None = None,
+        full_sync: bool = False,
     ) -> Self:
         """Open the memory in a database.
 
@@ -95,12 +96,20 @@ class SqliteMemory:
             embedder: see `find_embedder`; None for search by words only.
             read_only: whether to only read; the folder of the database need not be writable.
             redact: removes secrets from stored texts; see `open_tables`.
+            full_sync: whether every write has to survive power loss.
 
         Raises:
             MemoryUnavailable: the database cannot be used.
         """
         try:
-            tables = open_tables(location, "memory", _STEPS, read_only=read_only, redact=redact)
+            tables = open_tables(
+                location,
+                "memory",
+                _STEPS,
+                read_only=read_only,
+                redact=redact,
+                full_sync=full_sync,
+            )
             return cls(tables, embedder)
         except StoreError as error:
             raise _unavailable(error) from error

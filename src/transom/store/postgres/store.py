@@ -43,12 +43,19 @@ PATIENCE = 30.0
 """Seconds that a call waits for a database that cannot be reached."""
 _INLINE_BYTES = 64 * 1024  # compressing more than this would block the event loop
 
-_INSERT = "INSERT INTO records (stream, kind, data, at) VALUES ($1, $2, $3, $4) RETURNING seq"
-_INSERT_IF_HELD = """
-    INSERT INTO records (stream, kind, data, at)
-    SELECT $1::text, $2::text, $3::text, $4::text
-    WHERE EXISTS (SELECT 1 FROM leases WHERE stream = $1 AND token = $5) RETURNING seq
+# The chain is that of `transom.store.chains`. The stream's lock keeps other appends away.
+_INSERT = """
+    INSERT INTO records (stream, kind, data, at, chain)
+    SELECT $1::text, $2::text, $3::text, $4::text, sha256(
+        coalesce(
+            (SELECT chain FROM records WHERE stream = $1 ORDER BY seq DESC LIMIT 1), ''::bytea
+        ) || convert_to($1, 'UTF8') || '\\x00'::bytea || convert_to($2, 'UTF8')
+        || '\\x00'::bytea || convert_to($4, 'UTF8') || '\\x00'::bytea || convert_to($3, 'UTF8')
+    )
 """
+_HELD = "WHERE EXISTS (SELECT 1 FROM leases WHERE stream = $1 AND token = $5)"
+_INSERT_ALWAYS = f"{_INSERT} RETURNING seq"
+_INSERT_IF_HELD = f"{_INSERT} {_HELD} RETURNING seq"
 _READ = "SELECT seq, kind, data, at FROM records WHERE stream = $1 AND seq > $2 ORDER BY seq"
 _PUT = """
     INSERT INTO documents (name, key, value) VALUES ($1, $2, $3)
@@ -320,7 +327,7 @@ class PostgresStore:
 
         def insert(connection: PostgresConnection) -> int:
             if token is None:
-                rows = connection.execute(_INSERT, row).fetchall()
+                rows = connection.execute(_INSERT_ALWAYS, row).fetchall()
             else:
                 rows = connection.execute(_INSERT_IF_HELD, (*row, token)).fetchall()
             if not rows:
