@@ -141,7 +141,7 @@ def timeout_per_stage(desk: Desk) -> None:
     line = desk.check("all", "VER-01.yaml", "-q").line(3)
     run = desk.run_of("VER-01").name
     stage = re.fullmatch(
-        rf"run {run} is paused: stage (\S+) reached its limit of 0\.001 s; go on with: transom"
+        rf"run {run} is paused: stage (\S+) reached its limit of 0\.001 s; to continue, run: transom"
         rf" resume {run}",
         line,
     )

@@ -436,7 +436,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(after: Callable[..., Desk
     out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (130, "")
     run = desk.run_of("VER-01", "check-run").name
-    assert err == f"\ntransom: interrupted; go on with: transom resume {run}\n"
+    assert err == f"\ntransom: interrupted; to continue, run: transom resume {run}\n"
     edit(atoms, "    while True:\n        pass\n", "")
     answer = desk("resume", run, "--format", "json", "-q")
     assert (answer.code, answer.document["status"]) == (0, "PASS")

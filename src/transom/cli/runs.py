@@ -144,7 +144,7 @@ async def resume(session: Session, run: RunArgument) -> int:
         # The run would be found again by its inputs, so it begins anew in another workspace.
         line = line_of(entry, "--workspace", f"{session.workspace_root}-2")
         raise RunError(
-            "another version of transom made the run, and this one cannot go on with its journal",
+            "another version of transom made the run, and this one cannot resume it",
             place=row.id,
             hint=f"begin it anew with: {line}",
         )

@@ -128,7 +128,7 @@ async def build(
         # A typing error must not begin a new build in silence.
         if (options.resume or options.checkpoint) and not Run.known(store, "check-build", inputs):
             raise InputError(
-                "there is no build to go on with", place=str(itemspec), hint="leave out --resume"
+                "there is no build to resume", place=str(itemspec), hint="leave out --resume"
             )
         async with session.open_run("check-build", inputs, name=name, store=store) as run:
             if options.reset_iterations:
