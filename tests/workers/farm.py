@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,7 +119,7 @@ class Farm:
         output: IO[str] | int = subprocess.PIPE,
         host: Host | None = None,
         prefix: Sequence[str] = (),
-        **environ: str,
+        environ: Mapping[str, str] | None = None,
     ) -> subprocess.Popen[str]:
         """Start a command in the folder, on a host of a network or on this machine."""
         process = subprocess.Popen(
@@ -129,7 +129,7 @@ class Farm:
                 TRANSOM_STORE=self.address.url,
                 TRANSOM_PATHS__PRICES="prices.yaml",
                 PYTHONPATH=str(ROOT),
-                **environ,
+                **(environ or {}),
             ),
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -143,7 +143,7 @@ class Farm:
         self, places: int = 2, prefix: Sequence[str] = (), **environ: str
     ) -> subprocess.Popen[str]:
         """Start a worker, and wait until it is at work."""
-        process = self.start("worker", "-j", str(places), prefix=prefix, **environ)
+        process = self.start("worker", "-j", str(places), prefix=prefix, environ=environ)
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line.startswith("worker "), line
@@ -159,7 +159,7 @@ class Farm:
     ) -> subprocess.Popen[str]:
         """Start a distributed batch of the items in a folder."""
         command = ["check", "batch", name, "--distributed", "--model", model]
-        return self.start(*command, *more, module=module, **environ)
+        return self.start(*command, *more, module=module, environ=environ)
 
     def workers(self) -> dict[str, Any]:
         """Return the document of `transom workers`."""

@@ -37,11 +37,11 @@ def test_a_host_that_was_cut_off_for_a_minute_does_nothing_twice(tmp_path: Path)
 
 def _cut_one_off(farm: Farm, network: Network) -> None:
     ids = farm.items("cut", 12)
-    log = (farm.folder / "log").open("w")
-    for host in network.hosts:
-        farm.start("worker", "-j", "2", host=host, output=log, SLOW_SECONDS="1")
-        module = "tests.workers.once_program"
-        farm.start(str(ONCE_RUNS), module=module, host=host, output=log)
+    with (farm.folder / "log").open("w") as log:
+        for host in network.hosts:
+            farm.start("worker", "-j", "2", host=host, output=log, environ={"SLOW_SECONDS": "1"})
+            module = "tests.workers.once_program"
+            farm.start(str(ONCE_RUNS), module=module, host=host, output=log)
     batch = farm.batch("cut", SLOW_SECONDS="1")
     effects = farm.folder / "effects"
     farm.wait_for(lambda: sum(farm.replies(ids)) >= 8, 4 * WAIT_SECONDS)
@@ -60,8 +60,7 @@ def _cut_one_off(farm: Farm, network: Network) -> None:
         lambda: len(effects.read_text().splitlines()) >= min(back_at + 20, ONCE_RUNS - 5),
         4 * WAIT_SECONDS,
     )
-    farm.wait_for(lambda: len(farm.workers()["workers"]) == len(network.hosts), WAIT_SECONDS)
-    log.close()
+    farm.wait_for(lambda: len(farm.workers()["workers"]) == len(network.hosts), 3 * WAIT_SECONDS)
     assert farm.replies(ids) == [REPLIES] * len(ids), "no late reply came to a journal"
     counts = Counter(effects.read_text().split())
     assert max(counts.values()) == 1, "no effect of a tool came twice"

@@ -41,7 +41,7 @@ def test_what_a_killed_worker_left_is_fetched_by_the_next(postgres: Server, tmp_
         runs = tmp_path / ".transom" / "runs"
         assert [*runs.rglob("*_ItemSpec.md")] == []
         for item_id in ids:
-            code, output = ended(farm.start("runs", "fetch", item_id, **IN_DATABASE))
+            code, output = ended(farm.start("runs", "fetch", item_id, environ=IN_DATABASE))
             assert code == 0, output
         texts = {file.read_text() for file in runs.rglob("*_ItemSpec.md")}
         assert len(texts) >= len(ids)

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from transom.errors import StoreError
 from transom.store import JobPostponed, JobQueue, PostgresAddress, Store, WorkerJob, keep_unchanged
 from transom.workers.hands import HandEnded
 from transom.workers.overview import WORKERS
@@ -211,6 +212,9 @@ class QueueWorker:
             if worker_id not in living:
                 await self._store.delete(WORKERS, worker_id)
         self._id = str(number)
+        await self._introduce()
+
+    async def _introduce(self) -> None:
         document: dict[str, Any] = {
             "name": self._name,
             "version": code_version(),
@@ -224,6 +228,12 @@ class QueueWorker:
         while True:
             await asyncio.sleep(_TIDY_SECONDS)
             await self._pool.end_idle()
+            try:
+                # While this worker was paused or cut off, another one may have forgotten it.
+                if self._id and self._store.get(WORKERS, self._id) is None:
+                    await self._introduce()
+            except StoreError as error:
+                _log.warning("the list of workers cannot be reached: %s", error)
 
 
 def _key(job: WorkerJob) -> str:
