@@ -134,6 +134,8 @@ def test_a_whole_command_is_done_by_a_worker_and_prints_what_it_prints_here(
     line = words.replace("DATA", shlex.quote(data)).replace("ITEM", f"{checks}/VER-01.yaml")
     line = line.replace("CHECKS", str(checks))
     command = shlex.split(line)
+    # Whoever comes first does the work, and the others reuse it and say so.
+    ended(farm.start(*command, "-q"))
     code, there = ended(farm.start(*command, "--distributed", "--format", "json", "-q"))
     assert f'"{schema}"' in there
     # The lines of both streams; a worker tells those of stderr first.

@@ -65,7 +65,7 @@ _WORKERS = """
     WHERE last_heartbeat > now() - %(stalled)s * interval '1 second'
     GROUP BY worker.id ORDER BY worker.id
 """
-# A worker that starts removes those that were silent for too long. One of them may have been paused.
+# A worker that starts removes those that were silent for too long. One may only have been paused.
 _COME_BACK = """
     INSERT INTO procrastinate_workers (id) OVERRIDING SYSTEM VALUE VALUES (%(id)s)
     ON CONFLICT DO NOTHING RETURNING id
