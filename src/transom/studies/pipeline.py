@@ -144,7 +144,8 @@ async def run_study(
     Raises:
         StudyStopped: the study cannot go on before a person acts.
     """
-    from transom.studies.report import report_html, write_pictures  # noqa: PLC0415  slow: matplotlib
+    from transom.studies.pictures import write_pictures  # noqa: PLC0415  slow: Optuna
+    from transom.studies.report import report_html  # noqa: PLC0415  slow
 
     study = runner.study
     run.stage_seconds = max(run.stage_seconds, _DAY)  # the study has its own limits for solves
