@@ -36,6 +36,7 @@ STEPS = 100
 
 MEASURED = {
     "runs list": ("",),
+    "story watch": ("RUN",),
     "runs show": ("NAME", "RUN"),
     "runs record": ("NAME calls.json", "RUN calls.json"),
     "runs clean": ("--older-than 7d",),
