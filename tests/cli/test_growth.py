@@ -90,6 +90,7 @@ NOT_MEASURED = {
             *(f"playbook {name}" for name in ("list", "show", "add", "feedback", "search")),
             *(f"playbook {name}" for name in ("context", "prune", "stats", "export", "import")),
             *(f"playbook {name}" for name in ("review", "edit", "retire", "bootstrap", "merge")),
+            "playbook forget",
         ),
         OF_INSIGHTS,
     ),

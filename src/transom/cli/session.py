@@ -20,6 +20,7 @@ from transom.canonical import Json
 from transom.cli.chains import build_chain, without_credentials
 from transom.cli.common_options import CommonOptions, Format
 from transom.cli.output import Live, ReportFile, print_json, print_text, printable, say
+from transom.cli.stage_lines import LABELS
 from transom.config import Settings, load_settings
 from transom.context import WindowBudget
 from transom.errors import InputError, RunBusy
@@ -374,6 +375,7 @@ class Session:
         log.info("run %s: %s %s in %s", run.id, kind, name, run.folder)
         run.next_command = self.next_command(run.id)
         run.progress = self.progress
+        run.label = LABELS.get(kind)
         run.stage_seconds = self.settings.execution.timeout_per_stage
         run.log_calls = self.settings.logging.log_llm_calls
         # A reply is shown while it is written, if its model can do that.

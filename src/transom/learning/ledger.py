@@ -94,7 +94,7 @@ class PlaybookEvent:
         seq: its number in the database.
         at: its time; UTC, ISO 8601.
         kind: `added`, `seen`, `feedback`, `raised`, `edited`, `merged`, `retired`, `restored`,
-            `confirmed`, `near` or `distinct`.
+            `confirmed`, `near`, `distinct`, or `withdrawn` (an outcome that no longer counts).
         insight: id of the insight.
         data: depends on the kind.
     """
@@ -117,6 +117,8 @@ def scores_of(events: Iterable[PlaybookEvent]) -> list[tuple[str, int]]:
         if event.kind == "feedback":
             # An outcome that is good may speak against an insight, see `supports`.
             score += 2 * int(event.data["supports"]) - 1
+        elif event.kind == "withdrawn":
+            score -= 2 * int(event.data["supports"]) - 1
         elif event.kind == "confirmed":
             score += 1
         elif event.kind == "raised":
@@ -326,6 +328,11 @@ def _feedback(run: Connection, event: PlaybookEvent) -> None:
     _count(run, event.insight, (int(good), int(not good), int(not supports)), event.at)
 
 
+def _withdrawn(run: Connection, event: PlaybookEvent) -> None:
+    good, supports = event.data["helpful"], event.data["supports"]
+    _count(run, event.insight, (-int(good), -int(not good), -int(not supports)), "")
+
+
 def _raised(run: Connection, event: PlaybookEvent) -> None:
     _repeated(run, event)
     _count(run, event.insight, event.data["counts"], event.data.get("last_used", ""))
@@ -401,6 +408,7 @@ _APPLY = {
     "added": _added,
     "seen": _repeated,
     "feedback": _feedback,
+    "withdrawn": _withdrawn,
     "raised": _raised,
     "edited": _edited,
     "merged": _merged,
