@@ -12,10 +12,9 @@ from typing import Any
 
 from transom.errors import StoreError
 from transom.store import JobPostponed, JobQueue, PostgresAddress, Store, WorkerJob, keep_unchanged
-from transom.workers.hands import HandEnded
+from transom.workers.hands import HandEnded, run_program
 from transom.workers.overview import WORKERS
 from transom.workers.pool import HandPool
-from transom.workers.programs import run_program
 from transom.workers.submission import (
     ANSWERED,
     HELD,
