@@ -13,6 +13,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -168,6 +169,7 @@ def group(
     return commands
 
 
+@cache
 def load(name: str) -> Any:
     """Return the command or group of that name in `TREE`, with all below it."""
     for module in TREE[name][0].split():
@@ -317,7 +319,7 @@ def _interrupted(sessions: list[Any], argv: Sequence[str]) -> int:
     # The runs of the demo are its own: it is started again as a whole.
     if argv[:1] == ["demo"]:
         commands = [shlex.join(["transom", *argv])]
-    hints = "".join(f"; go on with: {command}" for command in commands)
+    hints = "".join(f"; to continue, run: {command}" for command in commands)
     say(f"\ntransom: interrupted{hints}")
     return 130  # as a shell shows Ctrl-C
 

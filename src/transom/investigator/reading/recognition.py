@@ -232,10 +232,13 @@ def _of_data(path: PurePosixPath, text: str) -> Recognition:
     by_name = name_of(path)
     if is_run(report) and by_name not in _REVIEWS:
         return Recognition("analysis", PIPELINE, "a run of a pipeline by its content")
+    recognised_name = by_name if by_name in ANALYSIS_TYPES else None
+    # Trying all readers costs as much as reading the file, so it is left to unsure names.
+    if recognised_name and (is_exact(path) or recognised_name.startswith("reviews/")):
+        return Recognition("analysis", recognised_name, "by its name")
     candidates = [name for name, reader in _READERS if reader(report.inner)]
-    is_sure = is_exact(path) or by_name in candidates or len(candidates) != 1
-    if by_name in ANALYSIS_TYPES and (is_sure or str(by_name).startswith("reviews/")):
-        return Recognition("analysis", by_name, "by its name")
+    if recognised_name and (recognised_name in candidates or len(candidates) != 1):
+        return Recognition("analysis", recognised_name, "by its name")
     if by_name == OTHER_REVIEW:
         return Recognition("analysis", OTHER_REVIEW, "a review of another kind")
     if len(candidates) == 1:
