@@ -187,7 +187,7 @@ def held_text(
 def drafted(inquiry: Inquiry, case: Case) -> Investigation:
     """Return the answer of the rules, before a model judges."""
     decision = case.decision
-    struck = [one for report in case.reports for one in report.struck]
+    struck = [claim for report in case.reports for claim in report.struck]
     return Investigation(
         question=inquiry.question,
         feature_id=case.feature.feature_id,
@@ -260,7 +260,9 @@ def case_blocks(result: Investigation, shown: Sequence[str], ledger: Ledger) -> 
         **result.model_dump(include=shown_fields),
         "name": result.feature_name,
     }
-    feature["contradictions"] = [one.text for one in result.contradictions[:_MOST_LISTED]]
+    feature["contradictions"] = [
+        contradiction.text for contradiction in result.contradictions[:_MOST_LISTED]
+    ]
     needed = {one for row in result.criteria for one in row.evidence}
     cited = needed | {one for text in shown for one in CITED.findall(text)}
     rows = sorted((row for row in ledger if row.id in cited), key=lambda row: row.id not in needed)
@@ -268,7 +270,7 @@ def case_blocks(result: Investigation, shown: Sequence[str], ledger: Ledger) -> 
     return [
         ours("question", result.question),
         json_rows("feature", [feature]),
-        json_rows("criteria", [criterion_row(one, ledger) for one in result.criteria]),
+        json_rows("criteria", [criterion_row(criterion, ledger) for criterion in result.criteria]),
         outside("summaries", list(shown)),
         outside("evidence", evidence),
     ]
@@ -309,7 +311,7 @@ def cited_rows(result: Investigation, ledger: Ledger) -> list[Evidence]:
     texts = [
         result.justification,
         *(one.summary for one in result.sub_conversations),
-        *(one.text for one in result.risks),
+        *(risk.text for risk in result.risks),
     ]
     ids |= {one for text in texts for one in CITED.findall(text)}
     ids |= {

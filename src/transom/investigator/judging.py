@@ -113,7 +113,9 @@ class Judge:
             why = "; ".join(f"{one.source} {one.why}" for one in readings) or missing
             return [Part("absent", why)]
         seen = [
-            SourcedObservation(one, reading) for reading in usable for one in reading.observations
+            SourcedObservation(observation, reading)
+            for reading in usable
+            for observation in reading.observations
         ]
         parts = [part for rule in criterion.rules if (part := _of_rule(rule, seen)) is not None]
         if criterion.known:
@@ -164,7 +166,9 @@ class Judge:
 
     def _document(self, rule: DocumentRule) -> Part:
         named = [
-            one for one in self._readings if one.kind == "document" and names_document(rule, one)
+            reading
+            for reading in self._readings
+            if reading.kind == "document" and names_document(rule, reading)
         ]
         if not named and self._unread:
             return Part("absent", self._missing(f"a document named {rule.names[0].upper()}"))
@@ -172,9 +176,9 @@ class Judge:
             return Part("fail", f"there is no document named {rule.names[0].upper()} or alike")
         best = max(named, key=lambda one: (one.usable, one.words))
         seen = [
-            SourcedObservation(one, best)
-            for one in best.observations
-            if one.measure in ("document.words", "document.hollow")
+            SourcedObservation(observation, best)
+            for observation in best.observations
+            if observation.measure in ("document.words", "document.hollow")
         ]
         if best.state == "unreadable":
             return Part("absent", f"{best.source} {best.why}")
@@ -315,7 +319,7 @@ def _of_limits(limits: dict[str, float], seen: Sequence[SourcedObservation]) -> 
         one for one in figures if one.observation.nature == "measured" and one.number is not None
     ]
     flags = [one for one in figures if one.observation.measure == "performance.flag"]
-    unclear = [one for one in measured if one.observation.unit == "?"]
+    unclear = [observation for observation in measured if observation.observation.unit == "?"]
     measured = [one for one in measured if one not in unclear]
     checked = [
         (one, bound) for one in measured if (bound := _bound(one.observation, limits)) is not None
@@ -433,7 +437,7 @@ def _of_decision(seen: Sequence[SourcedObservation], usable: Sequence[Reading]) 
     people = [one for one in seen if one.observation.measure == "review.person"]
     checks = [one for one in seen if one.observation.measure == "review.checks"]
     # "Not applicable" leaves a person out; of the whole review it decides nothing.
-    people = [one for one in people if one.observation.value != "skipped"]
+    people = [person for person in people if person.observation.value != "skipped"]
     every = [*people, *whole]
     parts = [_decided(one) for one in every]
     pending = [one for one in every if one.observation.value == "pending"]
@@ -472,7 +476,7 @@ def _of_decision(seen: Sequence[SourcedObservation], usable: Sequence[Reading]) 
 
 
 def _named(people: Sequence[SourcedObservation]) -> str:
-    return ", ".join(dict.fromkeys(one.observation.label for one in people[:4]))
+    return ", ".join(dict.fromkeys(person.observation.label for person in people[:4]))
 
 
 def _decided(one: SourcedObservation) -> Part:

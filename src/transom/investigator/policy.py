@@ -273,7 +273,11 @@ class Policy(_Shape):
 
     def criteria_for(self, stage: str) -> list[Criterion]:
         """Return the criteria of a stage, including those of earlier stages."""
-        return [one for one in self.criteria if self.rank(one.from_) <= self.rank(stage)]
+        return [
+            criterion
+            for criterion in self.criteria
+            if self.rank(criterion.from_) <= self.rank(stage)
+        ]
 
     def after(self, stage: str) -> str:
         """Return the next stage; the last one is followed by itself."""

@@ -81,9 +81,9 @@ def meant(question: str, features: list[dict[str, Any]]) -> list[str]:
     """
     lowered = question.casefold()
     named = [
-        str(one["feature_id"])
-        for one in features
-        for name in (one["feature_id"], one["jira_key"], one["folder"])
+        str(feature["feature_id"])
+        for feature in features
+        for name in (feature["feature_id"], feature["jira_key"], feature["folder"])
         if name and re.search(rf"(?<![\w-]){re.escape(str(name).casefold())}(?![\w-])", lowered)
     ]
     if named:

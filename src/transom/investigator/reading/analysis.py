@@ -269,7 +269,9 @@ def _checks(root: Node) -> list[Observation]:
     found = []
     for node, bad in failing_cases(root):
         people = {"reviewer", "stakeholder", "approver", "approval", "signoff", "feedback"}
-        if people & set(node.words) or any(case_status(one) == "pending" for one in node.children):
+        if people & set(node.words) or any(
+            case_status(child) == "pending" for child in node.children
+        ):
             continue
         found.append(
             observe("review.checks", node, float(len(node.children)), formula="count of checks")

@@ -322,7 +322,9 @@ def _of_group(group: Group, prefix: str) -> list[Observation]:
 def _unaccounted(group: Group) -> Observation | None:
     """Return the number of cases of the total without an outcome."""
     known = [
-        one for one in group.node.children if role_of(one.words) not in (None, "total", "executed")
+        child
+        for child in group.node.children
+        if role_of(child.words) not in (None, "total", "executed")
     ]
     operands = [
         group.counts["total"],

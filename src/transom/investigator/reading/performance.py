@@ -109,9 +109,9 @@ def _failed_share(node: Node) -> list[Observation]:
     if not isinstance(node.value, dict) or node.nature != "measured":
         return []
     counts = {
-        frozenset(one.words) - {"count", "number", "of"}: one
-        for one in node.children
-        if one.number is not None
+        frozenset(child.words) - {"count", "number", "of"}: child
+        for child in node.children
+        if child.number is not None
     }
     failed = _first(counts, _FAILED_KEYS)
     total = _first(counts, _REQUEST_KEYS)
