@@ -48,6 +48,7 @@ def markdown_comparison(before: Evaluation, after: Evaluation, names: tuple[str,
     lines = [f"# {after.suite}: {names[0]} and {names[1]}", "", *_totals(before, after), ""]
     lines += [f"| {' | '.join((*HEAD[:1], 'change', *HEAD[1:]))} |"]
     lines += ["|---" * (len(HEAD) + 1) + "|"]
+    # A pull request's comment is narrow: both values stand in one cell.
     for row in side_by_side(before, after):
         cells = [_pair(old, new) for old, new in zip(row.before, row.after, strict=True)]
         shown = " | ".join(_plain(cell) for cell in (row.scenario, row.change, *cells))
@@ -60,6 +61,7 @@ def html_comparison(before: Evaluation, after: Evaluation, names: tuple[str, str
     title = html.escape(f"{after.suite}: {names[0]} and {names[1]}")
     columns = [f"{name} in {source}" for name in HEAD[1:] for source in names]
     heads = "".join(f"<th>{html.escape(name)}</th>" for name in (HEAD[0], *columns))
+    # A page is wide enough for two columns of each value.
     body = list[str]()
     for row in side_by_side(before, after):
         cells = [row.scenario]
@@ -84,6 +86,7 @@ def _change(old: ScenarioRow | None, new: ScenarioRow | None) -> str:
         return "better" if new.status == "pass" else "worse"
     if old.details.pass_share != new.details.pass_share:
         return "better" if new.details.pass_share > old.details.pass_share else "worse"
+    # Equal scores may hide another answer.
     verdicts = [[epoch.verdict for epoch in row.details.epochs] for row in (old, new)]
     return "same" if verdicts[0] == verdicts[1] else "changed"
 
@@ -93,8 +96,10 @@ def _cells(row: ScenarioRow | None) -> tuple[str, ...]:
     if row is None:
         return ("-",) * (len(HEAD) - 1)
     epochs = row.details.epochs
+    # Epochs may differ; each verdict is shown once.
     verdicts = ", ".join(dict.fromkeys(str(epoch.verdict) for epoch in epochs))
     total = _total([epoch.used for epoch in epochs])
+    # The first answer stands for all; the verdicts tell whether the others differ.
     answer = epochs[0].answer if epochs else ""
     if len(answer) > _LONGEST_ANSWER:
         answer = f"{answer[:_LONGEST_ANSWER]} … ({len(answer)} characters)"
@@ -114,6 +119,7 @@ def _cost(used: Used) -> str:
 
 def _totals(before: Evaluation, after: Evaluation) -> list[str]:
     lines = list[str]()
+    # What stayed equal is shown once.
     for name, old, new in (
         ("passed", before.summary.passed, after.summary.passed),
         ("scenarios", before.summary.total_scenarios, after.summary.total_scenarios),

@@ -297,7 +297,7 @@ def _stage_fit(
         return "unclear"
     needed = {criterion.id for criterion in policy.criteria_for(current) if criterion.required}
     own = [one for one in criteria if one.id in needed]
-    if any(one.status == "fail" for one in own):
+    if any(criterion.status == "fail" for criterion in own):
         return "premature"
     if any(one.status == "unknown" for one in own) or len(own) < len(needed):
         return "unclear"

@@ -171,7 +171,7 @@ async def gather(
         if stopped := result.question or result.error:
             raise stopped
     artifacts = [one.artifact for one in results if one.artifact is not None]
-    used = sum((one.usage for one in artifacts), Usage())
+    used = sum((artifact.usage for artifact in artifacts), Usage())
     return [one.value for one in artifacts], used
 
 
@@ -193,7 +193,7 @@ async def summarised(
         for observation in reading.observations
         if observation.measure not in _NAMES_ONLY
     ]
-    rows = [_row(ledger, one, reading) for one in told[:_MOST_SHOWN]]
+    rows = [_row(ledger, fact, reading) for fact in told[:_MOST_SHOWN]]
     blocks = [
         ours("question", question),
         json_rows("source", [_task(ref, reading, feature_id)]),

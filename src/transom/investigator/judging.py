@@ -128,9 +128,10 @@ class Judge:
         if criterion.approvals is not None:
             parts += _of_approvals(criterion.approvals, seen)
         parts += [
-            Part("mixed", f"the report says of itself: {_quoted_state(one, '')}", [one])
-            for one in seen
-            if one.observation.measure == "source.outcome" and one.observation.nature == "measured"
+            Part("mixed", f"the report says of itself: {_quoted_state(entry, '')}", [entry])
+            for entry in seen
+            if entry.observation.measure == "source.outcome"
+            and entry.observation.nature == "measured"
         ]
         parts += self._subject_parts(usable)
         broken = [one for one in readings if not one.usable]
@@ -187,7 +188,12 @@ class Judge:
                 "fail", f"{best.source} is a placeholder: {best.words} words of substance", seen[:1]
             )
         hollow = next(
-            (one.number or 0.0 for one in seen if one.observation.measure == "document.hollow"), 0.0
+            (
+                entry.number or 0.0
+                for entry in seen
+                if entry.observation.measure == "document.hollow"
+            ),
+            0.0,
         )
         if hollow * 25 > best.words:
             return Part(
@@ -223,9 +229,9 @@ def names_document(rule: DocumentRule, reading: Reading) -> bool:
 
 def _measured(rule: Rule, seen: Sequence[SourcedObservation]) -> list[SourcedObservation]:
     return [
-        one
-        for one in seen
-        if one.observation.measure == rule.measure and one.observation.nature == "measured"
+        entry
+        for entry in seen
+        if entry.observation.measure == rule.measure and entry.observation.nature == "measured"
     ]
 
 
@@ -240,7 +246,7 @@ def _of_rule(rule: Rule, seen: Sequence[SourcedObservation]) -> Part | None:
         ):
             return part
         family = rule.measure.partition(".")[0]
-        hoped = [one for one in seen if one.observation.measure.startswith(f"{family}.")]
+        hoped = [entry for entry in seen if entry.observation.measure.startswith(f"{family}.")]
         planned = [one for one in hoped if one.observation.nature in ("planned", "estimate")]
         if planned and not any(one.observation.nature == "measured" for one in hoped):
             nature = planned[0].observation.nature
@@ -305,7 +311,7 @@ def _quoted_state(one: SourcedObservation, called: str) -> str:
 
 def _known(measure: str, seen: Sequence[SourcedObservation]) -> Part:
     observations = [
-        one for one in seen if one.observation.measure == measure and one.observation.value
+        entry for entry in seen if entry.observation.measure == measure and entry.observation.value
     ]
     if observations:
         return Part("pass", "", observations[:1])
@@ -314,7 +320,7 @@ def _known(measure: str, seen: Sequence[SourcedObservation]) -> Part:
 
 def _of_limits(limits: dict[str, float], seen: Sequence[SourcedObservation]) -> Part:
     """Check every measured figure that has a target against it."""
-    figures = [one for one in seen if one.observation.measure.startswith("performance.")]
+    figures = [entry for entry in seen if entry.observation.measure.startswith("performance.")]
     measured = [
         one for one in figures if one.observation.nature == "measured" and one.number is not None
     ]
@@ -395,23 +401,23 @@ def _slack(one: Observation, bound: float) -> float:
 def _of_validity(seen: Sequence[SourcedObservation], as_of: date) -> list[Part]:
     """Return the parts for approvals whose last day is over, or unknown."""
     parts = list[Part]()
-    for one in seen:
-        if one.observation.measure != "review.valid_until":
+    for entry in seen:
+        if entry.observation.measure != "review.valid_until":
             continue
-        printed = read_date(str(one.observation.value))
+        printed = read_date(str(entry.observation.value))
         if not isinstance(printed, PrintedDate):
-            parts.append(Part("mixed", f"its last day is unclear: {printed.message}", [one]))
+            parts.append(Part("mixed", f"its last day is unclear: {printed.message}", [entry]))
         elif is_over(printed.day, as_of):
-            parts.append(Part("mixed", f"the approval was valid until {printed.day}", [one]))
+            parts.append(Part("mixed", f"the approval was valid until {printed.day}", [entry]))
     return parts
 
 
 def _of_approvals(rule: ApprovalRule, seen: Sequence[SourcedObservation]) -> list[Part]:
     """Return the parts for approvals that a policy asks for and that nobody gave."""
     approvals = [
-        one
-        for one in seen
-        if one.observation.measure == "review.approver" and one.observation.value == "pass"
+        entry
+        for entry in seen
+        if entry.observation.measure == "review.approver" and entry.observation.value == "pass"
     ]
     parts = list[Part]()
     for role in rule.roles:
@@ -433,7 +439,7 @@ def _of_approvals(rule: ApprovalRule, seen: Sequence[SourcedObservation]) -> lis
 
 def _of_decision(seen: Sequence[SourcedObservation], usable: Sequence[Reading]) -> list[Part]:
     """Return the parts for reviewers' decisions, each person's and the review's as a whole."""
-    whole = [one for one in seen if one.observation.measure == "review.decision"]
+    whole = [entry for entry in seen if entry.observation.measure == "review.decision"]
     people = [one for one in seen if one.observation.measure == "review.person"]
     checks = [one for one in seen if one.observation.measure == "review.checks"]
     # "Not applicable" leaves a person out; of the whole review it decides nothing.

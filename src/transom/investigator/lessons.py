@@ -46,7 +46,11 @@ def learn(run: Run, playbook: Playbook, reports: Sequence[SourceReport], kept: K
         claim.why for claim in kept.investigation.unsupported_claims if claim.where in _OF_MAIN
     ]
     of_main += [f"the rules allow no {kept.above}"] if kept.above else []
-    seats = [(seat_of(one), [row.why for row in one.struck]) for one in reports if not one.failed]
+    seats = [
+        (seat_of(report), [row.why for row in report.struck])
+        for report in reports
+        if not report.failed
+    ]
     for seat, why in (*seats, (VERDICT, of_main)):
         # One message of each kind, since the sentences differ between features.
         messages = {reflector.patterns.classify(one).kind: one for one in reversed(why)}

@@ -209,13 +209,13 @@ def _markdown_lines(result: Investigation) -> Iterator[str]:
         yield from ("", escaped(_capped_line(result)))
     yield from (part for line in _in_words(result) for part in ("", escaped(line)))
     yield from ("", "| | criterion | why | evidence |", "|---|---|---|---|")
-    for one in _ordered(result):
+    for criterion in _ordered(result):
         advisory = " (advisory)"
-        if one.required:
+        if criterion.required:
             advisory = ""
         yield (
-            f"| {one.status} | {escaped(one.name)}{advisory} | {escaped(one.why)} |"
-            f" {', '.join(one.evidence[:6])} |"
+            f"| {criterion.status} | {escaped(criterion.name)}{advisory} |"
+            f" {escaped(criterion.why)} | {', '.join(criterion.evidence[:6])} |"
         )
     for title, rows in _lists(result):
         if rows:

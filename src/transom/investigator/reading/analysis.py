@@ -276,7 +276,7 @@ def _checks(root: Node) -> list[Observation]:
         found.append(
             observe("review.checks", node, float(len(node.children)), formula="count of checks")
         )
-        found += [observe("review.check", one, "fail", label=one.label) for one in bad[:5]]
+        found += [observe("review.check", node, "fail", label=node.label) for node in bad[:5]]
     return found
 
 

@@ -368,7 +368,14 @@ def _fits(own: Quantity | None, quantity: Quantity) -> bool:
 
 def _is_only_figure(node: Node) -> bool:
     siblings = node.parent.children if node.parent is not None else ()
-    return sum(1 for one in siblings if one.nature != "limit" and quantity_of(one) is not None) <= 1
+    return (
+        sum(
+            1
+            for sibling in siblings
+            if sibling.nature != "limit" and quantity_of(sibling) is not None
+        )
+        <= 1
+    )
 
 
 def _flag(node: Node) -> list[Observation]:

@@ -313,7 +313,7 @@ def _has_decisions(root: Node) -> bool:
 
 def _has_figures(root: Node) -> bool:
     figures = ("performance.latency", "performance.throughput", "performance.availability")
-    return any(one.measure in figures for one in read_performance(root))
+    return any(observation.measure in figures for observation in read_performance(root))
 
 
 _READERS: tuple[tuple[str, Callable[[Node], bool]], ...] = (

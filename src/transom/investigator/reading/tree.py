@@ -59,9 +59,9 @@ class Node(JsonNode):
         counts.
         """
         wanted = [key_words(key) for key in keys]
-        for one in wanted:
+        for name in wanted:
             for child in self.children if isinstance(self.value, dict) else ():
-                if child.words == one:
+                if child.words == name:
                     return child
         return None
 
