@@ -20,6 +20,7 @@ from transom.canonical import Json
 from transom.cli.chains import build_chain, without_credentials
 from transom.cli.common_options import CommonOptions, Format
 from transom.cli.output import Live, ReportFile, print_json, print_text, printable, say
+from transom.cli.stage_lines import LABELS
 from transom.config import Settings, load_settings
 from transom.context import WindowBudget
 from transom.errors import InputError, RunBusy
@@ -146,6 +147,7 @@ class Session:
             exporter=exporter,
             store=self.settings.store,
             full_sync=self.full_sync,
+            keeps_artifacts=self.keeps_artifacts,
         )
 
     @cached_property
@@ -159,6 +161,11 @@ class Session:
     def full_sync(self) -> bool:
         """Whether every write has to survive power loss."""
         return self.settings.durability == "full"
+
+    @property
+    def keeps_artifacts(self) -> bool:
+        """Whether the database has the files of runs, too."""
+        return self.settings.paths.artifacts == "database"
 
     @property
     def known_store(self) -> StoreLocation | None:
@@ -368,6 +375,7 @@ class Session:
         log.info("run %s: %s %s in %s", run.id, kind, name, run.folder)
         run.next_command = self.next_command(run.id)
         run.progress = self.progress
+        run.label = LABELS.get(kind)
         run.stage_seconds = self.settings.execution.timeout_per_stage
         run.log_calls = self.settings.logging.log_llm_calls
         # A reply is shown while it is written, if its model can do that.
