@@ -119,6 +119,23 @@ def durability(desk: Desk) -> None:
         assert {call.kwargs["full_sync"] for call in made.call_args_list} == {expected}
 
 
+def artifacts(desk: Desk) -> None:
+    settle(desk, "paths: {artifacts: database}\n")
+    desk("check", "spec", "VER-01.yaml", "-q")
+    runs = desk.here / ".transom" / "runs"
+    before = {path.name: path.read_bytes() for path in runs.rglob("*ItemSpec.md")}
+    shutil.rmtree(runs)
+    desk("runs", "fetch", "VER-01")
+    assert (
+        before and {path.name: path.read_bytes() for path in runs.rglob("*ItemSpec.md")} == before
+    )
+    replies = len(desk.records("model_reply"))
+    desk("check", "spec", "VER-01.yaml", "-q")
+    assert len(desk.records("model_reply")) == replies
+    desk("runs", "clean", "--older-than", "0d", "--archive")
+    assert not desk.records("model_reply")
+
+
 def timeout_per_stage(desk: Desk) -> None:
     settle(desk, "execution: {timeout_per_stage: 0.001}\n")
     line = desk.check("all", "VER-01.yaml", "-q").line(3)
@@ -390,6 +407,7 @@ OBEYED: dict[str, Callable[[Desk], None]] = {
     "state_dir": state_dir,
     "store": store,
     "durability": durability,
+    "paths.artifacts": artifacts,
     "workspace": workspace,
     "paths.search_root": search_root,
     "paths.item_specs_dir": item_specs_dir,

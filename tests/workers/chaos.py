@@ -226,7 +226,7 @@ class Storm:
         with (self.farm.folder / "workers.log").open("a") as log:
             if machine.worker is None or machine.worker.poll() is not None:
                 machine.worker = self.farm.start(
-                    "worker", "-j", "2", host=machine.host, output=log, **environ
+                    "worker", "-j", "2", host=machine.host, output=log, environ=environ
                 )
             if machine.program is None or machine.program.poll() is not None:
                 machine.program = self.farm.start(
@@ -234,7 +234,7 @@ class Storm:
                     module="tests.workers.once_program",
                     host=machine.host,
                     output=log,
-                    **environ,
+                    environ=environ,
                 )
 
     def _command(self) -> subprocess.Popen[str]:

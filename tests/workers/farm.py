@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -118,17 +118,18 @@ class Farm:
         module: str = "transom",
         output: IO[str] | int = subprocess.PIPE,
         host: Host | None = None,
-        **environ: str,
+        prefix: Sequence[str] = (),
+        environ: Mapping[str, str] | None = None,
     ) -> subprocess.Popen[str]:
         """Start a command in the folder, on a host of a network or on this machine."""
         process = subprocess.Popen(
-            [*(host.prefix if host else []), sys.executable, "-m", module, *words],
+            [*(host.prefix if host else prefix), sys.executable, "-m", module, *words],
             cwd=self.folder,
             env=clean_environment(
                 TRANSOM_STORE=self.address.url,
                 TRANSOM_PATHS__PRICES="prices.yaml",
                 PYTHONPATH=str(ROOT),
-                **environ,
+                **(environ or {}),
             ),
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -138,20 +139,27 @@ class Farm:
         self.processes.append(process)
         return process
 
-    def worker(self, places: int = 2) -> subprocess.Popen[str]:
+    def worker(
+        self, places: int = 2, prefix: Sequence[str] = (), **environ: str
+    ) -> subprocess.Popen[str]:
         """Start a worker, and wait until it is at work."""
-        process = self.start("worker", "-j", str(places))
+        process = self.start("worker", "-j", str(places), prefix=prefix, environ=environ)
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line.startswith("worker "), line
         return process
 
     def batch(
-        self, name: str, *more: str, model: str = "slow:Slow", module: str = "transom"
+        self,
+        name: str,
+        *more: str,
+        model: str = "slow:Slow",
+        module: str = "transom",
+        **environ: str,
     ) -> subprocess.Popen[str]:
         """Start a distributed batch of the items in a folder."""
         command = ["check", "batch", name, "--distributed", "--model", model]
-        return self.start(*command, *more, module=module)
+        return self.start(*command, *more, module=module, environ=environ)
 
     def workers(self) -> dict[str, Any]:
         """Return the document of `transom workers`."""

@@ -88,7 +88,7 @@ class ReleaseOptions:
     ] = ()
 
 
-@command(root, "release", example=_EXAMPLE)
+@command(root, "release", example=_EXAMPLE, shares="whole")
 async def release(session: Session, options: ReleaseOptions) -> int:
     """Judge all features of a release: one table, worst first, and what is left to do.
 

@@ -147,6 +147,7 @@ class Session:
             exporter=exporter,
             store=self.settings.store,
             full_sync=self.full_sync,
+            keeps_artifacts=self.keeps_artifacts,
         )
 
     @cached_property
@@ -160,6 +161,11 @@ class Session:
     def full_sync(self) -> bool:
         """Whether every write has to survive power loss."""
         return self.settings.durability == "full"
+
+    @property
+    def keeps_artifacts(self) -> bool:
+        """Whether the database has the files of runs, too."""
+        return self.settings.paths.artifacts == "database"
 
     @property
     def known_store(self) -> StoreLocation | None:

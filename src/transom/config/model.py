@@ -63,6 +63,8 @@ class Paths(_Section):
         cache_dir: the workspace, if neither `workspace` nor `--workspace` is given.
         output_dir: output folder of `check build` without `-o`.
         knowledge_dirs: folders with your own knowledge files, in addition to the shipped ones.
+        artifacts: where runs keep their files: `files`: in the workspace, which all machines share;
+            `database`: in the database, too, from where a machine that lacks them fetches them.
         prices: your own price list, which overrides the shipped one (see docs/providers.md).
         embeddings: a folder with the weights of all-MiniLM-L6-v2, for search by meaning; None: the
             weights from `make embeddings`, else search by words only.
@@ -73,6 +75,7 @@ class Paths(_Section):
     cache_dir: _Path | None = None
     output_dir: _Path | None = None
     knowledge_dirs: _Paths = ()
+    artifacts: Literal["files", "database"] = "files"
     prices: _Path | None = None
     embeddings: _Path | None = None
 

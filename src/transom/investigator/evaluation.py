@@ -104,6 +104,8 @@ def outcome_of(
             *(f"{one.name}: {one.why}" for one in result.criteria if one.status != "pass"),
             f"memory: {result.memory_status}",
         ),
+        # A justification names the criteria, whose limits stand in the policy and in no file.
+        sources={"policy": "\n".join(criterion.name for criterion in result.criteria)},
         sub_conversations=len(result.sub_conversations),
         stored=tuple(stored),
         recalled=(result.changed_since,) if result.changed_since else (),

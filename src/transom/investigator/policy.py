@@ -150,6 +150,15 @@ class Waiver(_Shape):
         return fnmatchcase(criterion, self.criterion) and self.feature in ("", *feature)
 
 
+def unknown_criterion(waiver: Waiver, criteria: Sequence[str]) -> str:
+    """Return why a waiver covers none of these criteria, with the nearest one; "" if it does."""
+    if any(fnmatchcase(criterion, waiver.criterion) for criterion in criteria):
+        return ""
+    near = nearest_key(waiver.criterion, list(criteria))
+    hint = f"did you mean {near}?" if near else f"known: {', '.join(criteria)}"
+    return f"unknown criterion {waiver.criterion!r}; {hint}"
+
+
 class WaiverFile(_Shape):
     """A file given by `--waivers`."""
 
@@ -202,6 +211,9 @@ class Policy(_Shape):
         double = next((one for one in ids if ids.count(one) > 1), None)
         if double:
             raise ValueError(f"two criteria have the id {double}")
+        for waiver in self.waivers:
+            if problem := unknown_criterion(waiver, ids):
+                raise ValueError(problem)
         return self
 
     @cached_property
@@ -312,6 +324,11 @@ def load_policy(path: Path | None = None) -> Policy:
     return _policy_in(path, path.stat().st_mtime_ns if path.is_file() else 0)
 
 
+def shipped_text() -> str:
+    """Return the text of the shipped policy, with its comments."""
+    return _SHIPPED.read_text(encoding="utf-8")
+
+
 def load_waivers(path: Path, policy: Policy) -> list[Waiver]:
     """Read the waivers from a file.
 
@@ -322,8 +339,6 @@ def load_waivers(path: Path, policy: Policy) -> list[Waiver]:
     waivers = validate_yaml(WaiverFile, load_yaml(path)).waivers
     criteria = [criterion.id for criterion in policy.criteria]
     for waiver in waivers:
-        if not any(fnmatchcase(criterion, waiver.criterion) for criterion in criteria):
-            near = nearest_key(waiver.criterion, criteria)
-            hint = f"did you mean {near}?" if near else f"known: {', '.join(criteria)}"
-            raise InputError(f"unknown criterion {waiver.criterion!r}", place=str(path), hint=hint)
+        if problem := unknown_criterion(waiver, criteria):
+            raise InputError(problem, place=str(path))
     return waivers

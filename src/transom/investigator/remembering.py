@@ -14,6 +14,7 @@ from transom.errors import MemoryUnavailable
 from transom.formats.measurements import Reading, Shape
 from transom.investigator.reading.words import plain_words, singular
 from transom.investigator.result import Investigation
+from transom.investigator.sources import Feature
 from transom.memory import Memory, Neighbour
 from transom.runs import Run, Stage, model_file
 
@@ -146,8 +147,14 @@ async def _keep(
             await memory.relate(feature, target, DEPENDS if kind == "dependency" else HAS)
 
 
-async def dependants(memory: Memory | None, question: str) -> list[str]:
-    """Return sentences on what depends on a thing that a question names, with their sources."""
+async def dependants(
+    memory: Memory | None, question: str, features: Sequence[Feature] = ()
+) -> list[str]:
+    """Return sentences on what depends on a thing that a question names, with their sources.
+
+    Args:
+        features: all features of the data; those that nobody investigated are named.
+    """
     if memory is None:
         return []
     question_words = {singular(word) for word in plain_words(question)}
@@ -175,6 +182,13 @@ async def dependants(memory: Memory | None, question: str) -> list[str]:
                 sentences.append(f"What depends on {name}: {_names(depending)}{places}.")
             if using:
                 sentences.append(f"{name} depends on: {_names(using)}.")
+        unknown = list[str]()
+        for feature in features if sentences else ():
+            if await memory.get(f"feature/{feature.feature_id}") is None:
+                unknown.append(feature.summary)
+        # An incomplete answer must not look complete.
+        if unknown:
+            sentences.append(f"Not investigated yet, so not included: {'; '.join(unknown)}.")
     except MemoryUnavailable as error:
         _log.warning("%s; the answer leaves out what depends on it", error)
         return []

@@ -240,14 +240,20 @@ class Ledger:
 
         A pair is judged when the later insight is called distinct, or gets another text.
         """
-        sql = """SELECT insight, json_extract(data, '$.to') FROM insight_events AS event
-            WHERE kind = 'near' AND NOT EXISTS (
-                SELECT 1 FROM insight_events AS later
-                WHERE later.insight = event.insight AND later.seq > event.seq
-                AND (later.kind = 'distinct' OR (later.kind = 'edited'
-                    AND json_extract(later.data, '$.content') IS NOT NULL))
-            ) ORDER BY seq"""
-        return [(str(insight), str(other)) for insight, other in self.tables.query(sql)]
+        # The members of an event are looked at here: the databases have other functions for JSON.
+        rows = self.tables.query(
+            "SELECT kind, insight, data FROM insight_events"
+            " WHERE kind IN ('near', 'distinct', 'edited') ORDER BY seq"
+        )
+        pairs: dict[int, tuple[str, str]] = {}
+        for number, (kind, insight, text) in enumerate(rows):
+            data = json.loads(text)
+            if kind == "near":
+                pairs[number] = (str(insight), str(data["to"]))
+            elif kind == "distinct" or data.get("content") is not None:
+                for key in [key for key, pair in pairs.items() if pair[0] == insight]:
+                    del pairs[key]
+        return [*pairs.values()]
 
     def insights(
         self, condition: str = "TRUE", values: Sequence[Any] = (), order: str = "number"

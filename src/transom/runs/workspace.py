@@ -45,7 +45,7 @@ def find_workspace(start: Path) -> Path:
 class Workspace:
     """Where runs live: the folder `.transom`; the database lies in `state_dir`, unless `server`
     is the address of another one. Traces go to `exporter`, too. With `full_sync` every write to the
-    database survives power loss.
+    database survives power loss. With `keeps_artifacts` the database has the files of runs, too.
     """
 
     root: Path
@@ -53,6 +53,7 @@ class Workspace:
     exporter: Exporter | None = None
     server: PostgresAddress | None = None
     full_sync: bool = False
+    keeps_artifacts: bool = False
 
     @staticmethod
     def at(
@@ -62,6 +63,7 @@ class Workspace:
         exporter: Exporter | None = None,
         store: str | None = None,
         full_sync: bool = False,
+        keeps_artifacts: bool = False,
     ) -> Workspace:
         """Open or make a workspace; InputError if its folder cannot be made, StoreError if it is
         read-only. `store` is the address of a PostgreSQL database to use instead of a file.
@@ -71,7 +73,7 @@ class Workspace:
         variables of OpenTelemetry are looked at.
         """
         workspace = Workspace.known(root, state_dir=state_dir, exporter=exporter, store=store)
-        workspace = replace(workspace, full_sync=full_sync)
+        workspace = replace(workspace, full_sync=full_sync, keeps_artifacts=keeps_artifacts)
         root = workspace.root
         try:
             root.mkdir(parents=True, exist_ok=True)

@@ -49,7 +49,10 @@ def open_store_for_reading(location: StoreLocation) -> Store:
     """
     if isinstance(location, Path):
         return SqliteStore.open_for_reading(location if location.is_file() else None)
-    return open_store(location)
+    _require_driver()
+    from transom.store.postgres.store import PostgresStore  # noqa: PLC0415  an extra
+
+    return PostgresStore.open(location, read_only=True)
 
 
 def open_tables(

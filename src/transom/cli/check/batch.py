@@ -232,7 +232,10 @@ class _Batch:
         """Return what a hand has to know of this command; see `transom.cli.hand`."""
         session = self.session
         entry = session.local_entry
-        place = {"kind": ITEM, "entry": entry, "workspace": str(session.workspace.root)}
+        place: dict[str, Any] = {"kind": ITEM, "entry": entry}
+        place["workspace"] = str(session.workspace.root)
+        if session.keeps_artifacts:
+            place["fetches"] = True
         if self._purse_name:
             place["purse"] = self._purse_name
         return place

@@ -52,7 +52,11 @@ ItemArgument = Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="Item to
 
 
 @command(
-    check_app, "spec", example="transom check spec examples/checks/VER-01.yaml -o specs", asks=True
+    check_app,
+    "spec",
+    example="transom check spec examples/checks/VER-01.yaml -o specs",
+    asks=True,
+    shares="whole",
 )
 async def spec(
     session: Session,
@@ -89,6 +93,7 @@ async def spec(
     "build",
     example=f"transom check build VER-01_ItemSpec.md --item VER-01.yaml {VAR}",
     asks=True,
+    shares="whole",
 )
 async def build(
     session: Session,
@@ -145,7 +150,9 @@ async def build(
     return answers.print_step(session, result)
 
 
-@command(check_app, "run", example=f"transom check run checkers/VER-01_checker {VAR}")
+@command(
+    check_app, "run", example=f"transom check run checkers/VER-01_checker {VAR}", shares="whole"
+)
 async def run(
     session: Session,
     targets: Annotated[
@@ -172,7 +179,11 @@ async def run(
 
 
 @command(
-    check_app, "all", example=f"transom check all examples/checks/VER-01.yaml {VAR}", asks=True
+    check_app,
+    "all",
+    example=f"transom check all examples/checks/VER-01.yaml {VAR}",
+    asks=True,
+    shares="whole",
 )
 async def all_(
     session: Session,

@@ -100,6 +100,7 @@ class PostgresStore:
         *,
         after_append: Callable[[int], None] | None = None,
         patience: float = PATIENCE,
+        read_only: bool = False,
     ) -> Self:
         """Connect to the database, and create the tables if they are missing.
 
@@ -107,6 +108,7 @@ class PostgresStore:
             address: the database.
             after_append: hook for failpoints, see `SqliteStore.open`.
             patience: seconds that a call waits for a database that cannot be reached.
+            read_only: whether the store is only read, as by a role that may do no more.
 
         Raises:
             StoreError: it cannot be reached, refuses the login, is newer than this code, or belongs
@@ -116,9 +118,10 @@ class PostgresStore:
         try:
             with typed_errors(address), pool.connection() as connection:
                 prepare(connection, address)
-                connection.execute(
-                    "DELETE FROM writers WHERE at < clock_timestamp() - interval '30 days'"
-                )
+                if not read_only:
+                    connection.execute(
+                        "DELETE FROM writers WHERE at < clock_timestamp() - interval '30 days'"
+                    )
         except BaseException:
             pool.close()
             raise
