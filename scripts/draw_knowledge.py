@@ -1,7 +1,7 @@
-"""Draws the table of `docs/understands.md` from the shipped knowledge.
+"""Draws the tables of `docs/understands.md` from the shipped claims, formats and domains.
 
 python -m scripts.draw_knowledge            writes
-python -m scripts.draw_knowledge --check    exit 1 where the page is out of date
+python -m scripts.draw_knowledge --check    exit 1 if the page is out of date
 """
 
 from __future__ import annotations
@@ -9,17 +9,43 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+from transom.checklist.claims.claim_data import shipped_claims
 from transom.checklist.rules import load_knowledge
 from transom.checklist.rules.plan import item_name
+from transom.formats.reports import shipped_formats
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "understands.md"
-_REGION = re.compile(r"(<!-- drawn: knowledge -->\n).*?(<!-- end: knowledge -->)", re.DOTALL)
+_REGION = re.compile(r"(<!-- drawn: (\w+) -->\n).*?(<!-- end: \2 -->)", re.DOTALL)
+_PROVENANCE = {
+    "tool": "output of the tool",
+    "file": "files of its users",
+    "documentation": "documentation, not seen from the tool",
+}
 
 
-def table() -> str:
-    """A row for each domain."""
+def claims() -> str:
+    """Return a row for each claim: its title, and the sentences that are read at once."""
+    rows = ["| Claim | Name | Sentences |", "|---|---|---|"]
+    for name, claim in shipped_claims().claims.items():
+        sentences = "; ".join(claim.says).replace("<", "&lt;").replace(">", "&gt;")
+        rows.append(f"| {claim.title} | `{name}` | {sentences} |")
+    return "\n".join(rows)
+
+
+def formats() -> str:
+    """Return a row for each report format: its name, its title, and from where it is known."""
+    rows = ["| Format | Report | Known from |", "|---|---|---|"]
+    for report_format in shipped_formats():
+        known_from = _PROVENANCE[report_format.seen]
+        rows.append(f"| `{report_format.name}` | {report_format.model.title} | {known_from} |")
+    return "\n".join(rows)
+
+
+def knowledge() -> str:
+    """Return a row for each domain."""
     rows = ["| domain | answers | items | files |", "|---|---|---|---|"]
     for domain in load_knowledge().domains:
         items = ", ".join(dict.fromkeys(item_name(item, {}) for item in domain.items))
@@ -30,9 +56,16 @@ def table() -> str:
     return "\n".join(rows)
 
 
+_TABLES: dict[str, Callable[[], str]] = {
+    "claims": claims,
+    "formats": formats,
+    "knowledge": knowledge,
+}
+
+
 def drawn(text: str) -> str:
-    """The page with today's table."""
-    return _REGION.sub(lambda found: f"{found[1]}\n{table()}\n\n{found[2]}", text)
+    """Return the page with the tables of the shipped files."""
+    return _REGION.sub(lambda region: f"{region[1]}\n{_TABLES[region[2]]()}\n\n{region[3]}", text)
 
 
 def main() -> int:

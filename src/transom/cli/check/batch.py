@@ -23,12 +23,25 @@ from typing import Annotated, Any
 import typer
 
 from transom.canonical import Json, digest
-from transom.checklist.judging import CONFIG, Verdict, headline, reason_of, summary, together
+from transom.checklist.judging import (
+    CONFIG,
+    WORST_FIRST,
+    BlockItem,
+    Verdict,
+    block_items,
+    headline,
+    reason_of,
+    roll_up,
+    summary,
+    together,
+    trend_of,
+)
 from transom.cli.check.answers import verdict_for
 from transom.cli.check.options import (
     JUDGING,
     WHERE,
     CheckOptions,
+    baseline_of,
     check_app,
     comparison_of,
     reports_of,
@@ -88,8 +101,9 @@ async def batch(
     """
     paths = paths_named(targets)
     # A wrong option is an error before any item is checked.
-    reports = reports_of(session, options, paths)
-    compared = comparison_of(options)
+    baseline = baseline_of(options)
+    reports = reports_of(session, options, paths, baseline)
+    compared = comparison_of(options, baseline)
     session.record_arguments(as_of=options.day)
     inputs: dict[str, Json] = {"targets": [place(Path(text)) for text in targets]}
     async with (
@@ -104,13 +118,41 @@ async def batch(
         await run.finish(status)
         if session.distributed:
             await forget_answers(store, run.id)
-    lines = [*table(map(_row, verdicts)), "", summary(document, toned)]
+    lines = [*_lines_of(verdicts, block_items(paths)), "", summary(document, toned)]
+    if baseline is not None:
+        lines.append(trend_of(verdicts, baseline.statuses))
     session.show(document, *lines, reports=reports)
     if waiting := sum(verdict.exit_code == _WAITING_CODE for verdict in verdicts):
         session.progress(
             f"{counted(waiting, 'item')} waiting: transom waiting; then: transom resume {run.id}"
         )
     return document.exit_code
+
+
+def _lines_of(verdicts: Sequence[Verdict], places: Sequence[BlockItem]) -> list[str]:
+    """Return a row for each verdict; or for several blocks a table of them, and what does not pass.
+
+    The table has a row a block and a column an item, the worst of both first.
+    """
+    rollup = roll_up(verdicts, places)
+    if rollup is None:
+        return table(map(_row, verdicts))
+    rows = list[list[str]]()
+    for row in rollup.rows:
+        rows.append([row.block, *(status or "-" for status in row.statuses), row.totals])
+    lines = table(rows, head=["block", *rollup.items, ""])
+    open_rows = list[tuple[str, str, str]]()
+    for verdict, item in sorted(zip(verdicts, places, strict=True), key=_badness_of_pair):
+        if verdict.counted_as != "PASS":
+            status, _, reason = _row(verdict)
+            open_rows.append((status, f"{item.block}/{item.item}", reason))
+    return [*lines, "", *table(open_rows)] if open_rows else lines
+
+
+def _badness_of_pair(pair: tuple[Verdict, BlockItem]) -> int:
+    """Return a sort key by which the worst verdict comes first."""
+    verdict, _ = pair
+    return WORST_FIRST.index(verdict.counted_as)
 
 
 def paths_named(texts: Sequence[str]) -> list[Path]:
