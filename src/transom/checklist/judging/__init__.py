@@ -12,6 +12,7 @@ from transom.checklist.judging.rollup import (
     BlockItem,
     RollUp,
     block_items,
+    open_checks,
     roll_up,
     trend_of,
 )
@@ -73,6 +74,7 @@ __all__ = [
     "headline",
     "is_empty",
     "load_checker",
+    "open_checks",
     "printed",
     "reason_of",
     "report",

@@ -53,6 +53,19 @@ class RollUp:
     items: tuple[str, ...]
     rows: tuple[BlockRow, ...]
 
+    @property
+    def heads(self) -> list[str]:
+        """Return the heads of the table's columns; the last one holds totals."""
+        return ["block", *self.items, ""]
+
+    @property
+    def cells(self) -> list[list[str]]:
+        """Return the table's rows as texts."""
+        cells = list[list[str]]()
+        for row in self.rows:
+            cells.append([row.block, *(status or "-" for status in row.statuses), row.totals])
+        return cells
+
 
 class BlockItem(NamedTuple):
     """The place of a verdict in a table of blocks and items."""
@@ -98,6 +111,17 @@ def roll_up(checks: Sequence[Verdict], places: Sequence[BlockItem]) -> RollUp | 
         statuses = tuple(cells.get(BlockItem(block, item)) for item in items)
         rows.append(BlockRow(block, statuses, _totals(by_block[block])))
     return RollUp(items, tuple(rows))
+
+
+def open_checks(
+    checks: Sequence[Verdict], places: Sequence[BlockItem]
+) -> list[tuple[Verdict, str]]:
+    """Return the verdicts that do not pass with their block and item, the worst first."""
+    open_rows = list[tuple[Verdict, str]]()
+    for check, place in zip(checks, places, strict=True):
+        if check.counted_as != "PASS":
+            open_rows.append((check, f"{place.block}/{place.item}"))
+    return sorted(open_rows, key=lambda row: WORST_FIRST.index(row[0].counted_as))
 
 
 def _badness(counts: Counter[Counted]) -> tuple[int, ...]:

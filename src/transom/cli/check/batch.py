@@ -25,11 +25,11 @@ import typer
 from transom.canonical import Json, digest
 from transom.checklist.judging import (
     CONFIG,
-    WORST_FIRST,
     BlockItem,
     Verdict,
     block_items,
     headline,
+    open_checks,
     reason_of,
     roll_up,
     summary,
@@ -137,22 +137,15 @@ def _lines_of(verdicts: Sequence[Verdict], places: Sequence[BlockItem]) -> list[
     rollup = roll_up(verdicts, places)
     if rollup is None:
         return table(map(_row, verdicts))
-    rows = list[list[str]]()
-    for row in rollup.rows:
-        rows.append([row.block, *(status or "-" for status in row.statuses), row.totals])
-    lines = table(rows, head=["block", *rollup.items, ""])
-    open_rows = list[tuple[str, str, str]]()
-    for verdict, item in sorted(zip(verdicts, places, strict=True), key=_badness_of_pair):
-        if verdict.counted_as != "PASS":
-            status, _, reason = _row(verdict)
-            open_rows.append((status, f"{item.block}/{item.item}", reason))
-    return [*lines, "", *table(open_rows)] if open_rows else lines
-
-
-def _badness_of_pair(pair: tuple[Verdict, BlockItem]) -> int:
-    """Return a sort key by which the worst verdict comes first."""
-    verdict, _ = pair
-    return WORST_FIRST.index(verdict.counted_as)
+    lines = table(rollup.cells, head=rollup.heads)
+    rows = list[tuple[str, str, str]]()
+    for verdict, name in open_checks(verdicts, places):
+        status, _, reason = _row(verdict)
+        rows.append((status, name, reason))
+    if rows:
+        lines.append("")
+        lines += table(rows)
+    return lines
 
 
 def paths_named(texts: Sequence[str]) -> list[Path]:
