@@ -6,6 +6,9 @@ workers; they take the runs from the queue, as `transom worker` does, and do the
 
     python benchmarks/scale.py [RUNS]      200 by default, 1,000 for the figures of a release
 
+At last half of four workers are killed, twice, and as many are started: every run must be done, and
+every reply in its journal once.
+
 The time begins when all workers have registered. CPU seconds contain the start of the processes.
 """
 
@@ -17,8 +20,11 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import psycopg
 
 from transom.agent import call
 from transom.llm import Block, Chain, Role, ScriptedProvider, Tier
@@ -33,6 +39,8 @@ ROLE = Role(
 
 
 async def answer(request: object) -> str:
+    with Path("asked").open("a") as file:
+        file.write("x")
     await asyncio.sleep(MODEL_SECONDS)
     return "done"
 
@@ -86,8 +94,14 @@ def cpu_seconds(pid: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK") + sum(cpu_seconds(int(child)) for child in children)
 
 
-async def time_of(url: str, workers: int, runs: int) -> float:
-    """Return the seconds from the enqueueing of all runs to the end of the last."""
+async def time_of(
+    url: str, workers: int, runs: int, disturb: Callable[[int], None] = lambda left: None
+) -> float:
+    """Return the seconds from the enqueueing of all runs to the end of the last.
+
+    Args:
+        disturb: called several times a second with the number of runs that are not done.
+    """
     async with open_jobs(PostgresAddress(url)) as jobs:
         while len(await jobs.workers()) < workers:
             await asyncio.sleep(0.1)
@@ -95,7 +109,8 @@ async def time_of(url: str, workers: int, runs: int) -> float:
         await jobs.put(
             [WorkerJob("scale", "jobs/scale", number, str(number), {}) for number in range(runs)]
         )
-        while await jobs.waiting():
+        while rows := await jobs.waiting():
+            disturb(sum(row.waiting + row.running for row in rows))
             await asyncio.sleep(0.1)
         return time.monotonic() - began
 
@@ -108,8 +123,8 @@ def measure(server: object, workers: int, runs: int) -> str:
             cpu_seconds(server.pid),
             resource.getrusage(resource.RUSAGE_CHILDREN),
         )
-        command = [sys.executable, __file__, "work", url, folder]
-        processes = [subprocess.Popen(command) for _ in range(workers)]
+        command = [sys.executable, str(Path(__file__).resolve()), "work", url, folder]
+        processes = [subprocess.Popen(command, cwd=folder) for _ in range(workers)]
         seconds = asyncio.run(time_of(url, workers, runs))
         (Path(folder) / "stop").touch()
         for process in processes:
@@ -120,6 +135,39 @@ def measure(server: object, workers: int, runs: int) -> str:
     return (
         f"{workers} workers, {runs} runs: {seconds:6.1f} s, ideal {ideal:5.1f} s, {ideal / seconds:.2f} of it;"
         f" CPU {client:.1f} s of the workers, {cpu_seconds(server.pid) - server_before:.1f} s of PostgreSQL"
+    )
+
+
+def kill_half_twice(server: object, workers: int, runs: int) -> str:
+    """Kill half of the workers when a third is done, and again when two thirds are."""
+    url = server.fresh_address().url
+    with TemporaryDirectory() as folder:
+        Workspace.at(folder, store=url).open_store()
+        command = [sys.executable, str(Path(__file__).resolve()), "work", url, folder]
+        processes = [subprocess.Popen(command, cwd=folder) for _ in range(workers)]
+        thresholds = [2 * runs // 3, runs // 3]
+
+        def disturb(left: int) -> None:
+            if thresholds and left <= thresholds[0]:
+                del thresholds[0]
+                for victim in processes[: workers // 2]:
+                    victim.kill()
+                    victim.wait()
+                del processes[: workers // 2]
+                processes.extend(subprocess.Popen(command, cwd=folder) for _ in range(workers // 2))
+
+        seconds = asyncio.run(time_of(url, workers, runs, disturb))
+        (Path(folder) / "stop").touch()
+        for process in processes:
+            assert process.wait() == 0
+        asked = len((Path(folder) / "asked").read_text())
+    with psycopg.connect(url) as connection:
+        query = "SELECT kind, count(*) FROM records GROUP BY kind"
+        counts = dict(connection.execute(query).fetchall())
+    lost, doubled = runs - counts["closed"], counts["model_reply"] - runs * STAGES
+    return (
+        f"{workers} workers, {runs} runs, half of them killed twice: {seconds:.1f} s; {lost} runs lost,"
+        f" {doubled} replies in journals twice, {asked - runs * STAGES} calls in flight asked again"
     )
 
 
@@ -134,6 +182,7 @@ def main() -> None:
     with running_server() as server:
         for workers in WORKERS:
             print(measure(server, workers, runs), flush=True)
+        print(kill_half_twice(server, 4, runs), flush=True)
 
 
 if __name__ == "__main__":

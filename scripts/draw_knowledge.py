@@ -1,7 +1,8 @@
-"""Draws the tables of `docs/understands.md` from the shipped claims, formats and domains.
+"""Draws the tables of `docs/understands.md` from the shipped claims, formats and domains, and that of
+the measures in `docs/investigator.md` from the code.
 
 python -m scripts.draw_knowledge            writes
-python -m scripts.draw_knowledge --check    exit 1 if the page is out of date
+python -m scripts.draw_knowledge --check    exit 1 if a page is out of date
 """
 
 from __future__ import annotations
@@ -9,16 +10,19 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from transom.checklist.claims.claim_data import shipped_claims
 from transom.checklist.rules import load_knowledge
 from transom.checklist.rules.plan import item_name
 from transom.formats.reports import shipped_formats
+from transom.investigator.measures import MEASURES
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "understands.md"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGES = (DOCS / "understands.md", DOCS / "investigator.md")
 _REGION = re.compile(r"(<!-- drawn: (\w+) -->\n).*?(<!-- end: \2 -->)", re.DOTALL)
+
+
 _PROVENANCE = {
     "tool": "output of the tool",
     "file": "files of its users",
@@ -56,28 +60,44 @@ def knowledge() -> str:
     return "\n".join(rows)
 
 
-_TABLES: dict[str, Callable[[], str]] = {
+def measures() -> str:
+    """A row for each family of measures that a policy can name."""
+    families: dict[str, list[str]] = {}
+    for measure in sorted(MEASURES):
+        family, _, name = measure.rpartition(".")
+        families.setdefault(family, []).append(name)
+    rows = ["| family | measures |", "|---|---|"]
+    for family, names in families.items():
+        rows.append(f"| `{family}` | {', '.join(f'`{name}`' for name in names)} |")
+    return "\n".join(rows)
+
+
+_TABLES = {
     "claims": claims,
     "formats": formats,
     "knowledge": knowledge,
+    "measures": measures,
 }
 
 
 def drawn(text: str) -> str:
-    """Return the page with the tables of the shipped files."""
-    return _REGION.sub(lambda region: f"{region[1]}\n{_TABLES[region[2]]()}\n\n{region[3]}", text)
+    """The page with today's tables."""
+    return _REGION.sub(lambda found: f"{found[1]}\n{_TABLES[found[2]]()}\n\n{found[3]}", text)
 
 
 def main() -> int:
-    """Write the page, or say whether it is out of date."""
+    """Write the pages, or say whether one is out of date."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
-    old = PAGE.read_text(encoding="utf-8")
-    new = drawn(old)
-    if parser.parse_args().check:
-        return int(old != new)
-    PAGE.write_text(new, encoding="utf-8")
-    return 0
+    is_check = parser.parse_args().check
+    is_old = False
+    for page in PAGES:
+        old = page.read_text(encoding="utf-8")
+        new = drawn(old)
+        is_old = is_old or old != new
+        if not is_check:
+            page.write_text(new, encoding="utf-8")
+    return int(is_check and is_old)
 
 
 if __name__ == "__main__":

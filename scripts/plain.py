@@ -61,6 +61,7 @@ VAGUE = frozenset(
 CODE_TOKENS = (tokenize.NAME, tokenize.OP, tokenize.NUMBER, tokenize.STRING)
 NO_REMARKS = ("# noqa", "# type:", "# --", "# pragma")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+NAMING = (ast.arg, ast.Name, ast.Attribute, *FUNCTIONS)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -90,6 +91,13 @@ class Tally:
         for file in files:
             self.add_file(file)
 
+    def add_tally(self, tally: Tally) -> None:
+        """Add the counts of another tally, whose files are read no second time."""
+        self.count.update(tally.count)
+        self.vague.update(tally.vague)
+        self.classes.update(tally.classes)
+        self.modules.update(tally.modules)
+
     def add_file(self, file: Path) -> None:
         """Add the counts of one file."""
         text = file.read_text(encoding="utf-8")
@@ -97,20 +105,24 @@ class Tally:
         if not file.stem.startswith("__"):
             self.modules[file.stem] += 1
         docstring_lines: set[int] = set()
+        kinds: collections.Counter[type[ast.AST]] = collections.Counter()
         for node in ast.walk(tree):
-            self.add_node(node)
-            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            kinds[type(node)] += 1
+            if isinstance(node, NAMING):
+                self.add_name(node)
+            elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
                 docstring_lines.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        for kind, number in kinds.items():
+            self.count["statements"] += number * issubclass(kind, ast.stmt)
+            self.count["comprehensions"] += number * issubclass(kind, COMPREHENSIONS)
+            self.count["conditionals"] += number * issubclass(kind, ast.IfExp)
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 self.classes[node.name] += 1
         self.add_tokens(text, docstring_lines)
 
-    def add_node(self, node: ast.AST) -> None:
-        """Count one node of the syntax tree."""
-        self.count["statements"] += isinstance(node, ast.stmt)
-        self.count["comprehensions"] += isinstance(node, COMPREHENSIONS)
-        self.count["conditionals"] += isinstance(node, ast.IfExp)
+    def add_name(self, node: ast.AST) -> None:
+        """Count the name that a node gives to something."""
         name = bound_name(node)
         if name is None:
             return
@@ -201,16 +213,16 @@ def docstring_findings() -> collections.Counter[str]:
 
 def measure() -> tuple[Tally, dict[str, Tally]]:
     """Return the tally of the whole tree and that of each room, the largest room first."""
-    files = source_files()
     rooms: dict[str, list[Path]] = collections.defaultdict(list)
-    for file in files:
+    for file in source_files():
         rooms[room_of(file)].append(file)
     docstrings = docstring_findings()
+    whole = Tally([])
     tallies = {}
     for room, room_files in rooms.items():
         tallies[room] = Tally(room_files, docstrings[room], count_phrases(room_files))
+        whole.add_tally(tallies[room])
     by_size = sorted(tallies.items(), key=lambda item: -item[1].count["tokens"])
-    whole = Tally(files, docstrings.total(), sum(t.count["english"] for t in tallies.values()))
     return whole, dict(by_size)
 
 

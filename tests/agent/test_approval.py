@@ -144,7 +144,7 @@ def test_at_the_command_line(
     assert main(["runs", "show", request.run_id]) == 0
     assert f"answer with: transom answer {request.run_id} --question " in capsys.readouterr().out
     assert main(["answer", request.run_id, answer, "--reason", "because"]) == 0
-    again = "to go on, start the program that began it again; it goes on where it was"
+    again = "to continue, start the program that began it again; it resumes at the same point"
     assert capsys.readouterr().out.endswith(f"; {again}\n"), (
         "what `transom resume` would only say, too"
     )

@@ -93,6 +93,8 @@ def tools() -> list[ToolDefinition]:
     return [SubAgent(CLERK, "file", "Have a part filed.", [reader])]
 
 
+@pytest.mark.fence
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.randoms(use_true_random=False), st.floats(0.0, 3.0), st.booleans())
 def test_any_tree_of_conversations_exceeds_its_cap_by_one_call_at_most(

@@ -80,5 +80,5 @@ def test_each_sample_is_a_conversation_whose_tool_calls_the_log_shows(tmp_path: 
 @pytest.mark.skipif(find_spec("inspect_ai") is not None, reason="inspect-ai is installed")
 def test_without_inspect_one_line_says_what_to_install() -> None:
     agent = Agent("You count.", provider=ScriptedProvider({}))
-    with pytest.raises(InputError, match="inspect-ai is not installed; pip install inspect-ai"):
+    with pytest.raises(InputError, match="the extra `inspect` is not installed"):
         inspect_solver(agent)

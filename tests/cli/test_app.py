@@ -338,7 +338,7 @@ def test_ctrl_c_says_how_to_go_on(what: str, tmp_path: Path) -> None:
     if what == "alone":
         assert said == "\ntransom: interrupted\n"
     else:
-        assert said == f"\ntransom: interrupted; go on with: transom resume {run}\n"
+        assert said == f"\ntransom: interrupted; to continue, run: transom resume {run}\n"
         assert "interrupted" in transom("runs", "list", cwd=tmp_path).stdout
 
 

@@ -132,7 +132,7 @@ def test_a_build_that_gave_up_is_helped_from_the_command_line(desk: Desk) -> Non
     )
     assert (
         answered.out
-        == f"taken: atoms.py, your words, more repairs; go on with: transom resume {run}\n"
+        == f"taken: atoms.py, your words, more repairs; to continue, run: transom resume {run}\n"
     )
     assert desk("resume", run).code == 0
     assert atoms.read_bytes() == good
@@ -167,7 +167,7 @@ def test_a_copy_that_the_gates_refuse_is_mended_where_it_lies(desk: Desk) -> Non
 @pytest.mark.slow
 def test_build_goes_on_only_with_a_build_that_there_is(desk: Desk) -> None:
     spec = ("check", "build", str(desk.file("ItemSpec.md")), "--item", "VER-01.yaml", "--resume")
-    assert "there is no build to go on with" in desk(*spec).line()
+    assert "there is no build to resume" in desk(*spec).line()
 
 
 @pytest.mark.slow
@@ -204,7 +204,7 @@ def test_what_a_person_keeps_is_kept(desk: Desk) -> None:
     mine = desk.file("round2_section1.md").read_text("utf-8")
     assert (
         desk("answer", run, "keep").out
-        == f"keep spec/round2_section1; go on with: transom resume {run}\n"
+        == f"keep spec/round2_section1; to continue, run: transom resume {run}\n"
     )
     answer = desk("resume", run)
     assert (answer.code, answer.stages("edited by hand")) == (0, ["spec/round2_section1"])

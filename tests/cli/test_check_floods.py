@@ -124,5 +124,5 @@ def test_a_line_of_300_megabytes_is_one_clear_line(tmp_path: Path, clean: Cost) 
     cost = check(tmp_path, "long.rpt", iter(parts))
     assert cost.output == ""
     assert cost.errors.count("\n") == 1
-    assert "holds a line of more than 16 MiB; split it; go on with: " in cost.errors
+    assert "holds a line of more than 16 MiB; split it; to continue, run: " in cost.errors
     assert_is_cheap(cost, clean)

@@ -74,6 +74,7 @@ def test_none_of_these_is_an_answer_and_asked_once(desk: Desk) -> None:
     assert (desk.here / "CLEAN.yaml").read_text("utf-8") == ITEM
 
 
+@pytest.mark.slow
 def test_a_script_chooses_a_reading_from_the_json_of_several_items(desk: Desk) -> None:
     """It needs no text: the readings are a list, and the command to choose stands beside it."""
     (desk.here / "OTHER.yaml").write_text(ODD, "utf-8")

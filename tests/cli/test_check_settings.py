@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from unittest.mock import patch
 
 import pytest
 
@@ -25,6 +26,7 @@ from transom.config import known_keys
 from transom.context import SHARES, WindowBudget
 from transom.errors import SandboxUnavailable
 from transom.sandbox import Level, Sandbox
+from transom.store.committer import Committer
 from transom.telemetry.destination import destination
 from transom.telemetry.otlp import exporter_to
 
@@ -108,12 +110,38 @@ def store(desk: Desk) -> None:
     assert not (desk.here / ".transom" / "state.db").exists()
 
 
+def durability(desk: Desk) -> None:
+    """What a full sync does: tests/store/test_io_faults.py."""
+    for setting, expected in (("full", True), ("standard", False)):
+        settle(desk, f"durability: {setting}\n")
+        with patch("transom.store.sqlite.Committer", wraps=Committer) as made:
+            desk("check", "spec", "VER-01.yaml", "-q")
+        assert {call.kwargs["full_sync"] for call in made.call_args_list} == {expected}
+
+
+def artifacts(desk: Desk) -> None:
+    settle(desk, "paths: {artifacts: database}\n")
+    desk("check", "spec", "VER-01.yaml", "-q")
+    runs = desk.here / ".transom" / "runs"
+    before = {path.name: path.read_bytes() for path in runs.rglob("*ItemSpec.md")}
+    shutil.rmtree(runs)
+    desk("runs", "fetch", "VER-01")
+    assert (
+        before and {path.name: path.read_bytes() for path in runs.rglob("*ItemSpec.md")} == before
+    )
+    replies = len(desk.records("model_reply"))
+    desk("check", "spec", "VER-01.yaml", "-q")
+    assert len(desk.records("model_reply")) == replies
+    desk("runs", "clean", "--older-than", "0d", "--archive")
+    assert not desk.records("model_reply")
+
+
 def timeout_per_stage(desk: Desk) -> None:
     settle(desk, "execution: {timeout_per_stage: 0.001}\n")
     line = desk.check("all", "VER-01.yaml", "-q").line(3)
     run = desk.run_of("VER-01").name
     stage = re.fullmatch(
-        rf"run {run} is paused: stage (\S+) reached its limit of 0\.001 s; go on with: transom"
+        rf"run {run} is paused: stage (\S+) reached its limit of 0\.001 s; to continue, run: transom"
         rf" resume {run}",
         line,
     )
@@ -378,6 +406,8 @@ OBEYED: dict[str, Callable[[Desk], None]] = {
     "model": model,
     "state_dir": state_dir,
     "store": store,
+    "durability": durability,
+    "paths.artifacts": artifacts,
     "workspace": workspace,
     "paths.search_root": search_root,
     "paths.item_specs_dir": item_specs_dir,

@@ -428,7 +428,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(after: Callable[..., Desk
         text=True,
     )
     assert process.stderr
-    assert process.stderr.readline() == "run/verdict: working\n"
+    assert process.stderr.readline() == "the checker runs on the input files\n"
     busy = desk.check("run", "out/VER-01_checker", "-q").line()
     assert re.match(rf"process {process.pid} has run \S+ of \S+ open; wait for it to end", busy)
     time.sleep(0.2)  # into the sandbox; before that it would do as well
@@ -436,7 +436,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(after: Callable[..., Desk
     out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (130, "")
     run = desk.run_of("VER-01", "check-run").name
-    assert err == f"\ntransom: interrupted; go on with: transom resume {run}\n"
+    assert err == f"\ntransom: interrupted; to continue, run: transom resume {run}\n"
     edit(atoms, "    while True:\n        pass\n", "")
     answer = desk("resume", run, "--format", "json", "-q")
     assert (answer.code, answer.document["status"]) == (0, "PASS")
@@ -516,4 +516,4 @@ def test_the_shell_sees_what_the_function_returns(desk: Desk) -> None:
     )
     assert done.returncode == 1, done.stderr
     assert json.loads(done.stdout)["status"] == "FAIL"
-    assert done.stderr.endswith("run/verdict: working\n")
+    assert done.stderr.endswith("the checker runs on the input files\n")

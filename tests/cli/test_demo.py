@@ -65,7 +65,7 @@ def test_ctrl_c_says_how_the_demonstration_goes_on(tmp_path: Path) -> None:
         assert process.stderr.readline().startswith("IMP-10"), "one item is done"
         process.send_signal(signal.SIGINT)
         said = process.stderr.read()
-    assert said.endswith(f"\ntransom: interrupted; go on with: transom {' '.join(command)}\n")
+    assert said.endswith(f"\ntransom: interrupted; to continue, run: transom {' '.join(command)}\n")
     assert process.returncode == 130
 
 

@@ -233,7 +233,7 @@ def test_a_check_is_answered_by_a_server_shown_as_it_comes_and_each_reply_paid_f
     written = "".join(part["text"] for part in calls[0]["reply"]["parts"])
     assert written in more.err
     assert written not in plain.err
-    assert "round2_section1: working\n" in plain.err
+    assert "section 1 of the ItemSpec is written\n" in plain.err
 
 
 def test_the_chain_falls_back_to_the_rules(server: LocalServer, desk: Desk) -> None:

@@ -36,6 +36,7 @@ STEPS = 100
 
 MEASURED = {
     "runs list": ("",),
+    "story watch": ("RUN",),
     "runs show": ("NAME", "RUN"),
     "runs record": ("NAME calls.json", "RUN calls.json"),
     "runs clean": ("--older-than 7d",),
@@ -76,6 +77,8 @@ NOT_MEASURED = {
             "check waiver lint",
             "story status",
             "files",
+            "investigate policy show",
+            "investigate policy lint",
         ),
         OF_FILES,
     ),
@@ -89,6 +92,7 @@ NOT_MEASURED = {
             *(f"playbook {name}" for name in ("list", "show", "add", "feedback", "search")),
             *(f"playbook {name}" for name in ("context", "prune", "stats", "export", "import")),
             *(f"playbook {name}" for name in ("review", "edit", "retire", "bootstrap", "merge")),
+            "playbook forget",
         ),
         OF_INSIGHTS,
     ),
@@ -99,6 +103,9 @@ NOT_MEASURED = {
         ("session open", "session note", "session close"), "writes the record of one session"
     ),
     "migrate": "copies all rows once",
+    "backup": "copies all rows and files once",
+    "runs fetch": OF_ITS_OWN_RUN,
+    "restore": "unpacks all files once",
     "chat": OF_ITS_OWN_RUN,
     "release": "reads the files that it names, and the history of one release",
     "mcp": "runs until it is stopped",

@@ -66,7 +66,7 @@ def test_at_the_cap_a_run_pauses_and_a_higher_one_goes_on_with_it(desk: Desk, mo
     run = desk.run_of("VER-01").name
     assert line.startswith(f"run {run} is paused: stage spec/round3")
     assert line.endswith(
-        f"the cap of 1.5 usd is reached (2 used); go on with: transom resume {run} --max-cost USD,"
+        f"the cap of 1.5 usd is reached (2 used); to continue, run: transom resume {run} --max-cost USD,"
         " with more of them"
     )
     shown = desk("runs", "show", run, "--format", "json").document

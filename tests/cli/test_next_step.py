@@ -97,7 +97,7 @@ def test_a_model_that_fails_leaves_the_command_that_goes_on(
     run = run_in(desk)
     last = err.strip().splitlines()[-1]
     assert (code, said in last) == (2, True), err
-    assert last.endswith(f"; go on with: transom resume {run}")
+    assert last.endswith(f"; to continue, run: transom resume {run}")
     assert last.count("transom resume") == 1
     resumed = desk("resume", run, "--model", "rules", "-q")
     assert (resumed.code, resumed.err) == (0, "")
@@ -108,7 +108,7 @@ def test_the_command_names_the_workspace_if_it_would_not_find_it(
 ) -> None:
     server.answer = status(503)
     _, err = check("--workspace", "my runs")
-    found = re.search(r"go on with: transom (resume \S+) --workspace 'my runs'\n$", err)
+    found = re.search(r"to continue, run: transom (resume \S+) --workspace 'my runs'\n$", err)
     assert found, err
     words = [*found[1].split(), "--workspace", "my runs", "--model", "rules", "-q"]
     assert desk(*words).code == 0
@@ -221,7 +221,7 @@ def test_every_error_of_an_open_run_ends_with_its_command(
     assert code == 2
     last = err.strip().splitlines()[-1]
     assert last.startswith(begins)
-    assert last.endswith(f"; go on with: transom resume {run}")
+    assert last.endswith(f"; to continue, run: transom resume {run}")
 
 
 def test_a_budget_that_is_used_up_names_the_option_that_raises_it(
@@ -229,14 +229,16 @@ def test_a_budget_that_is_used_up_names_the_option_that_raises_it(
 ) -> None:
     code, run, err = failing(lambda: CapReached("usd", 5, 5.1))
     assert code == 3
-    assert err.endswith(f"; go on with: transom resume {run} --max-cost USD, with more of them\n")
+    assert err.endswith(
+        f"; to continue, run: transom resume {run} --max-cost USD, with more of them\n"
+    )
 
 
 def test_ctrl_c_names_the_same_command(failing: Callable[..., tuple[int, str, str]]) -> None:
     code, run, err = failing(KeyboardInterrupt)
     assert (code, err.splitlines()[-1]) == (
         130,
-        f"transom: interrupted; go on with: transom resume {run}",
+        f"transom: interrupted; to continue, run: transom resume {run}",
     )
 
 
@@ -277,5 +279,6 @@ def test_an_item_of_a_batch_names_its_own_run(
     assert "no item was done for 0 s; still at work on 1 item" in answer.err, "its process starts"
     (error,) = row["errors"]
     assert re.search(
-        r"status 503: .*; go on with: transom resume \S+ --workspace \S*apart$", error["message"]
+        r"status 503: .*; to continue, run: transom resume \S+ --workspace \S*apart$",
+        error["message"],
     ), error

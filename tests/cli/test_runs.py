@@ -103,7 +103,7 @@ def test_a_failed_run_says_why_and_how_to_go_on(
         ("two", "it is out of order"),
     ]
     main(["runs", "show", row["run_id"]])
-    assert "to go on, start the program that began it again" in capsys.readouterr().out
+    assert "to continue, start the program that began it again" in capsys.readouterr().out
 
 
 def test_a_run_whose_process_is_gone_was_interrupted(
@@ -162,13 +162,13 @@ def test_resume_hands_the_journal_entry_to_its_kind(
 ) -> None:
     _, run = walked(here)
     assert main(["resume", run]) == 2
-    said = "to go on, start the program that began it again; it goes on where it was"
+    said = "to continue, start the program that began it again; it resumes at the same point"
     assert f"{run}: no command of transom started this run; {said}" in capsys.readouterr().err
 
     started = asyncio.run(opened(here, {"file": "z"}, entry={"target": "z.yaml"}))
     assert main(["resume", started]) == 2
     assert (
-        f"{started}: a run of kind test cannot be resumed here; to go on, start the command that"
+        f"{started}: a run of kind test cannot be resumed here; to continue, start the command that"
         in capsys.readouterr().err
     )
 
@@ -219,7 +219,7 @@ def test_answering_a_paused_run(
         }
     else:
         assert main(["answer", run, choice]) == 0
-        again = "to go on, start the program that began it again; it goes on where it was"
+        again = "to continue, start the program that began it again; it resumes at the same point"
         assert capsys.readouterr().out == f"{choice} one; {again}\n"
     table, _ = desk(here)
     one, _, _ = asyncio.run(table.walk("another source"))

@@ -156,6 +156,7 @@ def test_the_database_shrinks(here: Path, capsys: pytest.CaptureFixture[str]) ->
     assert not list((here / ".transom" / "locks").iterdir())
 
 
+@pytest.mark.slow
 def test_runs_are_removed_also_if_the_database_cannot_shrink(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

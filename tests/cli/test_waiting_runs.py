@@ -147,7 +147,7 @@ def test_an_investigation_without_an_answer_cannot_be_continued_yet(
     assert main(["investigate", "Why?", "--continue", run["run_id"], "-q"]) == 3
     error = capsys.readouterr().err
     assert error.count("\n") == 1
-    assert f"go on with: transom resume {run['run_id']}" in error
+    assert f"to continue, run: transom resume {run['run_id']}" in error
 
 
 TELLER = '''

@@ -137,20 +137,35 @@ def test_each_format_has_examples_of_the_faults_that_it_can_have(
         assert model.examples.cut, "write a report that is cut off"
 
 
+def unseen_bad_news(lines: list[str], position: int) -> list[str]:
+    """Return the lines of bad news that nobody would see at this position of a report."""
+    unseen = []
+    for bad_line in BAD_LINES:
+        text = "\n".join([*lines[:position], bad_line, *lines[position:]]) + "\n"
+        reading = read(text)
+        is_fact = any(fact.line == position + 1 for fact in reading.measurements)
+        if is_quiet(reading) and not is_fact:
+            unseen.append(bad_line)
+    return unseen
+
+
 @pytest.mark.parametrize(("report_format", "example"), examples("good"))
 def test_added_bad_news_never_stays_unseen(
     report_format: CompiledFormat, example: ReportExample
 ) -> None:
     lines = example.text.splitlines()
-    unseen = []
-    for bad_line in BAD_LINES:
-        for position in {0, len(lines) // 2, len(lines)}:
-            text = "\n".join([*lines[:position], bad_line, *lines[position:]]) + "\n"
-            reading = read(text)
-            is_fact = any(fact.line == position + 1 for fact in reading.measurements)
-            if is_quiet(reading) and not is_fact:
-                unseen.append((position, bad_line))
-    assert unseen == []
+    assert unseen_bad_news(lines, len(lines) // 2) == []
+
+
+@pytest.mark.fence
+@pytest.mark.slow
+@pytest.mark.parametrize(("report_format", "example"), examples("good"))
+def test_bad_news_before_and_behind_a_report_never_stays_unseen(
+    report_format: CompiledFormat, example: ReportExample
+) -> None:
+    lines = example.text.splitlines()
+    assert unseen_bad_news(lines, 0) == []
+    assert unseen_bad_news(lines, len(lines)) == []
 
 
 @pytest.mark.parametrize(("report_format", "example"), examples("good"))

@@ -39,7 +39,7 @@ def test_verdict_reports_and_a_question_to_the_answer(run: Run, tmp_path: Path) 
     code, out, err = run("Is the kiosk ready?", "--data", "data", *reports)
     assert code == 1
     assert out.startswith("NOT_READY  QR Check-Out Kiosk (qr-kiosk) for Production-Ready")
-    assert "unit_test_coverage.json: working" in err
+    assert "metrics unit_test_coverage.json is read\n" in err
     assert (tmp_path / "out.text").read_text() == out
     document = json.loads((tmp_path / "out.json").read_text())
     result = Investigation.model_validate(document)

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.cli.helpers import clean_environment
 
 # Other packages have their own ways on Windows, so everything is imported once before the modules
@@ -78,10 +80,12 @@ def _run(script: str, folder: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_every_module_is_imported_without_them(tmp_path: Path) -> None:
     assert _run(_IMPORTED, tmp_path) == ["True []"]
 
 
+@pytest.mark.slow
 def test_only_what_is_kept_or_confined_fails_and_says_why(tmp_path: Path) -> None:
     *written, works, kept, confined = _run(_USED, tmp_path)
     assert written == ["wrote transom.schema.json", "wrote transom.yaml"]

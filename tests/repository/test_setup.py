@@ -86,6 +86,7 @@ def test_a_user_without_python_is_told_what_root_must_type(user: Machine) -> Non
     assert user.installed == ""
 
 
+@pytest.mark.slow
 def test_root_without_python_gets_it_installed(root: Machine) -> None:
     done = root.run("scripts/setup-venv.sh", "nothing-of-this-name")
     assert "setup: apt-get install -y python3 python3-venv\n" in done.stderr

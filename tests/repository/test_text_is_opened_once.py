@@ -23,7 +23,7 @@ NOT_FILES_OF_USERS = {
     "stories/git.py": "decodes the output of git",
     "store/damage.py": "decodes what SQLite says of a database",
     "store/network.py": "reads the kernel's list of mount points",
-    "workers/programs.py": "decodes the output of Transom's own commands",
+    "workers/hands.py": "decodes the output of Transom's own commands",
     "telemetry/encoded.py": "decodes a value in memory",
     "telemetry/read.py": "reads trace files that Transom wrote",
     "runs/workspace.py": "reads lock files that Transom wrote",

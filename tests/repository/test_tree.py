@@ -93,7 +93,10 @@ def test_the_lock_files_agree_where_they_overlap() -> None:
             r"^([a-z0-9-]+)==(\S+)(?: \\)$", lock.read_text(encoding="utf-8"), re.M
         ):
             pinned.setdefault(name, set()).add(version)
-    assert {name: versions for name, versions in pinned.items() if len(versions) > 1} == {}
+    # Inspect takes no newer versions of two packages; it is not installed beside the tests.
+    bounded = {"fsspec", "python-dateutil"}
+    different = {name: versions for name, versions in pinned.items() if len(versions) > 1}
+    assert different.keys() <= bounded, different
 
 
 def test_every_dependency_is_locked() -> None:

@@ -123,6 +123,8 @@ def test_temporary_files_at_level_2_are_removed_with_the_command(tmp_path: Path)
     assert not created.exists() and not created.parent.exists()
 
 
+@pytest.mark.fence
+@pytest.mark.slow
 @pytest.mark.needs("L2")
 def test_a_command_at_level_2_ends_with_the_caller_although_that_is_killed(tmp_path: Path) -> None:
     """The command starts a daemon in its own session, which is ended too."""

@@ -19,6 +19,7 @@ from transom.store import PostgresAddress, Store
 from transom.store.postgres.store import PostgresStore
 
 _ACCOUNT = "postgres"  # what runs as root must start the server as another user
+_PORT = 55_432
 _DEBIAN = Path("/usr/lib/postgresql")
 
 
@@ -46,10 +47,11 @@ def _programs() -> Path | None:
 
 
 class Server:
-    """A running server; its address is a folder with a socket."""
+    """A running server; its address is a folder with a socket, or a host."""
 
-    def __init__(self, folder: Path, programs: Path) -> None:
+    def __init__(self, folder: Path, programs: Path, host: str = "") -> None:
         self.folder = folder
+        self.host = host
         self._programs = programs
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -64,11 +66,15 @@ class Server:
             capture_output=True,
             cwd="/",
         )
+        if self.host:
+            with (self.folder / "data" / "pg_hba.conf").open("a") as rules:
+                rules.write("host all all 10.0.0.0/8 trust\n")
 
     def start(self) -> None:
         """Start the server; it ends with this process, whatever happens to that."""
         settings = {
-            "listen_addresses": "",
+            "listen_addresses": self.host,
+            "port": str(_PORT),
             "unix_socket_directories": str(self.folder),
             "fsync": "off",  # no test cuts the power
             "max_connections": "100",
@@ -119,7 +125,8 @@ class Server:
 
     def url(self, database: str = "postgres", schema: str = "") -> str:
         options = f"&options=-csearch_path%3D{schema}" if schema else ""
-        return f"postgresql:///{database}?host={self.folder}&user={_ACCOUNT}{options}"
+        host = self.host or self.folder
+        return f"postgresql:///{database}?host={host}&port={_PORT}&user={_ACCOUNT}{options}"
 
     def fresh_address(self) -> PostgresAddress:
         """Return the address of a new, empty schema."""
@@ -136,12 +143,16 @@ class Server:
 
 
 @contextmanager
-def running_server() -> Iterator[Server]:
-    """Start a server in a temporary folder, which the server's user can enter."""
+def running_server(host: str = "") -> Iterator[Server]:
+    """Start a server in a temporary folder, which the server's user can enter.
+
+    Args:
+        host: an address of this machine to listen on, for hosts in 10.0.0.0/8.
+    """
     programs = _programs()
     assert programs is not None
     folder = Path(mkdtemp(prefix="transom-pg-"))
-    server = Server(folder, programs)
+    server = Server(folder, programs, host)
     try:
         server.prepare()
         server.start()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from transom.errors import StoreError
-from transom.store import SqliteStore, Tables, find_damage
+from transom.store import Record, SqliteStore, StreamSummary, Tables, find_damage
 
 TABLES_OF_FORMAT_1 = """
 CREATE TABLE records (
@@ -90,6 +90,63 @@ def test_the_check_names_each_row_that_was_altered(
     assert find_damage(path) == []
     alter(path)
     assert find_damage(path) == [damage.replace("BLOB", blob)]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM records WHERE seq = 12",
+        "DELETE FROM records WHERE seq = 2",
+        "UPDATE records SET seq = 900 WHERE seq = 20",
+        "UPDATE records SET seq = seq - 1000 WHERE seq = 40",
+        "UPDATE records SET chain = NULL WHERE seq = 30",
+        "UPDATE records SET chain = NULL WHERE seq = 40",
+    ],
+)
+def test_the_deep_check_finds_records_that_are_missing_or_elsewhere(
+    tmp_path: Path, statement: str
+) -> None:
+    path = tmp_path / "state.db"
+    fill(path)
+    assert find_damage(path, deep=True) == []
+    execute(statement)(path)
+    (damage,) = find_damage(path, deep=True)
+    assert damage.startswith("the records of run/1: something was changed up to record ")
+
+
+def test_the_deep_check_finds_a_stream_that_was_cut_off_at_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+
+    def summarise(before: StreamSummary | None, record: Record) -> StreamSummary:
+        del before
+        return StreamSummary(record.stream, "run", "", "", record.at, {})
+
+    async def work() -> None:
+        async with SqliteStore.open(path) as store:
+            for number in range(4):
+                await store.append("run/1", "reply", number, summarise=summarise)
+
+    asyncio.run(work())
+    assert find_damage(path, deep=True) == []
+    execute("DELETE FROM records WHERE seq = 4")(path)
+    assert find_damage(path, deep=True) == ["the last records of run/1 are missing"]
+
+
+def test_records_of_a_format_without_chains_are_no_damage(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(TABLES_OF_FORMAT_1)
+    assert find_damage(path, deep=True) == []
+
+    async def go_on() -> None:
+        async with SqliteStore.open(path) as store:
+            await store.append("s", "k", "two")
+            await store.append("s", "k", "three")
+
+    asyncio.run(go_on())
+    assert find_damage(path, deep=True) == []
+    execute("DELETE FROM records WHERE seq = 2")(path)
+    assert find_damage(path, deep=True)
 
 
 def test_the_check_finds_pages_that_were_overwritten(tmp_path: Path) -> None:

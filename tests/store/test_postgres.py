@@ -152,6 +152,14 @@ def test_a_playbook_learns_the_same_in_both_databases(address: PostgresAddress) 
         assert learn(server) == learn(file)
         kinds = [(event.kind, event.insight) for event in file.events()]
         assert [(event.kind, event.insight) for event in server.events()] == kinds
+        for playbook in (file, server):
+            for text in (
+                "Never sign off on a stale netlist",
+                "Never sign off with a stale netlist",
+            ):
+                playbook.add_insight(InsightCategory.MISTAKE, text)
+        assert file.ledger.open_pairs()
+        assert server.ledger.open_pairs() == file.ledger.open_pairs()
 
 
 @pytest.mark.parametrize(

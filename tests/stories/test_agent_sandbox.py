@@ -27,6 +27,8 @@ def shut_in(folder: Path, script: str, **sandbox: object) -> World:
     return at
 
 
+@pytest.mark.fence
+@pytest.mark.slow
 async def test_an_agent_in_the_sandbox_does_its_work_and_sees_no_home(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,6 +57,8 @@ async def test_an_agent_in_the_sandbox_does_its_work_and_sees_no_home(
     assert "mine" not in git(at.project, "branch")
 
 
+@pytest.mark.fence
+@pytest.mark.slow
 async def test_a_child_in_a_session_of_its_own_ends_with_the_sandbox(tmp_path: Path) -> None:
     mark = f"TRANSOM_TEST_MARK={tmp_path.name}{os.getpid()}"
     # The mark that processes are found by is not in its environment.
@@ -69,6 +73,8 @@ async def test_a_child_in_a_session_of_its_own_ends_with_the_sandbox(tmp_path: P
             continue
 
 
+@pytest.mark.fence
+@pytest.mark.slow
 @pytest.mark.parametrize("network", [True, False])
 async def test_the_network_is_there_or_not(tmp_path: Path, network: bool) -> None:
     write(tmp_path, "links", "")

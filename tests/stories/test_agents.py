@@ -208,6 +208,7 @@ async def test_a_limit_in_any_role_pauses_the_epic_and_nothing_is_paid_twice(
         assert calls(tmp_path).count(call) == 1
 
 
+@pytest.mark.slow
 async def test_after_a_time_limit_dev_goes_on_with_its_files(tmp_path: Path) -> None:
     mark = tmp_path / "begun"
     script = (
@@ -225,6 +226,8 @@ async def test_after_a_time_limit_dev_goes_on_with_its_files(tmp_path: Path) -> 
     assert not git(at.project, "for-each-ref", "refs/transom")
 
 
+@pytest.mark.fence
+@pytest.mark.slow
 async def test_a_process_in_a_session_of_its_own_does_not_outlive_its_call(tmp_path: Path) -> None:
     starts = f"setsid sh -c 'trap \"\" TERM HUP; echo $$ >> {tmp_path}/pids; sleep 97' &"
     at = world(tmp_path, f"test $TRANSOM_ROLE != sm || {{ {starts} sleep 1; }}")
@@ -246,6 +249,7 @@ async def test_a_missing_permission_is_said_with_the_words_of_the_agent(tmp_path
     assert "I need your permission." in story.reason
 
 
+@pytest.mark.slow
 async def test_what_a_person_does_meanwhile_is_no_question(tmp_path: Path) -> None:
     project = tmp_path / "project"
     fetch = (

@@ -106,6 +106,7 @@ async def test_a_text_that_dev_hides_is_still_a_finding(tmp_path: Path) -> None:
     assert "till/back_door.py" in story.reason
 
 
+@pytest.mark.slow
 async def test_a_binary_file_that_dev_lists_is_its_work(tmp_path: Path) -> None:
     draws = "printf '\\211PNG\\000' > tests/logo.png"
     listed = f"{REPLY} | sed 's/^FILES:/FILES:\\n- created: tests\\/logo.png/'"
@@ -114,6 +115,8 @@ async def test_a_binary_file_that_dev_lists_is_its_work(tmp_path: Path) -> None:
     assert "tests/logo.png" in [change.path for change in story.files_modified], story.reason
 
 
+@pytest.mark.fence
+@pytest.mark.slow
 async def test_lines_that_an_agent_adds_to_gitignore_are_left_out(tmp_path: Path) -> None:
     adds = "echo '.aider*' >> .gitignore; echo '# chat' > .aider.chat.history.md"
     commits = "git add --all; git commit --quiet --message mine"

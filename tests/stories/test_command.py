@@ -116,7 +116,7 @@ def test_rules_wait_for_a_model_at_dev(project: Path, capsys: pytest.CaptureFixt
     )
     assert main([*RUN, "--story", "story-1", "--unsafe-no-sandbox"]) == 3
     out = capsys.readouterr().out
-    assert "rules write no code" in out and "go on with: transom resume " in out
+    assert "rules write no code" in out and "continue with: transom resume " in out
 
 
 def test_status_shows_drift_and_settles_it_on_request(tmp_path: Path, capsys: Any) -> None:

@@ -105,6 +105,8 @@ async def test_what_waits_for_a_story_that_is_not_done_is_skipped(tmp_path: Path
         await at.go("story-9")
 
 
+@pytest.mark.fence
+@pytest.mark.slow
 async def test_before_tests_can_be_run_nobody_is_paid_and_a_corrected_command_goes_on(
     tmp_path: Path,
 ) -> None:
@@ -389,6 +391,7 @@ async def test_a_cap_is_held_within_a_stage_and_a_person_lets_it_go_on_where_it_
     assert [row.stage for row in story.stages] == ["sm", "po", "dev"] and story.status == "failed"
 
 
+@pytest.mark.slow
 async def test_dev_is_shown_what_was_learned_and_its_outcome_counts_for_what_it_names(
     tmp_path: Path,
 ) -> None:
@@ -414,6 +417,7 @@ async def test_dev_is_shown_what_was_learned_and_its_outcome_counts_for_what_it_
         assert len(found) == 2, "an attempt that passes teaches no mistake"
 
 
+@pytest.mark.slow
 async def test_statuses_are_written_with_the_merge_and_nothing_else_of_the_backlog_changes(
     tmp_path: Path,
 ) -> None:
@@ -434,6 +438,8 @@ async def test_statuses_are_written_with_the_merge_and_nothing_else_of_the_backl
     assert not git(at.project, "status", "--porcelain")
 
 
+@pytest.mark.fence
+@pytest.mark.slow
 async def test_a_worktree_that_another_run_left_is_removed_only_by_a_persons_word(
     tmp_path: Path,
 ) -> None:

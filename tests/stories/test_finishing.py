@@ -63,6 +63,7 @@ def test_finished_stories_can_stay_on_a_branch(
     assert run(capsys)["stories"][0]["status"] == "done"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("program", "address"), [("gh", "hub"), ("glab", "gitlab")])
 def test_a_pull_request_is_opened_once(
     project: Path, forge: Path, capsys: pytest.CaptureFixture[str], program: str, address: str
@@ -82,6 +83,7 @@ def test_a_pull_request_is_opened_once(
     assert "story-1: Discounts" in calls
 
 
+@pytest.mark.slow
 def test_a_pull_request_that_fails_keeps_the_branch_and_says_why(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -91,6 +93,7 @@ def test_a_pull_request_that_fails_keeps_the_branch_and_says_why(
     assert git(project, "rev-parse", "--verify", "stories/epic-1")
 
 
+@pytest.mark.slow
 def test_reports_and_questions_for_a_build_server(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -106,6 +109,7 @@ def test_reports_and_questions_for_a_build_server(
     assert "may it be merged" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 async def test_a_reviewer_sends_work_back_with_words(tmp_path: Path) -> None:
     at = reviewed(tmp_path)
     (story,) = (await at.go("story-1")).stories

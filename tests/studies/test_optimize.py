@@ -51,6 +51,7 @@ def test_integers_choices_and_maximising() -> None:
     assert best.params == {"n": 9, "kind": "good"}
 
 
+@pytest.mark.slow
 def test_what_failed_is_learned_for_the_next_study_in_the_folder(tmp_path: Path) -> None:
     common = {"minimize": "mass", "folder": tmp_path, "scope": "beams", "seed": 1}
     space = {

@@ -59,13 +59,16 @@ def test_a_study_is_run_reported_and_exported(
     )
     report = Path(re.findall(r"report: (.*)", shown.out)[0])
     page = report.read_text()
-    assert "geometry error" in page and page.count("data:image/png;base64,") >= 2
+    assert "geometry error" in page and page.count("data:image/svg+xml;base64,") >= 6
     assert not re.search(r"(src|href)=\"(?!data:)", page)  # one file that needs no other
     assert {path.name for path in report.parent.iterdir()} >= {
-        "best.png",
-        "history.png",
-        "failures.png",
-        "importances.png",
+        "best.svg",
+        "history.svg",
+        "failures.svg",
+        "importances.svg",
+        "slice.svg",
+        "parallel-coordinate.svg",
+        "contour.svg",
     }
 
     result = ran(capsys, "study", "run", "plate.yaml")
@@ -83,7 +86,7 @@ def test_a_study_is_run_reported_and_exported(
 
     assert main(["study", "report", "plate", "-o", "out"]) == 0
     assert f"best: mass {result['best']['values'][0]:.5g}" in capsys.readouterr().out
-    assert {"report.html", "history.png"} <= {path.name for path in Path("out").iterdir()}
+    assert {"report.html", "history.svg"} <= {path.name for path in Path("out").iterdir()}
 
     assert main(["study", "export", "plate", "-o", "out/trials.csv"]) == 0
     with Path("out/trials.csv").open() as file:

@@ -112,7 +112,7 @@ def test_a_study_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
     storage = InMemoryStorage()
     made = runner(tmp_path, write_study(tmp_path, trials=3), storage=storage)
     made.run()
-    made._optuna.set_user_attr("problem", made.study.earlier_problem)
+    made._optuna.set_user_attr("problem", made.study.definition)
     again = runner(tmp_path, write_study(tmp_path, trials=3), storage=storage)
     assert len(again.trials()) == 3
     assert again._optuna.user_attrs["problem"] == again.study.problem

@@ -109,7 +109,7 @@ async def test_a_schema_of_half_a_megabyte_is_refused(transport: str) -> None:
                 Agent(SEAT, provider=scripted(), tools=server.tools)
 
 
-@pytest.mark.parametrize("way", ["deep", "round"])
+@pytest.mark.parametrize("way", ["deep", "round", "foreign"])
 async def test_odd_schemas_and_long_results_end_with_an_answer(way: str, transport: str) -> None:
     provider = scripted(asks(look()), "done")
     with hostile(way, transport) as place:
@@ -119,6 +119,52 @@ async def test_odd_schemas_and_long_results_end_with_an_answer(way: str, transpo
         ):
             assert (await agent.send("go")).text == "done"
     assert len(render(provider.requests[-1]).as_text()) < 200_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("way", "reason"),
+    [
+        ("top", r"look: its description has \d+ characters"),
+        ("talkative", r"look: its description has \d+ characters"),
+        ("crowd", "it has 5002 tools, and 500 may be taken"),
+        ("pages", "did not name its tools within"),
+    ],
+)
+async def test_words_and_tools_without_end_are_refused(
+    way: str, reason: str, transport: str
+) -> None:
+    with hostile(way, transport) as place:
+        with pytest.raises(ToolError, match=reason):
+            async with McpServer(place, seconds=20):
+                pytest.fail("it was taken")
+        if way == "crowd":
+            async with McpServer(place, terms=ToolTerms(only=["look"])) as server:
+                assert [tool.name for tool in server.tools] == ["look"]
+
+
+async def test_a_tool_named_like_the_runtimes_own_is_refused(transport: str) -> None:
+    with hostile("shadow", transport) as place:
+        async with McpServer(place) as server:
+            with pytest.raises(ToolError, match="read_slice: the runtime has a tool of that name"):
+                Agent(SEAT, provider=scripted(), tools=server.tools)
+        async with McpServer(place, prefix="s_") as server:
+            names = [tool.name for tool in server.tools]
+            assert names == ["s_look", "s_wipe", "s_read_slice", "s_delegate"]
+
+
+async def test_it_gets_neither_the_model_nor_folders_nor_answers(transport: str) -> None:
+    provider = scripted(asks(look()), "done")
+    with hostile("asking", transport) as place:
+        async with (
+            McpServer(place) as server,
+            Agent(SEAT, provider=provider, tools=server.tools) as agent,
+        ):
+            assert (await agent.send("go")).text == "done"
+    assert len(provider.requests) == 2, "the server's request for a reply asked no model"
+    sent = str(provider.requests[-1].window.turns[-1])
+    for request in ("sampling", "roots", "elicitation"):
+        assert f"{request} refused" in sent
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,14 +18,19 @@ from typing import IO, Any, LiteralString
 import psycopg
 
 from tests.cli.helpers import clean_environment
+from tests.workers.network import Host
+from transom.llm.shared_purse import PURSES
 from transom.store import PostgresAddress
 
 PROVIDERS = """\
 import asyncio
 import os
+import random
+from dataclasses import replace
 
 from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table
-from transom.llm import RulesProvider
+from transom.errors import NetworkFailed
+from transom.llm import RulesProvider, Usage
 
 
 class Slow(RulesProvider):
@@ -42,6 +47,29 @@ class Slow(RulesProvider):
         return await super().complete(request, on_delta=on_delta)
 
 
+class Paid(Slow):
+    # Each reply costs a dollar, by the prices of the farm.
+    name = "paid:model"
+    local = False
+    is_retried = False
+
+    async def complete(self, request, *, on_delta=None):
+        reply = await super().complete(request, on_delta=on_delta)
+        return replace(reply, by=self.name, usage=Usage(1_000_000, 0))
+
+
+class Flaky(Paid):
+    # Slow at times, and one request in eight fails.
+    name = "flaky:model"
+    is_retried = True
+
+    async def complete(self, request, *, on_delta=None):
+        if random.random() < 0.125:
+            raise NetworkFailed("the connection was closed", place=self.name)
+        await asyncio.sleep(random.random())
+        return replace(await super().complete(request, on_delta=on_delta), by=self.name)
+
+
 class Deadly(Slow):
     name = "deadly"
 
@@ -49,6 +77,13 @@ class Deadly(Slow):
         with open("deaths", "a") as file:
             file.write("x")
         os.kill(os.getpid(), 9)
+"""
+PRICES = """\
+schema: transom.prices/1
+as_of: "2026-11-01"
+models:
+  paid:model: {input: 1, output: 1}
+  flaky:model: {input: 1, output: 1}
 """
 ITEM = "description: Confirm the netlist/SPEF version is correct.\n"
 """An item whose ItemSpec is written, and whose checker is not built: there is no log."""
@@ -71,6 +106,7 @@ class Farm:
         """Write items into a folder; returns their ids."""
         (self.folder / name).mkdir()
         (self.folder / "slow.py").write_text(PROVIDERS)
+        (self.folder / "prices.yaml").write_text(PRICES)
         ids = [f"{name}-{number:02}" for number in range(count)]
         for item_id in ids:
             (self.folder / name / f"{item_id}.yaml").write_text(ITEM)
@@ -81,13 +117,20 @@ class Farm:
         *words: str,
         module: str = "transom",
         output: IO[str] | int = subprocess.PIPE,
-        **environ: str,
+        host: Host | None = None,
+        prefix: Sequence[str] = (),
+        environ: Mapping[str, str] | None = None,
     ) -> subprocess.Popen[str]:
-        """Start a command in the folder."""
+        """Start a command in the folder, on a host of a network or on this machine."""
         process = subprocess.Popen(
-            [sys.executable, "-m", module, *words],
+            [*(host.prefix if host else prefix), sys.executable, "-m", module, *words],
             cwd=self.folder,
-            env=clean_environment(TRANSOM_STORE=self.address.url, PYTHONPATH=str(ROOT), **environ),
+            env=clean_environment(
+                TRANSOM_STORE=self.address.url,
+                TRANSOM_PATHS__PRICES="prices.yaml",
+                PYTHONPATH=str(ROOT),
+                **(environ or {}),
+            ),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -96,20 +139,27 @@ class Farm:
         self.processes.append(process)
         return process
 
-    def worker(self, places: int = 2) -> subprocess.Popen[str]:
+    def worker(
+        self, places: int = 2, prefix: Sequence[str] = (), **environ: str
+    ) -> subprocess.Popen[str]:
         """Start a worker, and wait until it is at work."""
-        process = self.start("worker", "-j", str(places))
+        process = self.start("worker", "-j", str(places), prefix=prefix, environ=environ)
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line.startswith("worker "), line
         return process
 
     def batch(
-        self, name: str, *more: str, model: str = "slow:Slow", module: str = "transom"
+        self,
+        name: str,
+        *more: str,
+        model: str = "slow:Slow",
+        module: str = "transom",
+        **environ: str,
     ) -> subprocess.Popen[str]:
         """Start a distributed batch of the items in a folder."""
         command = ["check", "batch", name, "--distributed", "--model", model]
-        return self.start(*command, *more, module=module)
+        return self.start(*command, *more, module=module, environ=environ)
 
     def workers(self) -> dict[str, Any]:
         """Return the document of `transom workers`."""
@@ -129,6 +179,11 @@ class Farm:
         query = "SELECT data FROM records WHERE kind = %s"
         return sum(f'"item_id":"{name}-' in data for (data,) in self._rows(query, "answered"))
 
+    def asked(self) -> int:
+        """Return how often a model was asked, also by processes that died."""
+        path = self.folder / "asked"
+        return len(path.read_text()) if path.exists() else 0
+
     def replies(self, ids: Iterable[str]) -> list[int]:
         """Return how many replies of a model the run of each item has."""
         counts = Counter(self.records("model_reply"))
@@ -137,6 +192,14 @@ class Farm:
             document = json.loads(text)
             runs[document["name"]] = document["id"]
         return [counts[f"run/{runs[item_id]}"] for item_id in ids if item_id in runs]
+
+    def purses(self) -> list[tuple[dict[str, Any], dict[str, float]]]:
+        """Return the ledger of each purse, and the dollars of its runs."""
+        found: dict[str, dict[str, Any]] = {}
+        query = "SELECT name, key, value FROM documents WHERE starts_with(name, %s)"
+        for name, key, text in self._rows(query, PURSES):
+            found.setdefault(name, {})[key] = json.loads(text)
+        return [(purse.pop("ledger"), purse) for purse in found.values()]
 
     def _rows(self, query: LiteralString, value: str) -> list[Any]:
         with psycopg.connect(self.address.url) as connection:

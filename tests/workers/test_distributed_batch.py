@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import time
@@ -87,9 +88,12 @@ def test_a_command_that_was_killed_and_a_worker_that_stops_lose_nothing(farm: Fa
     batch = farm.batch("stops")
     farm.wait_for(lambda: farm.answered("stops") > 0)
     batch.kill()
-    first.send_signal(signal.SIGTERM)
+    # As Slurm and systemd do, to all of its processes.
+    for process in (first.pid, *hands_of(first.pid)):
+        os.kill(process, signal.SIGTERM)
     code, output = ended(first)
     assert (code, "takes no further job" in output) == (0, True), output
+    assert "its process ended" not in output
     code, output = ended(farm.batch("stops"))
     assert (code, answered_items(output)) == (3, ids), output
     assert farm.replies(ids) == [REPLIES] * len(ids)
@@ -110,19 +114,35 @@ def test_an_item_that_kills_its_process_again_and_again_is_given_up(farm: Farm) 
     assert (farm.folder / "deaths").read_text() == "xxx"
 
 
+@pytest.mark.parametrize(
+    ("words", "schema"),
+    [
+        (
+            "investigate 'Is Group Reservations ready for production?' --data DATA"
+            " --as-of 2026-09-20",
+            "transom.investigation/1",
+        ),
+        ("release --data DATA --as-of 2026-09-20", "transom.release/1"),
+        ("check all ITEM --var CHECKLIST_ROOT=CHECKS/data", "transom.check/1"),
+    ],
+)
 def test_a_whole_command_is_done_by_a_worker_and_prints_what_it_prints_here(
-    farm: Farm, root: Path
+    farm: Farm, root: Path, words: str, schema: str
 ) -> None:
-    question = "Is Group Reservations ready for production?"
     data = str(root / "examples" / "incoming_data")
-    command = ["investigate", question, "--data", data, "--as-of", "2026-09-20"]
+    checks = root / "examples" / "checks"
+    line = words.replace("DATA", shlex.quote(data)).replace("ITEM", f"{checks}/VER-01.yaml")
+    line = line.replace("CHECKS", str(checks))
+    command = shlex.split(line)
+    # Whoever comes first does the work, and the others reuse it and say so.
+    ended(farm.start(*command, "-q"))
     code, there = ended(farm.start(*command, "--distributed", "--format", "json", "-q"))
-    assert '"transom.investigation/1"' in there
+    assert f'"{schema}"' in there
     # The lines of both streams; a worker tells those of stderr first.
     code_here, here = ended(farm.start(*command, "--format", "json", "-q"))
     assert (code, sorted(there.splitlines())) == (code_here, sorted(here.splitlines()))
     queues = [row["queue"] for row in farm.workers()["jobs"]]
-    assert not [queue for queue in queues if queue.startswith("investigate")]
+    assert not [queue for queue in queues if queue.startswith(command[0])]
 
 
 def test_a_job_of_another_version_of_the_code_is_told_and_done_by_the_next_command(

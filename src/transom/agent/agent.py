@@ -6,26 +6,30 @@ import asyncio
 import copy
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Generic, Self
 
 from typing_extensions import TypeVar  # `typing` has no defaults before Python 3.13
 
+from transom.agent.facts import AgentFacts
 from transom.agent.messages import keep_answer, resume_message, send_text
 from transom.agent.meter import Meter
 from transom.agent.models import Budget, MessageEnded, OnEvent, Out, Response
-from transom.agent.outline import AgentOutline, mermaid_of, outline_of
 from transom.agent.session import AgentSession, ConversationLog, Listener, RoleWindow
-from transom.agent.setup import NAMELESS, AgentLocation, AgentPlace, AgentProvider
+from transom.agent.setup import (
+    NAMELESS,
+    AgentLocation,
+    AgentPlace,
+    AgentProvider,
+    checked_tools,
+    with_output,
+)
 from transom.agent.streaming import AnswerStream, both
 from transom.agent.sub_agents import close_program_sub, equip, open_program_sub
-from transom.agent.views import Conversation as ConversationView
-from transom.agent.views import ConversationContext, Message, SubConversation, view_of
 from transom.canonical import Json, whole_text
 from transom.context.oversized import BlockSource, KeepsAnswers
 from transom.context.summary import SourceSummary
-from transom.errors import InputError, RunError, ToolError
+from transom.errors import InputError, RunError
 from transom.llm import Block, Role
 from transom.llm.checked import check_kind
 from transom.llm.structured import schema_check
@@ -42,7 +46,7 @@ Deps = TypeVar("Deps", default=None)
 """The type of an agent's dependencies."""
 
 
-class Agent(Generic[Deps, Out]):
+class Agent(AgentFacts, Generic[Deps, Out]):
     """A conversation with a role.
 
     Its replies and tool results are journaled before they are used. If the code runs again, also
@@ -85,9 +89,9 @@ class Agent(Generic[Deps, Out]):
         on_event: OnEvent | None = None,
     ) -> None:
         role = Role(NAMELESS, role) if isinstance(role, str) else role
-        definitions = _checked_tools(role, tools, deps)
+        definitions = checked_tools(role, tools, deps)
         if output is not None:
-            role = _with_output(role, output)
+            role = with_output(role, output)
         if role.schema is not None:
             schema_check(role.schema)
         self.deps = deps
@@ -278,24 +282,7 @@ class Agent(Generic[Deps, Out]):
         del self._subs[sub.id]
         return summary
 
-    # -- what can be read and set at any time ------------------------------------------------------
-
-    @property
-    def id(self) -> str:
-        """The name of the conversation."""
-        return self._name
-
-    @property
-    def budget(self) -> Budget:
-        """The limits of the agent and its sub-conversations together. You can raise them at any
-        time.
-        """
-        return self._meter.budget
-
-    @budget.setter
-    def budget(self, budget: Budget) -> None:
-        place = self._place
-        self._meter.hold(budget, place.chain.everyone, place.setup.settings.paths.prices)
+    # -- what can be changed at any time -----------------------------------------------------------
 
     def register_tool(self, tool: ToolDefinition | Function) -> None:
         """Add a tool; the next model call can use it.
@@ -312,56 +299,6 @@ class Agent(Generic[Deps, Out]):
         # Open sub-conversations have toolboxes of their own.
         for sub in self._subs.values():
             sub.register_tool(tool)
-
-    def history(self, limit: int | None = None) -> list[Message]:
-        """Return the messages so far, or the last `limit` of them."""
-        view = self.conversation()
-        messages = list(view.messages) if view else []
-        if limit is None:
-            return messages
-        return messages[-limit:] if limit > 0 else []
-
-    def conversation(
-        self,
-        id: str | None = None,  # noqa: A002  the model's field
-    ) -> ConversationView | SubConversation | None:
-        """Return the conversation as data, or one of its sub-conversations.
-
-        None if it has no message yet.
-        """
-        if self._session is None:
-            return None
-        log = self._session.log
-        mark_calls(log.state.egress)  # a handler of a tool may read it
-        return view_of(log.host.store, log.host.records(), log.stage.key(id or log.id))
-
-    def context(self) -> ConversationContext:
-        """Return the facts about the conversation: provider, usage, cost, ids."""
-        if self._session is None:
-            return ConversationContext(provider=self._place.chain.name)
-        log = self._session.log
-        host, state, messages = log.host, log.state, self.history()
-        return ConversationContext(
-            provider=host.chain.name,
-            id=self.id,
-            run_id=host.id,
-            message_count=len(messages),
-            usage=state.spent.usage,
-            usd=self._meter.usd(log.account, state.spent),
-            trace_id=host.telemetry.trace_id,
-            tool_calls=sum(len(message.tool_calls) for message in messages),
-        )
-
-    def to_mermaid(self) -> str:
-        """Return the agent as a flowchart for Mermaid: its tools and sub-agents, and what each may
-        do.
-        """
-        return mermaid_of(self.outline())
-
-    def outline(self) -> AgentOutline:
-        """Return what the agent is made of: its role, what that sees, tools and sub-agents."""
-        tools = [tool for tool in self._toolbox.tools if tool.name not in OWN]
-        return outline_of(self._role, tools, self._place.chain.name)
 
     # -- opening and closing -----------------------------------------------------------------------
 
@@ -445,26 +382,3 @@ class Agent(Generic[Deps, Out]):
 
     async def __aexit__(self, kind: object, error: object, trace: object) -> None:
         await self.close()
-
-
-def _with_output(role: Role, output: Any) -> Role:
-    """Return a role whose answers follow an output."""
-    if role.output is not None and role.output != output:
-        problem = "the role has an output, and the agent another"
-        raise InputError(problem, place=role.name, hint="say output= once")
-    return replace(role, output=output)
-
-
-def _checked_tools(role: Role, tools: Iterable[Any], deps: object) -> list[ToolDefinition]:
-    """Return the tools as definitions; check them and the role, as a type checker would have."""
-    hint = 'say "You know the stock.", or Role("clerk", "You know the stock.")'
-    check_kind(role, Role, "role", "Agent", hint)
-    check_kind(tools, Iterable, "tools", "Agent", "say tools=[...]")
-    definitions = [tool.with_deps(deps) for tool in as_tools(list(tools))]
-    specs = [tool.spec for tool in definitions]
-    missing = [spec.name for spec in role.tools if spec not in specs]
-    if missing:
-        problem = f"it names {', '.join(missing)} among its tools, and no such tool is given"
-        hint = "give the agent tools=[...]; the role need name none"
-        raise ToolError(problem, place=role.name, hint=hint)
-    return definitions

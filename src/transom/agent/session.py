@@ -215,8 +215,10 @@ class ConversationIndex:
         return self._correction
 
     def _learn_from(self, message: ProgramMessage) -> None:
-        for ordinal, record in message.replies.items():
-            if ordinal >= self._replies and "size" in record:
+        # A message may have hundreds of replies; only the new ones are looked at.
+        for ordinal in range(self._replies, self._state.replies):
+            record = message.replies.get(ordinal)
+            if record and "size" in record:
                 model, usage = record["reply"]["by"], record["reply"]["usage"]
                 correction = self._corrections.get(model, UNCORRECTED)
                 size = Measure(*record["size"])

@@ -1,10 +1,11 @@
-"""The provider of an agent and its settings, and the place where the agent lives."""
+"""What an agent is made with: its role and tools, its provider and settings, and its place."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 import weakref
+from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from transom.canonical import Json
 from transom.config import Settings, load_settings
 from transom.config.model import ModelSeat
 from transom.context import WindowBudget
-from transom.errors import InputError
+from transom.errors import InputError, ToolError
 from transom.llm import CallSettings, Chain, Provider, Role
 from transom.llm.checked import check_kind, check_provider
 from transom.llm.limits import PROCESS, RateLimitStore
@@ -24,6 +25,7 @@ from transom.runs.journal import fold
 from transom.runs.run import RUNS
 from transom.runs.stage import MAIN
 from transom.store import Store
+from transom.tools import ToolDefinition, as_tools
 
 KIND = NAMELESS = "agent"
 """The kind of the runs of agents, and the name of a role that is given as a text."""
@@ -291,3 +293,26 @@ async def _finish(run: Run) -> None:
     """Record how the run of an agent ends: `done` if each message has its answer."""
     if not run.state.waiting:  # otherwise it is paused, and says so already
         await run.finish("stopped" if run.kept.state(MAIN).open_message else "done")
+
+
+def with_output(role: Role, output: Any) -> Role:
+    """Return a role whose answers follow an output."""
+    if role.output is not None and role.output != output:
+        problem = "the role has an output, and the agent another"
+        raise InputError(problem, place=role.name, hint="say output= once")
+    return replace(role, output=output)
+
+
+def checked_tools(role: Role, tools: Iterable[Any], deps: object) -> list[ToolDefinition]:
+    """Return the tools as definitions; check them and the role, as a type checker would have."""
+    hint = 'say "You know the stock.", or Role("clerk", "You know the stock.")'
+    check_kind(role, Role, "role", "Agent", hint)
+    check_kind(tools, Iterable, "tools", "Agent", "say tools=[...]")
+    definitions = [tool.with_deps(deps) for tool in as_tools(list(tools))]
+    specs = [tool.spec for tool in definitions]
+    missing = [spec.name for spec in role.tools if spec not in specs]
+    if missing:
+        problem = f"it names {', '.join(missing)} among its tools, and no such tool is given"
+        hint = "give the agent tools=[...]; the role need name none"
+        raise ToolError(problem, place=role.name, hint=hint)
+    return definitions

@@ -13,6 +13,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -45,6 +46,7 @@ TREE = {
     ),
     "files": ("files", "Show what each file is taken for, and by what."),
     "investigate": ("investigate", "Judge whether a feature is ready for its next stage."),
+    "investigate policy": ("policies", "Show and check the policy of an investigation."),
     "release": ("releasing", "Judge all features of a release: one table, worst first."),
     "story": ("story", "Run an epic's stories, from the draft to the merge."),
     "study": ("study", "Run optimisation studies that learn from failed solves."),
@@ -67,6 +69,8 @@ TREE = {
     "worker": ("workers", "Do the work of --distributed commands, on any machine."),
     "workers": ("workers", "List the workers, and the jobs that wait for them."),
     "migrate": ("migrate", "Copy the workspace's database to PostgreSQL, or back."),
+    "backup": ("backup", "Write the workspace into one archive."),
+    "restore": ("backup", "Unpack a backup as a new workspace."),
     "mcp": ("mcp_server", "Serve the products to an MCP client, over stdio or HTTP."),
     "schema": ("schemas", "Print the JSON Schema of a file or document."),
     "init": ("init", "Write a settings file to start from."),
@@ -140,6 +144,9 @@ class Trunk(CommandGroup):
         self.commands = {name: TyperCommand(name, help=line) for name, (_, line) in TREE.items()}
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        # `investigate` takes a question, so the group below it is found by two words.
+        if " ".join(args[:2]) in TREE:
+            args = [" ".join(args[:2]), *args[2:]]
         name, _, words = super().resolve_command(ctx, args)
         return name, load(name) if name in TREE else None, words
 
@@ -166,6 +173,7 @@ def group(
     return commands
 
 
+@cache
 def load(name: str) -> Any:
     """Return the command or group of that name in `TREE`, with all below it."""
     for module in TREE[name][0].split():
@@ -315,7 +323,7 @@ def _interrupted(sessions: list[Any], argv: Sequence[str]) -> int:
     # The runs of the demo are its own: it is started again as a whole.
     if argv[:1] == ["demo"]:
         commands = [shlex.join(["transom", *argv])]
-    hints = "".join(f"; go on with: {command}" for command in commands)
+    hints = "".join(f"; to continue, run: {command}" for command in commands)
     say(f"\ntransom: interrupted{hints}")
     return 130  # as a shell shows Ctrl-C
 

@@ -30,6 +30,8 @@ async def give_to_workers(session: Session, command: str) -> int:
         "format": session.format,
         "verbosity": session.verbosity,
     }
+    if session.keeps_artifacts:
+        place["fetches"] = True
     # Workers choose jobs by the group of the command.
     name = entry["command"].partition(" ")[0]
     group = f"{GROUPS}{name}/{digest(place)[:16]}"

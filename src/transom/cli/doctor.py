@@ -56,6 +56,7 @@ _LONG_CHECK_BYTES = 100_000_000
 """Size of a database from which its check takes long enough to be announced."""
 
 BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="URL of a compatible server.")]
+Deep = Annotated[bool, typer.Option("--deep", help="Also compare the digest chain of every run.")]
 Provider = Annotated[
     str | None,
     typer.Option(metavar="KIND:NAME", help="Send the provider's server a few small requests."),
@@ -63,7 +64,9 @@ Provider = Annotated[
 
 
 @command(root, "doctor", example="transom doctor --format json")
-async def doctor(session: Session, provider: Provider = None, base_url: BaseUrl = None) -> int:
+async def doctor(
+    session: Session, provider: Provider = None, base_url: BaseUrl = None, deep: Deep = False
+) -> int:
     """Report what is installed, and what works on this machine.
 
     The report lists the sandbox's level, damage in the workspace's database, providers, tools,
@@ -78,7 +81,7 @@ async def doctor(session: Session, provider: Provider = None, base_url: BaseUrl 
         "versions": _versions(),
         "sandbox": _sandbox(session),
         "workspace": _workspace(session),
-        "database": await _database(session),
+        "database": await _database(session, deep=deep),
         "settings": _settings(session),
         "providers": _providers(session),
         "tools": _tools(),
@@ -225,7 +228,7 @@ def _workspace(session: Session) -> dict[str, Any]:
     return document
 
 
-async def _database(session: Session) -> dict[str, Any]:
+async def _database(session: Session, *, deep: bool) -> dict[str, Any]:
     """Report the damage in the workspace's database."""
     location = session.known_store
     # A workspace without a database is not damaged.
@@ -235,14 +238,14 @@ async def _database(session: Session) -> dict[str, Any]:
     size = location.stat().st_size if isinstance(location, Path) else None
     if size and size > _LONG_CHECK_BYTES:
         session.progress(f"checking {location} ({size // 1_000_000} MB)")
-    damage = await _damage_in(location)
+    damage = await _damage_in(location, deep=deep)
     document: dict[str, Any] = {"bytes": size, "damage": damage}
     return {**document, "advice": RECOVERY} if damage else document
 
 
-async def _damage_in(location: StoreLocation) -> list[str]:
+async def _damage_in(location: StoreLocation, *, deep: bool) -> list[str]:
     try:
-        damage = find_damage(location) if isinstance(location, Path) else []
+        damage = find_damage(location, deep=deep)
         if damage:
             return damage
         # The rooms' own tables are intact for SQLite. Only their room can read what is in them.

@@ -2,7 +2,7 @@
 
 The first line of its standard input says what command it serves, as JSON:
 
-    {kind, entry, workspace, base_url?, format?, verbosity?}
+    {kind, entry, workspace, base_url?, purse?, fetches?, format?, verbosity?}
 
 If `kind` is `item`, each further line is a job, `{ticket, target}`, and each line of its output an
 answer: `{ticket, verdict, busy?, trouble?, again?, cause?}`. If it is `program`, the hand gives the
@@ -14,10 +14,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
+from types import FrameType
 from typing import Any, NoReturn
 
 from transom.checklist.judging import reason_of
@@ -99,8 +101,15 @@ def _run_command(place: dict[str, Any]) -> int:
     return main([*words_of(entry, *options)])
 
 
+def _leave_it_to_the_parent(number: int, frame: FrameType | None) -> None:
+    """Go on: the parent ends this process by closing its input."""
+
+
 def serve() -> int:
     """Read the first line, and do what it says."""
+    # Slurm and systemd send SIGTERM to all processes of a worker, which lets its jobs come to their
+    # end. A function, since what is ignored would be ignored by every program started here, too.
+    signal.signal(signal.SIGTERM, _leave_it_to_the_parent)
     # Unbuffered, so that no job is read with it.
     with open(0, "rb", buffering=0, closefd=False) as lines:
         place = json.loads(lines.readline())
@@ -111,6 +120,7 @@ def serve() -> int:
         quiet=True, workspace=Path(place["workspace"]), base_url=place.get("base_url")
     )
     session = Session.start(options).recorded_session(place["entry"])
+    session = replace(session, shared_purse=place.get("purse", ""))
     return session.execute(lambda: _serve(session, place["entry"]))
 
 

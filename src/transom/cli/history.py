@@ -66,11 +66,11 @@ def next_step(run: RunView) -> str:
     """Return what to do so that a run goes on, if no question has to be answered first."""
     entry = run.state.entry
     if can_resume(entry):
-        return f"go on with: transom resume {run.row.id}"
+        return f"to continue, run: transom resume {run.row.id}"
     if "command" in entry:
         return "begin it anew with the command that replaces it; see: transom --help"
     started = "the command" if entry else "the program"
-    return f"to go on, start {started} that began it again; it goes on where it was"
+    return f"to continue, start {started} that began it again; it resumes at the same point"
 
 
 def pick(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -16,12 +15,19 @@ import typer
 from transom.canonical import Json
 from transom.cli.app import root
 from transom.cli.command import arguments_of, command
+from transom.cli.evidence_sources import (
+    ArtifactsOption,
+    DataOption,
+    GithubOption,
+    GitlabOption,
+    JiraOption,
+    data_folder,
+)
 from transom.cli.history import found_run
 from transom.cli.learn import PlaybookScope, learning, opened_memory
 from transom.cli.output import day_of, report_files, say, style_status
 from transom.cli.session import Session
 from transom.errors import InputError, Paused
-from transom.formats.jira_rest import fetch_issues
 from transom.investigator.dialogue import follow_up, judged
 from transom.investigator.inquiry import Inquiry
 from transom.investigator.lessons import DOMAIN, take_judgement
@@ -67,14 +73,11 @@ _RENDERERS = {kind: partial(_rendered, render) for kind, render in FORMATS.items
 class InvestigateOptions:
     """The options of `investigate`, besides the common ones."""
 
-    data: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder that holds a folder for each feature."),
-    ] = None
-    jira: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Jira server, or URL?jql=...; uses JIRA_TOKEN."),
-    ] = None
+    data: DataOption = None
+    artifacts: ArtifactsOption = ()
+    jira: JiraOption = None
+    github: GithubOption = None
+    gitlab: GitlabOption = None
     target: Annotated[
         str | None, typer.Option(metavar="STAGE", help="Stage to judge the feature for.")
     ] = None
@@ -131,18 +134,11 @@ async def investigate(
     return result.exit_code
 
 
-def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> Inquiry:
-    """Return the question with its data, policy and waivers."""
-    if options.data is None:
-        raise InputError(
-            "no data were given", place="--data", hint="name the folder of the features' folders"
-        )
-    folder = session.cwd / options.data
-    data = DataFolder(folder)
-    if options.jira:
-        # The folder says which features there are; Jira has their issues.
-        keys = [feature.jira_key for feature in data.features if feature.jira_key]
-        data = DataFolder(folder, fetch_issues(options.jira, keys, os.environ))
+def inquiry_of(
+    session: Session, question: str, options: InvestigateOptions, *, again: bool = False
+) -> Inquiry:
+    """Return the question with its data, policy and waivers; `again` asks no server twice."""
+    data = data_folder(session, options, again=again)
     policy = load_policy(session.cwd / options.policy if options.policy else None)
     if options.target:
         # An unknown stage is an error before anything is read.
@@ -208,10 +204,12 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
     arguments = arguments_of(entry, run_id)
     session = session.recorded_session(entry)
     options = arguments["options"]
-    # The run has the issues already, so Jira is not asked again.
-    inquiry = inquiry_of(session, arguments["question"], replace(options, jira=None))
+    # The run has what the servers said, so they are not asked again.
+    inquiry = inquiry_of(session, arguments["question"], options, again=True)
     async with opened_memory(session) as memory, opened_run(session, inquiry, options) as run:
-        recalled = await dependants(None if options.no_memory else memory, question)
+        recalled = await dependants(
+            None if options.no_memory else memory, question, inquiry.data.features
+        )
         reply = await follow_up(run, question, inquiry.data, recalled, inquiry.policy)
         if before.is_closed:
             # A question reopens the run, and changes nothing of how it ended.

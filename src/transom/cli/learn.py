@@ -109,6 +109,7 @@ def opened(
         embedder=embedder,
         read_only=read_only,
         redact=session.redact,
+        full_sync=session.full_sync,
     ) as playbook:
         # Texts of a session without embeddings get their vectors now.
         if not read_only:
@@ -357,7 +358,11 @@ async def opened_memory(session: Session, access: Access = "make") -> AsyncItera
     embedder = find_embedder(session.settings.paths.embeddings)
     read_only = _reads_only(session, access, embedder)
     async with SqliteMemory.open(
-        path, embedder, read_only=read_only, redact=session.redact
+        path,
+        embedder,
+        read_only=read_only,
+        redact=session.redact,
+        full_sync=session.full_sync,
     ) as memory:
         if access == "search" and not read_only:
             await memory.embed_missing()

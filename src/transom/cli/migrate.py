@@ -15,7 +15,7 @@ from transom.errors import InputError
 from transom.learning.ledger import CONTENT as LEARNING
 from transom.memory.sqlite import CONTENT as MEMORY
 from transom.memory.words import stems_of
-from transom.store import PostgresAddress, StoreLocation, copy_database
+from transom.store import CopiedTable, PostgresAddress, StoreLocation, copy_database
 
 Target = Annotated[
     str,
@@ -39,7 +39,7 @@ def migrate(session: Session, target: Target) -> int:
             hint="give --workspace, or change to the folder of its start",
         )
     location = _location(session, target)
-    copied = copy_database(source, location, (LEARNING, MEMORY), stems_of)
+    copied = copy_workspace_database(source, location)
     rows: list[tuple[str, ...]] = []
     tables: list[dict[str, Any]] = []
     total = 0
@@ -58,6 +58,11 @@ def migrate(session: Session, target: Target) -> int:
     lines.append(f"{counted(total, 'row')} copied to {location}; all are equal")
     lines.append(_next_step(location))
     return session.show(document, *lines)
+
+
+def copy_workspace_database(source: StoreLocation, target: StoreLocation) -> list[CopiedTable]:
+    """Copy a workspace's database with the tables of all rooms; see `copy_database`."""
+    return copy_database(source, target, (LEARNING, MEMORY), stems_of)
 
 
 def _location(session: Session, text: str) -> StoreLocation:

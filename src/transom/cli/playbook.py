@@ -73,6 +73,7 @@ KeepBoth = Annotated[
 ]
 Content = Annotated[str | None, typer.Option(metavar="TEXT", help="New text of the insight.")]
 Why = Annotated[str, typer.Option(metavar="TEXT", help="Reason, shown to later readers.")]
+Origin = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run, or name of a study.")]
 Undo = Annotated[bool, typer.Option("--undo", help="Show the insight to models again.")]
 Folder = Annotated[
     Path,
@@ -102,6 +103,7 @@ def show(session: Session, insight: Id) -> int:
     with opened(session) as playbook:
         entry, events = playbook.require(insight), playbook.events(insight)
         parts = playbook.ledger.insights("merged_into = ?", (insight,))
+        before, after = playbook.outcomes_around(entry)
     if entry.retired:
         state = f"retired: {entry.retired}"
     else:
@@ -113,6 +115,10 @@ def show(session: Session, insight: Id) -> int:
         f"{state}; tags: {', '.join(entry.tags) or 'none'}",
         f"{outcomes}; score {entry.lower_bound:.2f}",
     ]
+    lines.append(
+        f"outcomes in {entry.scope}: {before[0]} of {before[1]} good before it was added,"
+        f" {after[0]} of {after[1]} after"
+    )
     lines += [f"{part.id} was merged into it: {part.content}" for part in parts]
     history = []
     for event in events:
@@ -125,7 +131,16 @@ def show(session: Session, insight: Id) -> int:
             if value not in ("", None, []) and (key not in _SHOWN or is_other_text):
                 data[key] = value
         lines.append(f"{event.at[:19]}Z  {event.kind}  {plain(data)}")
-    document = {"schema": "transom.insight/1", **document_of(entry), "history": history}
+    around = {
+        "before": {"good": before[0], "all": before[1]},
+        "after": {"good": after[0], "all": after[1]},
+    }
+    document = {
+        "schema": "transom.insight/1",
+        **document_of(entry),
+        "outcomes": around,
+        "history": history,
+    }
     return session.show(document, *lines)
 
 
@@ -353,6 +368,24 @@ def retire(
             return print_insight(session, entry, "restored")
         entry = curator.retire(insight, why, by=person)
         return print_insight(session, entry, "retired")
+
+
+@command(
+    playbook_app, "forget", example="transom playbook forget 20261129-101500-1f2e3d4c5b --by ada"
+)
+def forget(session: Session, origin: Origin, person: PersonOption = "a person") -> int:
+    """Undo all that came of a run or a study: its insights are retired, its outcomes taken back."""
+    with opened(session, access="write") as playbook:
+        forgotten = Curator(playbook).forget(origin, by=person)
+    retired = counted(len(forgotten.retired), "insight")
+    lines = [f"{retired} retired, {counted(forgotten.withdrawn, 'outcome')} taken back"]
+    lines += [f"  {key} also came of others, and stays" for key in forgotten.shared]
+    document = {
+        "retired": [*forgotten.retired],
+        "shared": [*forgotten.shared],
+        "withdrawn": forgotten.withdrawn,
+    }
+    return session.show(document, *lines)
 
 
 @command(playbook_app, "bootstrap", example="transom playbook bootstrap --dir .claude/skills")

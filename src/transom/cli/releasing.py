@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -13,10 +13,17 @@ import typer
 
 from transom.cli.app import root
 from transom.cli.command import command
+from transom.cli.evidence_sources import (
+    ArtifactsOption,
+    DataOption,
+    GithubOption,
+    GitlabOption,
+    JiraOption,
+    data_folder,
+)
 from transom.cli.output import day_of, report_files, style_status
 from transom.cli.session import Session
 from transom.errors import InputError
-from transom.formats.jira_rest import fetch_issues
 from transom.investigator.policy import load_policy, load_waivers
 from transom.investigator.release import (
     ReleaseAssessment,
@@ -43,10 +50,8 @@ _RENDERERS = {kind: partial(_rendered, render) for kind, render in RELEASE_FORMA
 class ReleaseOptions:
     """The options of `release`, besides the common ones."""
 
-    data: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder that holds a folder for each feature."),
-    ] = None
+    data: DataOption = None
+    artifacts: ArtifactsOption = ()
     fix_version: Annotated[
         str | None,
         typer.Option(metavar="VERSION", help="Judge the features whose issues have this version."),
@@ -55,10 +60,9 @@ class ReleaseOptions:
         str | None,
         typer.Option(metavar="A,B,...", help="Judge these features [all of the folder]."),
     ] = None
-    jira: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Jira server, or URL?jql=...; uses JIRA_TOKEN."),
-    ] = None
+    jira: JiraOption = None
+    github: GithubOption = None
+    gitlab: GitlabOption = None
     target: Annotated[
         str | None,
         typer.Option(metavar="STAGE", help="Stage to judge the features for [the last one]."),
@@ -84,24 +88,18 @@ class ReleaseOptions:
     ] = ()
 
 
-@command(root, "release", example=_EXAMPLE)
+@command(root, "release", example=_EXAMPLE, shares="whole")
 async def release(session: Session, options: ReleaseOptions) -> int:
     """Judge all features of a release: one table, worst first, and what is left to do.
 
     Exit: all READY 0, one NOT_READY 1, error 2, otherwise 3.
     """
-    if options.data is None:
-        raise InputError(
-            "no data were given", place="--data", hint="name the folder of the features' folders"
-        )
     reports = report_files(options.reports, _RENDERERS)
-    folder = session.cwd / options.data
-    data = DataFolder(folder)
-    if options.jira:
-        # The folder says which features there are; Jira has their issues.
-        keys = [feature.jira_key for feature in data.features if feature.jira_key]
-        issues = fetch_issues(options.jira, keys, os.environ)
-        data = DataFolder(folder, issues)
+    # The version selects the features of a server if no folder has them.
+    jql = ""
+    if options.fix_version:
+        jql = f"fixVersion = {json.dumps(options.fix_version)}"
+    data = data_folder(session, options, jql=jql)
     policy_file = session.cwd / options.policy if options.policy else None
     policy = load_policy(policy_file)
     named_stage = policy.stage_named(options.target) if options.target else None
@@ -109,7 +107,8 @@ async def release(session: Session, options: ReleaseOptions) -> int:
     waivers = load_waivers(session.cwd / options.waivers, policy) if options.waivers else []
     features = _selected(data, options)
     # Without a version, the list or the folder names the history.
-    name = options.fix_version or options.features or data.root.name
+    root_name = data.root.name if options.data is None else (session.cwd / options.data).name
+    name = options.fix_version or options.features or root_name
     earlier = history_file(session.workspace_root, name, target)
     history = [] if options.no_memory else read_history(earlier)
     as_of = day_of(options.as_of)

@@ -16,6 +16,7 @@ from transom.cli.session import Session
 from transom.errors import RunError
 from transom.llm.egress import EgressPolicy
 from transom.runs import checkpoints, trace_id
+from transom.runs.artifact import fetch_artifact
 from transom.runs.history import RunView
 from transom.runs.journal import VERSION
 from transom.runs.open_questions import questions_of
@@ -94,6 +95,23 @@ async def show_run(session: Session, run: RunArgument) -> int:
     return session.show(document, *lines)
 
 
+@command(runs_app, "fetch", example="transom runs fetch 20261121-0930")
+async def fetch_run(session: Session, run: RunArgument) -> int:
+    """Write the files of a run that another machine made, from the database.
+
+    Files that you edited are left alone. It needs `paths.artifacts: database`.
+    """
+    async with found_run(session, run) as (store, run_view):
+        folder = session.workspace.run_folder(run_view.row.name, run_view.row.id)
+        written: list[str] = []
+        for history in run_view.state.stages.values():
+            path = folder / history.file
+            if history.file and fetch_artifact(store, history, path):
+                written.append(str(path))
+    document = {"schema": "transom.fetched/1", "run_id": run_view.row.id, "files": written}
+    return session.show(document, *written, f"{counted(len(written), 'file')} fetched")
+
+
 @command(runs_app, "record", example="transom runs record 20261121-0930 calls.json")
 async def record_run(session: Session, run: RunArgument, file: File, local: Local = False) -> int:
     """Write a run's requests and replies to a file. Replay it with --model replay:FILE."""
@@ -126,7 +144,7 @@ async def resume(session: Session, run: RunArgument) -> int:
         # The run would be found again by its inputs, so it begins anew in another workspace.
         line = line_of(entry, "--workspace", f"{session.workspace_root}-2")
         raise RunError(
-            "another version of transom made the run, and this one cannot go on with its journal",
+            "another version of transom made the run, and this one cannot resume it",
             place=row.id,
             hint=f"begin it anew with: {line}",
         )

@@ -20,6 +20,7 @@ from transom.canonical import Json
 from transom.cli.chains import build_chain, without_credentials
 from transom.cli.common_options import CommonOptions, Format
 from transom.cli.output import Live, ReportFile, print_json, print_text, printable, say
+from transom.cli.stage_lines import LABELS
 from transom.config import Settings, load_settings
 from transom.context import WindowBudget
 from transom.errors import InputError, RunBusy
@@ -27,8 +28,9 @@ from transom.llm import Chain, Provider
 from transom.llm.naming import Surroundings, named_chain, place_of_model
 from transom.llm.prices import Prices, priced_exporter
 from transom.llm.purse import Purse
+from transom.llm.shared_purse import SharedPurse
 from transom.runs import Run, Workspace, find_workspace, write_file
-from transom.store import Store, StoreLocation
+from transom.store import LeasingStore, Store, StoreLocation
 from transom.telemetry import Redactor, configure
 
 FAILPOINT = "TRANSOM_FAILPOINT"
@@ -59,6 +61,7 @@ class Session:
         answers: a chain that answers in place of the `model` setting.
         redact: takes secrets out of text; None: the usual ones.
         purses: the one purse of all runs of the command, if their cost is capped.
+        shared_purse: the name of the purse that processes share in their database; "" for none.
         overrides: the settings that stand on the command line.
         distributed: whether workers do the work; `priority` is that of their jobs.
         entry: the command as its runs record it, for `transom resume`; empty outside a command.
@@ -77,6 +80,7 @@ class Session:
     answers: Chain | None = None
     redact: Redactor | None = None
     purses: list[Purse] = field(default_factory=list)
+    shared_purse: str = ""
     overrides: Mapping[str, object] = field(default_factory=dict)
     distributed: bool = False
     priority: int = 0
@@ -142,6 +146,8 @@ class Session:
             state_dir=self.settings.state_dir,
             exporter=exporter,
             store=self.settings.store,
+            full_sync=self.full_sync,
+            keeps_artifacts=self.keeps_artifacts,
         )
 
     @cached_property
@@ -150,6 +156,16 @@ class Session:
         return Workspace.known(
             self.workspace_root, state_dir=self.settings.state_dir, store=self.settings.store
         )
+
+    @property
+    def full_sync(self) -> bool:
+        """Whether every write has to survive power loss."""
+        return self.settings.durability == "full"
+
+    @property
+    def keeps_artifacts(self) -> bool:
+        """Whether the database has the files of runs, too."""
+        return self.settings.paths.artifacts == "database"
 
     @property
     def known_store(self) -> StoreLocation | None:
@@ -228,7 +244,10 @@ class Session:
         """Return the command that resumes a run; "" if no command began it."""
         if not self.entry:
             return ""
-        command = f"transom resume {run_id}"
+        return self.in_this_workspace(f"transom resume {run_id}")
+
+    def in_this_workspace(self, command: str) -> str:
+        """Return a command line that works in the workspace of this one."""
         workspace = self.overrides.get("workspace")
         # A command in the same folder finds the workspace by itself.
         if workspace is None or self.workspace_root == find_workspace(self.cwd):
@@ -329,6 +348,14 @@ class Session:
         purse.free |= {provider.name for provider in chain.everyone if provider.local}
         return purse
 
+    def _shared(self, purse: Purse, run: Run) -> SharedPurse | None:
+        """Return what a run spends from the purse of all processes; None if there is none."""
+        if not self.shared_purse:
+            return None
+        # Only a database that leases runs is shared by processes.
+        assert isinstance(run.store, LeasingStore)
+        return SharedPurse.like(purse, run.store, self.shared_purse, run.id)
+
     @asynccontextmanager
     async def open_run(
         self,
@@ -351,6 +378,7 @@ class Session:
         log.info("run %s: %s %s in %s", run.id, kind, name, run.folder)
         run.next_command = self.next_command(run.id)
         run.progress = self.progress
+        run.label = LABELS.get(kind)
         run.stage_seconds = self.settings.execution.timeout_per_stage
         run.log_calls = self.settings.logging.log_llm_calls
         # A reply is shown while it is written, if its model can do that.
@@ -358,7 +386,7 @@ class Session:
             run.on_delta = self.live
         run.budget = WindowBudget.of(self.settings.window)
         if purse:
-            run.spend_from(purse)
+            run.spend_from(self._shared(purse, run) or purse)
         run.files.keep(self.settings.cache)
         # From here on, an interruption leaves a run that can be resumed.
         self.open_runs.append(run.id)

@@ -16,7 +16,8 @@ import typer
 
 from transom.canonical import pretty_json
 from transom.cli.app import group
-from transom.cli.command import command
+from transom.cli.command import RunArgument, command
+from transom.cli.history import found_run, next_step
 from transom.cli.learn import PlaybookScope
 from transom.cli.learn import opened as playbook_of
 from transom.cli.output import plain, report_files, style_status, table
@@ -24,14 +25,18 @@ from transom.cli.session import Session
 from transom.config.model import StoriesSettings, WorkerKind, Workers
 from transom.errors import InputError
 from transom.llm import Provider
+from transom.runs.history import RUNNING
+from transom.runs.stage_rows import stages_of
 from transom.sandbox import Level, needs
 from transom.stories.backlog import Backlog, find_backlog
+from transom.stories.dependencies import Dependencies
 from transom.stories.epic import open_project, plan, run_epic
 from transom.stories.finishing import epic_junit, existing_branch, notify, open_request, use_branch
 from transom.stories.git import Git, Worktrees
 from transom.stories.github_issues import read_github
 from transom.stories.handoff import STAGES
 from transom.stories.progress import describe_stage
+from transom.stories.request_comments import read_comments, stories_of
 from transom.stories.results import EpicResult, StoryResult
 from transom.stories.shared import Epic, StorySettings
 from transom.stories.status import repair as settle
@@ -44,6 +49,7 @@ from transom.stories.workers import (
     worker_chain,
 )
 
+_WATCH_SECONDS = 1.0
 _AGENT_SECONDS = 3600.0
 _TITLE = 48  # characters of a title in a table that fits a narrow terminal
 _MARGIN = 5.0  # so that an agent meets its own limit, whose message names the setting
@@ -73,6 +79,12 @@ class StoryOptions:
     label: Annotated[
         str, typer.Option(metavar="LABEL", help="Label of the issues that are stories.")
     ] = ""
+    comments: Annotated[
+        bool,
+        typer.Option(
+            "--comments", help="Work on the reviewers' comments on the epic's pull request, too."
+        ),
+    ] = False
     review: Annotated[
         bool, typer.Option("--review", help="Ask you to look at each diff before it is merged.")
     ] = False
@@ -124,7 +136,7 @@ async def run(session: Session, options: StoryOptions) -> int:
     if options.dry_run:
         target = await existing_branch(Git(project), options.epic, settings.stories)
         settings = replace(settings, stories=target)
-        backlog = await asyncio.to_thread(_backlog, project, options)
+        backlog = await _backlog(project, options)
         planned = await plan(project, options.epic, options.story, settings, backlog)
         return session.show(planned, *lines_of(planned), code=planned.exit_code)
     async with _epic(session, project, options, settings) as epic:
@@ -157,10 +169,17 @@ def _named(options: StoryOptions) -> StoryOptions:
     return replace(options, epic=options.epic or f"{options.github}:{options.label}")
 
 
-def _backlog(project: Path, options: StoryOptions) -> Backlog:
+async def _backlog(project: Path, options: StoryOptions) -> Backlog:
     if options.github is None:
-        return find_backlog(project, options.epic)
-    return read_github(options.github, options.label, options.epic)
+        backlog = await asyncio.to_thread(find_backlog, project, options.epic)
+    else:
+        words = (options.github, options.label, options.epic)
+        backlog = await asyncio.to_thread(read_github, *words)
+    if not options.comments:
+        return backlog
+    comments = await read_comments(Git(project), options.epic)
+    stories = (*backlog.stories, *stories_of(comments, options.epic))
+    return replace(backlog, stories=stories)
 
 
 async def _finish(session: Session, epic: Epic, result: EpicResult) -> None:
@@ -222,6 +241,29 @@ async def status(
     return session.show(document, *lines, code=1 if backlog.drift else 0)
 
 
+@command(story_app, "watch", example="transom story watch 20261121-0930")
+async def watch(session: Session, run: RunArgument) -> int:
+    """Print the stages of an epic's run as they begin and end, until the run ends or waits."""
+    printed: dict[str, str] = {}
+    while True:
+        async with found_run(session, run) as (_, run_view):
+            stages = [(stage.name, stage.status) for stage in stages_of(run_view)]
+        for name, state in stages:
+            line = describe_stage(name)
+            if line and printed.get(name) != state:
+                printed[name] = state
+                session.progress(f"{line}: {state}")
+        if run_view.status != RUNNING:
+            break
+        await asyncio.sleep(_WATCH_SECONDS)
+    rows = [{"stage": name, "status": state} for name, state in stages]
+    document = {"run_id": run_view.row.id, "status": run_view.status, "stages": rows}
+    lines = [f"{run_view.row.id}: {style_status(run_view.status)}"]
+    if run_view.status != "done":
+        lines.append(next_step(run_view))
+    return session.show(document, *lines)
+
+
 def settings_of(session: Session, level: Level = Level.L3) -> StorySettings:
     """Return how stories are worked on, from the settings; their tests run at the level."""
     settings, agent = session.settings.stories, session.settings.agent
@@ -241,7 +283,16 @@ def settings_of(session: Session, level: Level = Level.L3) -> StorySettings:
         name, _, value = text.partition("=")
         environment[name] = value
     seconds = session.settings.execution.timeout_per_stage
-    tests = TestCommand(settings.tests, settings.readable, seconds, environment, level)
+    dependencies = None
+    if settings.setup.command:
+        cache = (session.workspace_root / "packages").resolve()
+        setup = settings.setup
+        dependencies = Dependencies(
+            setup.command, setup.locks, cache, setup.timeout, settings.readable
+        )
+    tests = TestCommand(
+        settings.tests, settings.readable, seconds, environment, level, dependencies
+    )
     return StorySettings(kinds, tests, settings, session.settings.handoff)
 
 
@@ -289,7 +340,7 @@ async def _epic(
     session: Session, project: Path, options: StoryOptions, settings: StorySettings
 ) -> AsyncIterator[Epic]:
     """Open the run of an epic, with its workers in their seats."""
-    backlog = await asyncio.to_thread(_backlog, project, options)
+    backlog = await _backlog(project, options)
     replay = session.settings.stories.replay
     inputs: dict[str, Any] = {"project": str(project), "epic": options.epic, "story": options.story}
     places = Worktrees(Path(), project)
@@ -333,7 +384,7 @@ def lines_of(result: EpicResult) -> list[str]:
         if story.status == "paused" and "transom resume" not in story.reason:
             has_other_reason = True
     if has_other_reason:
-        lines.append(f"once that is settled, go on with: transom resume {result.run_id}")
+        lines.append(f"once that is settled, continue with: transom resume {result.run_id}")
     lines += [f"disagrees: {drift}" for drift in result.drift]
     # The epic may end on a branch of its own, with or without a pull request.
     if result.branch:

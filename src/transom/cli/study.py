@@ -95,7 +95,7 @@ async def _solved(
     """
     from transom.studies.pipeline import run_study
 
-    inputs: dict[str, Json] = {"study": study.study, "problem": study.problem}
+    inputs: dict[str, Json] = {"study": study.study, "problem": study.definition}
     # Rules explain nothing, so only a model is asked for advice.
     advise = session.settings.model != "rules"
     async with session.open_store() as store:
@@ -124,7 +124,7 @@ def _lines(runner: StudyRunner, result: StudyResult, report: Path) -> list[str]:
     lines = report_text(runner.study, result, insights, runner.trials()).rstrip("\n").split("\n")
     lines.append(f"  report: {report}")
     # A study without a good trial, or without two parameters, has no picture.
-    best = report.with_name("best.png")
+    best = report.with_name("best.svg")
     if best.is_file():
         lines.append(f"  picture: {best}")
     return lines
@@ -132,10 +132,11 @@ def _lines(runner: StudyRunner, result: StudyResult, report: Path) -> list[str]:
 
 @command(study_app, "report", example="transom study report bracket -o out")
 async def report(session: Session, name: _Study, folder: ReportFolder = None) -> int:
-    """Report a study: history, failures, importances, insights."""
+    """Report a study: plots, failures, insights, in one page that needs no network."""
     study = _study_named(session, name)
+    from transom.studies.pictures import write_pictures
     from transom.studies.pipeline import standing
-    from transom.studies.report import report_html, write_pictures
+    from transom.studies.report import report_html
 
     with _opened(session, study, is_known=True) as runner:
         trials, result = runner.trials(), standing(runner)

@@ -18,7 +18,7 @@ from transom.errors import InputError
 from transom.store import PostgresAddress, open_jobs
 from transom.workers import GROUPS, QueueWorker, WorkersOverview, overview_of
 
-QUEUES = ("check", "investigate", "story", "study", "eval")
+QUEUES = ("check", "investigate", "release", "story", "study", "eval")
 """The queues of jobs: the groups of commands that may be distributed."""
 _EVERY = ",".join(QUEUES)
 

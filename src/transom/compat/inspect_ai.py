@@ -6,7 +6,7 @@ from typing import Any
 
 from transom.agent import Agent, Response
 from transom.agent.setup import AgentProvider
-from transom.errors import InputError
+from transom.errors import InputError, install_hint
 from transom.llm import AssistantMessage, Text, ToolResults, Turn
 
 # Inspect's words for the end of an answer.
@@ -29,8 +29,8 @@ def inspect_solver(agent: Agent[Any, Any], *, provider: AgentProvider = None) ->
     try:
         from inspect_ai.solver import solver  # type: ignore[import-not-found]  # noqa: PLC0415
     except ImportError as error:
-        hint = "pip install inspect-ai"
-        raise InputError("the package inspect-ai is not installed", hint=hint) from error
+        problem = "the extra `inspect` is not installed"
+        raise InputError(problem, hint=install_hint("inspect")) from error
 
     @solver(name="transom")  # type: ignore[untyped-decorator,unused-ignore]
     def made() -> Any:

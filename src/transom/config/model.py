@@ -63,6 +63,8 @@ class Paths(_Section):
         cache_dir: the workspace, if neither `workspace` nor `--workspace` is given.
         output_dir: output folder of `check build` without `-o`.
         knowledge_dirs: folders with your own knowledge files, in addition to the shipped ones.
+        artifacts: where runs keep their files: `files`: in the workspace, which all machines share;
+            `database`: in the database, too, from where a machine that lacks them fetches them.
         prices: your own price list, which overrides the shipped one (see docs/providers.md).
         embeddings: a folder with the weights of all-MiniLM-L6-v2, for search by meaning; None: the
             weights from `make embeddings`, else search by words only.
@@ -73,6 +75,7 @@ class Paths(_Section):
     cache_dir: _Path | None = None
     output_dir: _Path | None = None
     knowledge_dirs: _Paths = ()
+    artifacts: Literal["files", "database"] = "files"
     prices: _Path | None = None
     embeddings: _Path | None = None
 
@@ -327,6 +330,21 @@ class NotifySettings(_Section):
     url: str | None = None
 
 
+class SetupSettings(_Section):
+    """Installation of the packages that a project's tests need.
+
+    Attributes:
+        command: run in the worktree before the tests, with network, once for each state of the lock
+            files; empty: nothing is installed.
+        locks: globs of the files that decide what is installed.
+        timeout: seconds that it may take.
+    """
+
+    command: _Texts = ()
+    locks: _Texts = ("*.lock", "*-lock.*", "*.lockb", "go.sum", "requirements*.txt")
+    timeout: float = Field(default=900, gt=0)
+
+
 class StoriesSettings(_Section):
     """Settings of stories.
 
@@ -339,6 +357,7 @@ class StoriesSettings(_Section):
         readable: folders that the tests may read beside the worktree, the system and the project's
             environment.
         environment: variables of the tests, as NAME=VALUE.
+        setup: see `SetupSettings`.
         target: the branch that finished stories are merged into; None: the checked-out branch.
         finish: what becomes of finished stories: `merge`; `branch`: they are merged into a branch
             of the epic; `pull-request`: that branch is pushed too, and a request is opened for it.
@@ -358,6 +377,7 @@ class StoriesSettings(_Section):
     tests: _Texts = ()
     readable: _Paths = ()
     environment: _Texts = ()
+    setup: SetupSettings = SetupSettings()
     target: str | None = None
     finish: Literal["merge", "branch", "pull-request"] = "merge"
     review: bool = False
@@ -401,12 +421,15 @@ class Settings(_Section):
             file system.
         store: address of a PostgreSQL database that keeps what the workspace's SQLite file keeps
             otherwise: `postgresql://USER@HOST:PORT/DATABASE`.
+        durability: what survives a power cut: `standard`: each reply of a model and each file of a
+            stage; `full`: every write, since each one is synced to the disk.
         workspace: folder of runs, journals and results; `--workspace` takes precedence.
     """
 
     model: str = "rules"
     state_dir: _Path | None = None
     store: str | None = Field(default=None, pattern=r"^postgres(ql)?://")
+    durability: Literal["standard", "full"] = "standard"
     workspace: _Path | None = None
     paths: Paths = Paths()
     llm: Llm = Llm()

@@ -90,7 +90,8 @@ class Paused(RunError):
         question: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(
-            f"run {run_id} is paused: {reason}", hint=hint or f"go on with: transom resume {run_id}"
+            f"run {run_id} is paused: {reason}",
+            hint=hint or f"to continue, run: transom resume {run_id}",
         )
         self.reason = reason
         self.run_id = run_id

@@ -4,36 +4,34 @@ default.
 
 from __future__ import annotations
 
-import json
 import os
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 from transom.canonical import Json
-from transom.errors import InputError, NetworkFailed, install_hint
+from transom.errors import InputError, NetworkFailed
+from transom.formats.rest_client import RestClient
 
 TOKEN: Final = "JIRA_TOKEN"
 EMAIL: Final = "JIRA_EMAIL"
 _PAGE: Final = 50
 _MOST_PAGES: Final = 200
-_SECONDS: Final = 30.0
-_BUSY: Final = (429, 502, 503, 504)
-_BAD_REQUEST: Final = 400
-_PAUSES: Final = (1.0, 3.0, 8.0)  # seconds before each further try, unless the server names them
-_LONGEST_PAUSE: Final = 60.0
-_LONGEST_REASON: Final = 300
 
 
 def fetch_issues(
-    address: str, keys: Sequence[str] = (), environ: Mapping[str, str] = os.environ
+    address: str,
+    keys: Sequence[str] = (),
+    environ: Mapping[str, str] = os.environ,
+    *,
+    jql: str = "",
 ) -> dict[str, dict[str, Json]]:
     """Fetch issues: returns Jira key -> `{"issue": ..., "changelog": ...}`.
 
     Args:
         address: the server's URL; `?jql=...` selects the issues, else `keys` do.
         keys: Jira keys of the features in the data folder.
+        jql: a query that selects the issues if the address has none.
         environ: has `JIRA_TOKEN`, a bearer token, or with `JIRA_EMAIL` an API token of Jira Cloud.
 
     Raises:
@@ -47,26 +45,26 @@ def fetch_issues(
             place="--jira",
             hint="write https://HOST or https://HOST?jql=...",
         )
-    jql = (
-        next(iter(parse_qs(parts.query).get("jql", [])), "")
-        or f"key in ({', '.join(sorted(keys))})"
-    )
-    if not keys and "jql" not in parts.query:
+    query = next(iter(parse_qs(parts.query).get("jql", [])), "") or jql
+    if not keys and not query:
         raise InputError(
             "selects no issues", place="--jira", hint="add ?jql=project=NAME to the address"
         )
+    selection = query or f"key in ({', '.join(sorted(keys))})"
     base = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
     issues = dict[str, dict[str, Json]]()
     with _Client(base, environ) as client:
-        for issue in client.search(jql):
+        for issue in client.search(selection):
             changelog: Json = {"histories": list(client.changelog(issue))}
             issues[str(issue["key"])] = {"issue": issue, "changelog": changelog}
-    missing = [key for key in keys if key not in issues] if "jql" not in parts.query else []
+    missing = [key for key in keys if key not in issues] if not query else []
     if not issues or missing:
         # A saved file must not stand in for an issue that the server does not know.
-        what = f"knows no issue {', '.join(missing)}" if missing else f"has no issue for {jql!r}"
+        problem = f"has no issue for {selection!r}"
+        if missing:
+            problem = f"knows no issue {', '.join(missing)}"
         raise InputError(
-            f"the server {what}", place="--jira", hint="check the keys, or leave --jira out"
+            f"the server {problem}", place="--jira", hint="check the keys, or leave --jira out"
         )
     return issues
 
@@ -75,29 +73,27 @@ class _Client:
     """A session with one server."""
 
     def __init__(self, base: str, environ: Mapping[str, str]) -> None:
-        try:
-            import httpx  # noqa: PLC0415  optional, and slow to import
-        except ImportError as error:
-            hint = install_hint("jira")
-            raise InputError(
-                "the package httpx is not installed", place="--jira", hint=hint
-            ) from error
         token, email = environ.get(TOKEN, ""), environ.get(EMAIL, "")
         if not token:
             raise InputError(
                 "the token is missing", place="--jira", hint=f"set the environment variable {TOKEN}"
             )
-        headers = {"Accept": "application/json"} | (
-            {} if email else {"Authorization": f"Bearer {token}"}
+        # Jira Cloud takes an e-mail address and an API token, a server takes a bearer token.
+        headers = {} if email else {"Authorization": f"Bearer {token}"}
+        self._rest = RestClient(
+            base,
+            server="Jira",
+            place="--jira",
+            token_name=TOKEN,
+            headers=headers,
+            login=(email, token) if email else None,
         )
-        auth = (email, token) if email else None
-        self._http = httpx.Client(base_url=base, headers=headers, auth=auth, timeout=_SECONDS)
 
     def __enter__(self) -> _Client:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._http.close()
+        self._rest.close()
 
     def search(self, jql: str) -> Iterator[dict[str, Any]]:
         """Yield all issues of a query, by Jira Cloud's token pages, else by a server's numbered
@@ -146,66 +142,14 @@ class _Client:
     def _get(
         self, path: str, fields: Mapping[str, str], *, optional: bool = False
     ) -> dict[str, Any] | None:
-        import httpx  # noqa: PLC0415  as above
-
-        try:
-            reply = self._http.get(path, params=dict(fields))
-            for seconds in _PAUSES:
-                if reply.status_code not in _BUSY:
-                    break
-                time.sleep(_pause(reply.headers.get("Retry-After"), seconds))
-                reply = self._http.get(path, params=dict(fields))
-            if optional and reply.status_code in (404, 405, 410):
-                return None
-            if reply.status_code in (401, 403):
-                raise InputError(
-                    f"refuses the token ({reply.status_code})",
-                    place="--jira",
-                    hint=f"check {TOKEN}",
-                )
-            if reply.status_code == _BAD_REQUEST:
-                raise InputError(
-                    f"Jira refuses the query: {_reason(reply.text)}",
-                    place="--jira",
-                    hint="correct the JQL",
-                )
-            if reply.is_error:
-                raise NetworkFailed(
-                    f"Jira answered {path} with {reply.status_code}: {_reason(reply.text)}",
-                    place="--jira",
-                )
-            data = reply.json()
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            raise NetworkFailed(
-                f"Jira did not answer {path}: {type(error).__name__}", place="--jira"
-            ) from error
+        data = self._rest.get(path, fields, optional=optional)
+        if data is None and optional:
+            return None
         if not isinstance(data, dict):
             raise NetworkFailed(
                 f"Jira answered {path} with JSON that is not an object", place="--jira"
             )
         return data
-
-
-def _pause(told: str | None, usual: float) -> float:
-    """Return the seconds before the next try: what the server asks for, within bounds."""
-    if told is not None and told.strip().isdigit():
-        return min(float(told), _LONGEST_PAUSE)
-    return usual
-
-
-def _reason(text: str) -> str:
-    """Return what a server says of an error: Jira's messages, else the beginning of its text."""
-    try:
-        data = json.loads(text)
-    except ValueError:
-        data = None
-    messages = list[str]()
-    if isinstance(data, dict):
-        messages += [str(message) for message in data.get("errorMessages") or ()]
-        errors = data.get("errors")
-        if isinstance(errors, dict):
-            messages += [f"{name}: {message}" for name, message in errors.items()]
-    return " ".join("; ".join(messages or [text]).split())[:_LONGEST_REASON] or "no reason given"
 
 
 def _dicts(value: object) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from transom.canonical import Json
 from transom.errors import InputError
-from transom.learning.insight import HALF_LIFE_DAYS, Insight, bound, days_between
+from transom.learning.insight import HALF_LIFE_DAYS, Insight, Source, bound, days_between
 from transom.learning.likeness import fingerprint
 from transom.learning.playbook import Playbook
 from transom.learning.retrieval import equal_insights
@@ -46,6 +46,25 @@ class ReviewQuestion:
         if self.other:
             document |= {"other": self.other.id, "other_content": self.other.content}
         return document
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """What was undone of a run.
+
+    Attributes:
+        retired: ids of the insights that came of it alone.
+        shared: ids of the insights that came of others, too; they stay.
+        withdrawn: number of its outcomes that no longer count.
+    """
+
+    retired: tuple[str, ...]
+    shared: tuple[str, ...]
+    withdrawn: int
+
+
+def _is_from(source: Source, origin: str) -> bool:
+    return origin in (source.run, source.study)
 
 
 class Curator:
@@ -147,6 +166,39 @@ class Curator:
             )
         return self._append("retired", key, {"why": why, "by": by})
 
+    def forget(self, origin: str, *, by: str = "") -> Forgotten:
+        """Undo what a run or a study left: retire its insights, and take back its outcomes.
+
+        Args:
+            origin: id of the run, or name of the study.
+            by: the person.
+
+        Raises:
+            InputError: nothing came of it.
+        """
+        retired, shared, withdrawn = [], [], 0
+        insights = {item.id: item for item in self._playbook.everywhere()}
+        for insight in insights.values():
+            origins = [_is_from(source, origin) for source in insight.sources]
+            if all(origins) and origins:
+                self.retire(insight.id, f"all that came of {origin} is forgotten", by=by)
+                retired.append(insight.id)
+            elif any(origins):
+                shared.append(insight.id)
+        for event in self._playbook.events():
+            source = Source.from_json(event.data.get("source") or {})
+            if event.kind != "feedback" or not _is_from(source, origin):
+                continue
+            data = {**event.data, "of": event.seq, "by": by}
+            withdrawn += self._append_once("withdrawn", event.insight, data, f"-{event.seq}")
+        if not (retired or shared or withdrawn):
+            raise InputError(
+                f"nothing in the playbook came of {origin!r}",
+                place="playbook",
+                hint="transom playbook show ID names the sources of an insight",
+            )
+        return Forgotten(tuple(retired), tuple(shared), withdrawn)
+
     def restore(self, key: str, *, by: str = "") -> Insight:
         """Use a retired insight again.
 
@@ -227,6 +279,11 @@ class Curator:
             lambda run: self._playbook.ledger.append(run, kind, key, data)
         )
         return self._playbook.require(key)
+
+    def _append_once(self, kind: str, key: str, data: dict[str, Json], event_key: str) -> bool:
+        """Append an event unless one with its key is there."""
+        ledger = self._playbook.ledger
+        return ledger.tables.write(lambda run: ledger.append(run, kind, key, data, event_key)) > 0
 
     def _living(self, key: str) -> Insight:
         insight = self._playbook.require(key)

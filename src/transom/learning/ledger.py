@@ -94,7 +94,7 @@ class PlaybookEvent:
         seq: its number in the database.
         at: its time; UTC, ISO 8601.
         kind: `added`, `seen`, `feedback`, `raised`, `edited`, `merged`, `retired`, `restored`,
-            `confirmed`, `near` or `distinct`.
+            `confirmed`, `near`, `distinct`, or `withdrawn` (an outcome that no longer counts).
         insight: id of the insight.
         data: depends on the kind.
     """
@@ -117,6 +117,8 @@ def scores_of(events: Iterable[PlaybookEvent]) -> list[tuple[str, int]]:
         if event.kind == "feedback":
             # An outcome that is good may speak against an insight, see `supports`.
             score += 2 * int(event.data["supports"]) - 1
+        elif event.kind == "withdrawn":
+            score -= 2 * int(event.data["supports"]) - 1
         elif event.kind == "confirmed":
             score += 1
         elif event.kind == "raised":
@@ -137,6 +139,7 @@ class Ledger:
         location: the database; None for one in memory.
         read_only: whether to only read.
         redact: removes secrets from stored texts; see `open_tables`.
+        full_sync: whether every write has to survive power loss.
     """
 
     def __init__(
@@ -145,8 +148,16 @@ class Ledger:
         *,
         read_only: bool = False,
         redact: Redactor | None = None,
+        full_sync: bool = False,
     ) -> None:
-        self.tables = open_tables(location, "learning", _STEPS, read_only=read_only, redact=redact)
+        self.tables = open_tables(
+            location,
+            "learning",
+            _STEPS,
+            read_only=read_only,
+            redact=redact,
+            full_sync=full_sync,
+        )
 
     def append(
         self,
@@ -229,14 +240,20 @@ class Ledger:
 
         A pair is judged when the later insight is called distinct, or gets another text.
         """
-        sql = """SELECT insight, json_extract(data, '$.to') FROM insight_events AS event
-            WHERE kind = 'near' AND NOT EXISTS (
-                SELECT 1 FROM insight_events AS later
-                WHERE later.insight = event.insight AND later.seq > event.seq
-                AND (later.kind = 'distinct' OR (later.kind = 'edited'
-                    AND json_extract(later.data, '$.content') IS NOT NULL))
-            ) ORDER BY seq"""
-        return [(str(insight), str(other)) for insight, other in self.tables.query(sql)]
+        # The members of an event are looked at here: the databases have other functions for JSON.
+        rows = self.tables.query(
+            "SELECT kind, insight, data FROM insight_events"
+            " WHERE kind IN ('near', 'distinct', 'edited') ORDER BY seq"
+        )
+        pairs: dict[int, tuple[str, str]] = {}
+        for number, (kind, insight, text) in enumerate(rows):
+            data = json.loads(text)
+            if kind == "near":
+                pairs[number] = (str(insight), str(data["to"]))
+            elif kind == "distinct" or data.get("content") is not None:
+                for key in [key for key, pair in pairs.items() if pair[0] == insight]:
+                    del pairs[key]
+        return [*pairs.values()]
 
     def insights(
         self, condition: str = "TRUE", values: Sequence[Any] = (), order: str = "number"
@@ -309,6 +326,11 @@ def _repeated(run: Connection, event: PlaybookEvent) -> None:
 def _feedback(run: Connection, event: PlaybookEvent) -> None:
     good, supports = event.data["helpful"], event.data["supports"]
     _count(run, event.insight, (int(good), int(not good), int(not supports)), event.at)
+
+
+def _withdrawn(run: Connection, event: PlaybookEvent) -> None:
+    good, supports = event.data["helpful"], event.data["supports"]
+    _count(run, event.insight, (-int(good), -int(not good), -int(not supports)), "")
 
 
 def _raised(run: Connection, event: PlaybookEvent) -> None:
@@ -386,6 +408,7 @@ _APPLY = {
     "added": _added,
     "seen": _repeated,
     "feedback": _feedback,
+    "withdrawn": _withdrawn,
     "raised": _raised,
     "edited": _edited,
     "merged": _merged,

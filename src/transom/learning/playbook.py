@@ -67,9 +67,10 @@ class Playbook:
         clock: Callable[[], str] = now,
         read_only: bool = False,
         redact: Redactor | None = None,
+        full_sync: bool = False,
     ) -> None:
         self.view = PlaybookView(domain, study, user)
-        self.ledger = Ledger(path, read_only=read_only, redact=redact)
+        self.ledger = Ledger(path, read_only=read_only, redact=redact, full_sync=full_sync)
         self.clock = clock
         self.index = Index(self.ledger.tables, INDEX, embedder)
 
@@ -129,6 +130,35 @@ class Playbook:
     def events(self, item_id: str | None = None) -> list[PlaybookEvent]:
         """Return the events of an insight, or of all insights, in order."""
         return self.ledger.events(item_id)
+
+    def outcomes_around(self, insight: Insight) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return the outcomes in an insight's scope before and after it was added.
+
+        What became worse after it is a hint that it misleads.
+
+        Returns:
+            The number of good outcomes and of all, before; and the same, after.
+        """
+        of_scope = {item.id for item in self.ledger.insights("scope = ?", (insight.scope,))}
+        added_at = 0
+        outcomes: dict[str, tuple[int, bool]] = {}
+        withdrawn = set()
+        for event in self.events():
+            if event.kind == "added" and event.insight == insight.id:
+                added_at = event.seq
+            elif event.kind == "withdrawn":
+                withdrawn.add(event.data["of"])
+            elif event.kind == "feedback" and event.insight in of_scope:
+                # One outcome may count for several insights.
+                place = json.dumps(event.data.get("source") or event.seq, sort_keys=True)
+                outcomes.setdefault(place, (event.seq, bool(event.data["helpful"])))
+        before, after = [0, 0], [0, 0]
+        for number, good in outcomes.values():
+            if number not in withdrawn:
+                side = before if number < added_at else after
+                side[0] += good
+                side[1] += 1
+        return (before[0], before[1]), (after[0], after[1])
 
     def get_stats(self) -> dict[str, Any]:
         """Return counts of the living visible insights."""

@@ -55,6 +55,76 @@ class _Account:
     sums: list[float | None] = field(default_factory=lambda: [0.0])
 
 
+@dataclass
+class PurseBalance:
+    """What is spent from a purse, and what is set aside for calls under way.
+
+    Attributes:
+        tokens, usd: what all replies took; a reply of unknown cost counts as none.
+        dearest: the most that one reply took.
+        unpriced: the first provider that gave a reply of unknown cost; "" if there is none.
+        under_way: the estimates of the calls under way.
+    """
+
+    tokens: int = 0
+    usd: float = 0.0
+    dearest: Estimate = field(default_factory=lambda: Estimate(0, 0.0))
+    unpriced: str = ""
+    under_way: list[Estimate] = field(default_factory=list)
+
+    def count(self, provider_name: str, tokens: int, usd: float | None) -> None:
+        """Count a reply; `usd` is None if its cost is unknown."""
+        if usd is None:
+            self.unpriced = self.unpriced or provider_name
+            usd = 0.0
+        self.tokens += tokens
+        self.usd += usd
+        dearest_usd = self.dearest.usd or 0.0
+        # Most replies are not the dearest one, and this runs for each of them.
+        if tokens > self.dearest.tokens or usd > dearest_usd:
+            self.dearest = Estimate(max(self.dearest.tokens, tokens), max(dearest_usd, usd))
+
+    def check(self, tokens: int | None, usd: float | None) -> None:
+        """Raise the error of a limit that is reached; see `Purse.reserve`."""
+        if tokens is not None and self.tokens >= tokens:
+            raise CapReached("tokens", tokens, self.tokens)
+        if usd is None:
+            return
+        if self.unpriced:
+            raise InputError(
+                "the cost of its reply is unknown, so a cap cannot hold",
+                place=self.unpriced,
+                hint=(
+                    "give its price in a list of your own (paths.prices), or go on without the cap"
+                ),
+            )
+        if self.usd >= usd:
+            raise CapReached("usd", usd, self.usd)
+
+    def fits(self, estimate: Estimate, tokens: int | None, usd: float | None) -> bool:
+        """Return whether a call may go ahead below these limits; raise if it never may."""
+        if not self.under_way:
+            self.check(tokens, usd)
+            return True
+        calls = [*self.under_way, estimate]
+        if tokens is not None:
+            # An estimate that proved too low once may do so again, so the dearest reply so far
+            # is the least that is set aside.
+            set_aside = sum(max(call.tokens, self.dearest.tokens) for call in calls)
+            if self.tokens + set_aside > tokens:
+                return False
+        if usd is not None:
+            total = self.usd
+            for call in calls:
+                # Nobody knows how much to set aside without a price: such a call takes all.
+                if call.usd is None or self.unpriced:
+                    return False
+                if call.usd > 0:  # a model on this machine stays free
+                    total += max(call.usd, self.dearest.usd or 0.0)
+            return total <= usd
+        return True
+
+
 @dataclass(eq=False)
 class _Waiter:
     """A call that waits until its estimate fits."""
@@ -80,7 +150,7 @@ class Purse:
         is_capped: whether there is a limit, so that calls have to reserve.
         prices: price list for dollars; None for the published one.
         free: names of providers that cost nothing: those on this machine.
-        unpriced: the first provider that gave a reply of unknown cost; "" if there is none.
+        balance: what is spent and set aside.
     """
 
     def __init__(
@@ -94,12 +164,8 @@ class Purse:
         self.tokens, self.usd = tokens, usd
         self.is_capped = tokens is not None or usd is not None
         self.prices, self.free = prices, frozenset(free)
-        self.unpriced = ""
+        self.balance = PurseBalance()
         self._accounts: dict[Hashable, _Account] = {}
-        self._tokens_spent = 0
-        self._usd_spent = 0.0
-        self._dearest = Estimate(0, 0.0)
-        self._under_way: list[Estimate] = []
         self._waiting: deque[_Waiter] = deque()
 
     def set_limits(
@@ -149,18 +215,10 @@ class Purse:
             account.sums.append(None)
         else:
             account.sums.append(previous_sum + usd)
-        self._tokens_spent += tokens
-        if usd is None:
-            self.unpriced = self.unpriced or provider_name
-            usd = 0.0
-        self._usd_spent += usd
-        self._dearest = Estimate(
-            max(self._dearest.tokens, tokens), max(self._dearest.usd or 0.0, usd)
-        )
+        self.balance.count(provider_name, tokens, usd)
 
     def _count_again(self) -> None:
-        self._tokens_spent, self._usd_spent, self.unpriced = 0, 0.0, ""
-        self._dearest = Estimate(0, 0.0)
+        self.balance = PurseBalance(under_way=self.balance.under_way)
         for account in self._accounts.values():
             account.sums = [0.0]
             for provider_name, usage in account.replies:
@@ -199,7 +257,7 @@ class Purse:
             InputError: there is a limit in dollars, and the cost of a reply is unknown.
         """
         if not self._waiting and self._fits(estimate):
-            self._under_way.append(estimate)
+            self.balance.under_way.append(estimate)
             return
         waiter = _Waiter(estimate, asyncio.get_running_loop().create_future())
         self._waiting.append(waiter)
@@ -211,48 +269,15 @@ class Purse:
 
     def release(self, estimate: Estimate) -> None:
         """Give a reserved estimate back: its reply is counted, or it has none."""
-        self._under_way.remove(estimate)
+        self.balance.under_way.remove(estimate)
         self._admit()
 
     def check(self) -> None:
         """Raise the error of a limit that is reached; see `reserve`."""
-        if self.tokens is not None and self._tokens_spent >= self.tokens:
-            raise CapReached("tokens", self.tokens, self._tokens_spent)
-        if self.usd is None:
-            return
-        if self.unpriced:
-            raise InputError(
-                "the cost of its reply is unknown, so a cap cannot hold",
-                place=self.unpriced,
-                hint=(
-                    "give its price in a list of your own (paths.prices), or go on without the cap"
-                ),
-            )
-        if self._usd_spent >= self.usd:
-            raise CapReached("usd", self.usd, self._usd_spent)
+        self.balance.check(self.tokens, self.usd)
 
     def _fits(self, estimate: Estimate) -> bool:
-        """Return whether a call may go ahead; raise if it never may."""
-        if not self._under_way:
-            self.check()
-            return True
-        calls = [*self._under_way, estimate]
-        if self.tokens is not None:
-            # An estimate that proved too low once may do so again, so the dearest reply so far
-            # is the least that is set aside.
-            tokens = sum(max(call.tokens, self._dearest.tokens) for call in calls)
-            if self._tokens_spent + tokens > self.tokens:
-                return False
-        if self.usd is not None:
-            total = self._usd_spent
-            for call in calls:
-                # Nobody knows how much to set aside without a price: such a call takes all.
-                if call.usd is None or self.unpriced:
-                    return False
-                if call.usd > 0:  # a model on this machine stays free
-                    total += max(call.usd, self._dearest.usd or 0.0)
-            return total <= self.usd
-        return True
+        return self.balance.fits(estimate, self.tokens, self.usd)
 
     def _admit(self) -> None:
         """Let the calls go ahead that fit now, in the order in which they came."""
@@ -269,7 +294,7 @@ class Purse:
                 waiter.admitted.set_exception(error)
             else:
                 self._waiting.popleft()
-                self._under_way.append(waiter.estimate)
+                self.balance.under_way.append(waiter.estimate)
                 waiter.admitted.set_result(None)
 
     def _withdraw(self, waiter: _Waiter) -> None:

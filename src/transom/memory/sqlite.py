@@ -22,6 +22,7 @@ from transom.memory.entry import (
     id_of,
 )
 from transom.memory.index import Index, index_steps, vectors_content
+from transom.memory.protocol import ABILITIES
 from transom.store import (
     Connection,
     IndexContent,
@@ -75,6 +76,8 @@ _ENTRY = "SELECT number, id, content, metadata, egress, created_at FROM memories
 class SqliteMemory:
     """A `Memory` in the tables of a store, safe for several processes. Create it with `open`."""
 
+    abilities = ABILITIES
+
     def __init__(self, tables: RoomTables, embedder: Embedder | None) -> None:
         self._tables = tables
         self._index = Index(tables, "memories", embedder)
@@ -87,6 +90,7 @@ class SqliteMemory:
         *,
         read_only: bool = False,
         redact: Redactor | None = None,
+        full_sync: bool = False,
     ) -> Self:
         """Open the memory in a database.
 
@@ -95,12 +99,20 @@ class SqliteMemory:
             embedder: see `find_embedder`; None for search by words only.
             read_only: whether to only read; the folder of the database need not be writable.
             redact: removes secrets from stored texts; see `open_tables`.
+            full_sync: whether every write has to survive power loss.
 
         Raises:
             MemoryUnavailable: the database cannot be used.
         """
         try:
-            tables = open_tables(location, "memory", _STEPS, read_only=read_only, redact=redact)
+            tables = open_tables(
+                location,
+                "memory",
+                _STEPS,
+                read_only=read_only,
+                redact=redact,
+                full_sync=full_sync,
+            )
             return cls(tables, embedder)
         except StoreError as error:
             raise _unavailable(error) from error

@@ -20,8 +20,9 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from transom.canonical import Json, digest, pretty_json, write_atomic
-from transom.errors import InputError
+from transom.errors import InputError, StoreError
 from transom.llm import Chain, Role, Usage
+from transom.store import Store
 
 A_PERSON = "a person"
 HOW_TO_WRITE = "make room or choose another folder, then resume"
@@ -146,6 +147,26 @@ def set_aside(path: Path) -> Path:
     while (aside := path.with_name(f"{path.name}.kept-{number}")).exists():
         number += 1
     return Path(shutil.copy2(path, aside))
+
+
+def fetch_artifact(store: Store, history: StageHistory, path: Path) -> bool:
+    """Write the file of a stage's last end from the database; returns whether it did.
+
+    It is written if the file is missing, or is an older one of the same stage. A person's version
+    is left alone, and so is the file of a run that kept its files elsewhere.
+    """
+    if history.last_end is None:
+        return False
+    output: str = history.last_end["output"]
+    current = digest(path.read_bytes()) if path.is_file() else None
+    if current == output or not (current is None or current in history.outputs):
+        return False
+    try:
+        data = store.get_blob(output)
+    except StoreError:
+        return False
+    write_file(path, data)
+    return True
 
 
 # -- whether a stage runs again --------------------------------------------------------------------

@@ -241,7 +241,7 @@ class RunHost:
             options: further options of the command, e.g. ` --max-cost 5`.
         """
         command = self.next_command or f"transom resume {self.id}"
-        return f"go on with: {command}{options}"
+        return f"to continue, run: {command}{options}"
 
     async def decide(
         self, answer: str, question: str | None = None, reason: str = "", *, by: str = ""

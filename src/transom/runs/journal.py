@@ -5,7 +5,8 @@ Records of a run's stream, by kind:
     opened    {journal, entry?}             how `transom resume` starts the run
     started   {stage, attempt, fingerprint, deletions}
                                             a stage's function is about to run
-    writing   {stage, output, file}         the stage's file is about to be written
+    writing   {stage, output, file, in_database?}
+                                            the stage's file is about to be written
     done      {stage, attempt, fingerprint, deletions, output, answered, usage}
     failed    {stage, attempt, error}       never memoised
     paused    {stage, reason, choice?}      never memoised; choice: see `runs.questions`

@@ -27,6 +27,7 @@ from transom.runs.artifact import (
     StageStep,
     decide,
     epoch_of,
+    fetch_artifact,
     fingerprint,
     lineage_of,
     set_aside,
@@ -207,6 +208,8 @@ class Run(RunHost):
             step = StageStep(
                 name, fn, inputs, out, path, fingerprint(self.chain, inputs, uses, version)
             )
+            if self.workspace.keeps_artifacts:
+                fetch_artifact(self.store, self.state.stage(name), path)
             return await self._walk(step, self._plan(step) if reuse else StagePlan("run"))
 
     async def map(
@@ -367,8 +370,12 @@ class Run(RunHost):
                 f" {set_aside(step.path).name}"
             )
         file = step.path.relative_to(self.folder).as_posix()
+        writing: dict[str, Any] = {"stage": step.name, "output": digest(data), "file": file}
+        if self.workspace.keeps_artifacts:
+            await self.store.put_blob(data)
+            writing["in_database"] = True
         # Written first: a kill in between must not make the file look edited by a person.
-        await self.append("writing", {"stage": step.name, "output": digest(data), "file": file})
+        await self.append("writing", writing)
         write_file(step.path, data)
         if stage.memoise:
             record = {"stage": step.name, **attempt._asdict(), "output": digest(data)}

@@ -101,6 +101,8 @@ def blobs_of(kind: str, data: Any) -> list[str]:
     if kind == "user_message":
         blobs = [data[name] for name in ("blocks", "recalled") if name in data]
         return [*blobs, *data.get("media", ())]
+    if kind == "writing":
+        return [data["output"]] if data.get("in_database") else []
     digest = data["outcome"].get("kept") if kind == "tool_result" else None
     return [digest] if digest else []
 

@@ -10,7 +10,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +44,16 @@ def find_workspace(start: Path) -> Path:
 @dataclass(frozen=True)
 class Workspace:
     """Where runs live: the folder `.transom`; the database lies in `state_dir`, unless `server`
-    is the address of another one. Traces go to `exporter`, too.
+    is the address of another one. Traces go to `exporter`, too. With `full_sync` every write to the
+    database survives power loss. With `keeps_artifacts` the database has the files of runs, too.
     """
 
     root: Path
     state_dir: Path = field(kw_only=True)
     exporter: Exporter | None = None
     server: PostgresAddress | None = None
+    full_sync: bool = False
+    keeps_artifacts: bool = False
 
     @staticmethod
     def at(
@@ -59,6 +62,8 @@ class Workspace:
         state_dir: Path | None = None,
         exporter: Exporter | None = None,
         store: str | None = None,
+        full_sync: bool = False,
+        keeps_artifacts: bool = False,
     ) -> Workspace:
         """Open or make a workspace; InputError if its folder cannot be made, StoreError if it is
         read-only. `store` is the address of a PostgreSQL database to use instead of a file.
@@ -68,6 +73,7 @@ class Workspace:
         variables of OpenTelemetry are looked at.
         """
         workspace = Workspace.known(root, state_dir=state_dir, exporter=exporter, store=store)
+        workspace = replace(workspace, full_sync=full_sync, keeps_artifacts=keeps_artifacts)
         root = workspace.root
         try:
             root.mkdir(parents=True, exist_ok=True)
@@ -135,7 +141,7 @@ class Workspace:
 
     def open_store(self, *, after_append: Callable[[int], None] | None = None) -> Store:
         """Open the workspace's database."""
-        return open_store(self.store_location, after_append=after_append)
+        return open_store(self.store_location, after_append=after_append, full_sync=self.full_sync)
 
     def open_store_for_reading(self) -> Store:
         """Open the workspace's database, or an empty one if there is none. The workspace may be

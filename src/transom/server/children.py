@@ -24,7 +24,7 @@ def resume(runs: RunHistory, run: RunView) -> None:
     """
     if "command" not in run.state.entry:
         problem = "no command of transom started this run"
-        hint = "start the program that began it again; it goes on where it was"
+        hint = "start the program that began it again; it resumes at the same point"
         raise RunError(problem, place=run.row.id, hint=hint)
     workspace = runs.workspace
     arguments = ["resume", run.row.id, "--workspace", str(workspace.root)]

@@ -28,6 +28,7 @@ from transom.store.protocol import (
 )
 from transom.store.rows import read_rows
 from transom.store.sqlite import SqliteStore
+from transom.store.sqlite_copy import copy_file
 from transom.store.sqlite_errors import RECOVERY
 from transom.store.summaries import summarise_records
 from transom.store.tables import Tables
@@ -65,6 +66,7 @@ __all__ = [
     "WorkerJob",
     "compact",
     "copy_database",
+    "copy_file",
     "filesystem_of",
     "find_damage",
     "is_network",

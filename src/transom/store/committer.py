@@ -99,6 +99,7 @@ class Committer:
         connection: a connection in autocommit mode.
         path: the database file.
         busy_seconds: timeout for the lock of another process.
+        full_sync: whether every transaction is synced, also where no job asks for it.
 
     Attributes:
         commits: number of transactions so far.
@@ -106,7 +107,15 @@ class Committer:
             at `PROVEN`.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, busy_seconds: float) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        busy_seconds: float,
+        *,
+        full_sync: bool = False,
+    ) -> None:
+        self._full_sync = full_sync
         self.commits = 0
         self.quick = PROVEN
         self._connection = connection
@@ -144,7 +153,7 @@ class Committer:
 
     def _transaction(self, batch: Sequence[Job], patience: int) -> list[Any]:
         connection, began = self._connection, time.monotonic()
-        sync = False
+        sync = self._full_sync
         for job in batch:
             sync = sync or job.sync
         if self._set != (patience, sync):

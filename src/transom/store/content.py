@@ -61,7 +61,7 @@ class RoomContent:
 
 
 RECORDS = TableContent(
-    "records", ("seq", "stream", "kind", "data", "at"), is_numbered=True, of_room=False
+    "records", ("seq", "stream", "kind", "data", "at", "chain"), is_numbered=True, of_room=False
 )
 STORE_TABLES = (
     RECORDS,

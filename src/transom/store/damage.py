@@ -8,9 +8,10 @@ import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import islice
-from pathlib import Path
 
+from transom.store.chains import broken_chains
 from transom.store.codec import decode
+from transom.store.location import PostgresAddress, StoreLocation
 from transom.store.reading import connect_for_reading
 from transom.store.sqlite_errors import typed_errors
 
@@ -26,19 +27,27 @@ _CLASSES = {"TEXT": _Text, "INTEGER": int, "BLOB": bytes}
 """Classes of values by the declared type of their column."""
 
 
-def find_damage(path: Path, limit: int = 10) -> list[str]:
+def find_damage(location: StoreLocation, limit: int = 10, *, deep: bool = False) -> list[str]:
     """Return what is damaged in a database, each in a few words; empty if it is intact.
 
     It reads the whole file. No stored text is quoted. Damage in a row of format 1, which has no
     checksum, is only noticed if the row cannot be read any more.
 
     Args:
+        location: the database. PostgreSQL looks after its own pages, so its rows are only read if
+            `deep`.
         limit: the most entries to return.
+        deep: whether to compare the digest chains of all streams, too.
 
     Raises:
         StoreError: the file cannot be opened, is no state database, or is newer than this code.
     """
     damage: list[str] = []
+    if isinstance(location, PostgresAddress):
+        from transom.store.postgres.damage import damage_in  # noqa: PLC0415  an extra
+
+        return [*islice(damage_in(location), limit)] if deep else []
+    path = location
     with typed_errors(path), closing(connect_for_reading(path, _BUSY_SECONDS)) as connection:
         # SQLite would refuse a text that is not UTF-8, and not say in which row it stands.
         connection.text_factory = _Text
@@ -50,6 +59,8 @@ def find_damage(path: Path, limit: int = 10) -> list[str]:
             ("summaries", _damaged_summaries(connection)),
             ("tables", _damaged_rows(connection)),
         ]
+        if deep:
+            searches.append(("chains", _damaged_chains(connection)))
         for name, search in searches:
             try:
                 damage += islice(search, max(0, limit - len(damage)))
@@ -100,6 +111,24 @@ def _damaged_summaries(connection: sqlite3.Connection) -> Iterator[str]:
         joined = _Text("\0".join(map(str, texts)).encode())
         if None in texts or not _is_intact(data, crc, stream, joined, last_at):
             yield f"a summary{_of(stream)}"
+
+
+def _damaged_chains(connection: sqlite3.Connection) -> Iterator[str]:
+    # What is no text at all is damage that another search reports.
+    rows = connection.execute(
+        "SELECT seq, CAST(stream AS BLOB), CAST(kind AS BLOB), CAST(data AS BLOB),"
+        " CAST(at AS BLOB), chain FROM records WHERE stream <> '' ORDER BY stream, seq"
+    )
+    yield from broken_chains(
+        (number, *(bytes(text).decode("utf-8", "replace") for text in texts), chain)
+        for number, *texts, chain in rows
+    )
+    # A record that was cut off at the end breaks no chain, but the summary knows of it.
+    for (stream,) in connection.execute(
+        "SELECT stream FROM summaries WHERE kind <> '' AND last_at >"
+        " (SELECT coalesce(max(at), '') FROM records WHERE records.stream = summaries.stream)"
+    ):
+        yield f"the last records{_of(stream)} are missing"
 
 
 def _damaged_rows(connection: sqlite3.Connection) -> Iterator[str]:

@@ -36,18 +36,18 @@ _STEPS: tuple[tuple[str, ...], ...] = (
         "INSERT INTO summaries SELECT stream, '', '', '', max(at), '{}', NULL FROM records"
         " WHERE stream <> '' GROUP BY stream",
     ),
+    # See `chains`. Records of older formats have none.
+    ("ALTER TABLE records ADD COLUMN chain BLOB",),
 )
 """Step i has the statements from format i to i + 1. A released step is never edited."""
 FORMAT = len(_STEPS)
 """Format of these tables; the database's `user_version`."""
-_WITH_CHECKSUMS, _WITH_SUMMARIES = 2, 3
+_WITH_CHECKSUMS, _WITH_SUMMARIES, _WITH_CHAINS = 2, 3, 4
 
-_VIEWS_BEFORE_CHECKSUMS = (
-    """CREATE TEMP VIEW records AS
-        SELECT seq, stream, kind, data, at, NULL AS crc FROM main.records""",
-    """CREATE TEMP VIEW documents AS
-        SELECT name, key, value, NULL AS crc FROM main.documents""",
-)
+_VIEW_OF_RECORDS = """CREATE TEMP VIEW records AS
+    SELECT seq, stream, kind, data, at, {crc} AS crc, NULL AS chain FROM main.records"""
+_VIEW_BEFORE_CHECKSUMS = """CREATE TEMP VIEW documents AS
+    SELECT name, key, value, NULL AS crc FROM main.documents"""
 _VIEW_BEFORE_SUMMARIES = """CREATE TEMP VIEW summaries AS
     SELECT stream, '' AS kind, '' AS status, '' AS waits, max(at) AS last_at, '{}' AS data,
     NULL AS crc
@@ -116,7 +116,9 @@ def show_as_newest(connection: sqlite3.Connection, version: int) -> None:
     """
     views: list[str] = []
     if version < _WITH_CHECKSUMS:
-        views += _VIEWS_BEFORE_CHECKSUMS
+        views.append(_VIEW_BEFORE_CHECKSUMS)
+    if version < _WITH_CHAINS:
+        views.append(_VIEW_OF_RECORDS.format(crc="crc" if version >= _WITH_CHECKSUMS else "NULL"))
     if version < _WITH_SUMMARIES:
         views.append(_VIEW_BEFORE_SUMMARIES)
     for statement in views:

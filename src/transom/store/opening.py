@@ -18,13 +18,18 @@ from transom.telemetry.redact import Redactor
 
 
 def open_store(
-    location: StoreLocation, *, after_append: Callable[[int], None] | None = None
+    location: StoreLocation,
+    *,
+    after_append: Callable[[int], None] | None = None,
+    full_sync: bool = False,
 ) -> Store:
     """Open the store at a location, creating it if it is missing.
 
     Args:
         location: a database file, or the address of a database.
         after_append: hook for failpoints, see `SqliteStore.open`.
+        full_sync: whether every write has to survive power loss. PostgreSQL syncs every commit, as
+            its `synchronous_commit` says.
 
     Raises:
         StoreError: the database cannot be opened or reached, or is newer than this code.
@@ -35,7 +40,7 @@ def open_store(
         from transom.store.postgres.store import PostgresStore  # noqa: PLC0415  an extra
 
         return PostgresStore.open(location, after_append=after_append)
-    return SqliteStore.open(location, after_append=after_append)
+    return SqliteStore.open(location, after_append=after_append, full_sync=full_sync)
 
 
 def open_store_for_reading(location: StoreLocation) -> Store:
@@ -44,7 +49,10 @@ def open_store_for_reading(location: StoreLocation) -> Store:
     """
     if isinstance(location, Path):
         return SqliteStore.open_for_reading(location if location.is_file() else None)
-    return open_store(location)
+    _require_driver()
+    from transom.store.postgres.store import PostgresStore  # noqa: PLC0415  an extra
+
+    return PostgresStore.open(location, read_only=True)
 
 
 def open_tables(
@@ -54,6 +62,7 @@ def open_tables(
     *,
     read_only: bool = False,
     redact: Redactor | None = None,
+    full_sync: bool = False,
 ) -> RoomTables:
     """Open a room's tables and bring them up to date.
 
@@ -64,6 +73,7 @@ def open_tables(
         read_only: only read; a file may lie where nothing can be written.
         redact: finds the secrets that are removed from what is written; None: those of the
             environment, and keys of a known form.
+        full_sync: whether every write has to survive power loss; see `open_store`.
 
     Raises:
         StoreError: the database cannot be opened or reached, or is newer than this code.
@@ -76,7 +86,7 @@ def open_tables(
         return PostgresTables.open(location, room, steps, read_only=read_only, redact=redact)
     if read_only:
         return Tables.open_for_reading(location, room, steps)
-    return Tables.open(location, room, steps, redact)
+    return Tables.open(location, room, steps, redact, full_sync=full_sync)
 
 
 @asynccontextmanager

@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from transom.canonical import Json
 from transom.errors import StoreError
+from transom.store.chains import chain_of
 from transom.store.codec import check_name, checksum, decode, encode, now
 from transom.store.committer import Committer, RefusingCommitter, Work
 from transom.store.migrations import migrate
@@ -46,13 +47,15 @@ _BUSY_SECONDS = 30.0
 _INLINE_BYTES = 64 * 1024  # compressing more than this would block the event loop
 
 _READ = "SELECT seq, kind, data, at, crc FROM records WHERE stream = ? AND seq > ? ORDER BY seq"
+_LAST_CHAIN = "SELECT chain FROM records WHERE stream = ? ORDER BY seq DESC LIMIT 1"
+_INSERT = "INSERT INTO records (stream, kind, data, at, crc, chain) VALUES (?, ?, ?, ?, ?, ?)"
 _PUT = "INSERT OR REPLACE INTO documents (name, key, value, crc) VALUES (?, ?, ?, ?)"
 _GET = "SELECT key, value, crc FROM documents WHERE name = ? AND key = ?"
 # The row with the highest number is kept, empty and without a stream, so that its number is never
 # reused.
 _FORGET = (
-    "UPDATE records SET stream = '', kind = '', data = '', at = '', crc = NULL "
-    "WHERE stream = :stream AND seq = (SELECT max(seq) FROM records)",
+    "UPDATE records SET stream = '', kind = '', data = '', at = '', crc = NULL, "
+    "chain = NULL WHERE stream = :stream AND seq = (SELECT max(seq) FROM records)",
     "DELETE FROM records WHERE stream = :stream",
     "DELETE FROM records WHERE stream = '' AND seq < (SELECT max(seq) FROM records)",
 )
@@ -75,6 +78,7 @@ class SqliteStore:
         *,
         after_append: Callable[[int], None] | None = None,
         busy_seconds: float = _BUSY_SECONDS,
+        full_sync: bool = False,
     ) -> Self:
         """Open the database file; the file and its folder are created if missing.
 
@@ -85,6 +89,7 @@ class SqliteStore:
                 store's n-th append and before its caller goes on. The caller gets the exceptions
                 that it raises; the record is stored.
             busy_seconds: timeout for the lock of another process.
+            full_sync: whether every write has to survive power loss.
 
         Raises:
             StoreError: not a database, damaged, newer than this code, or not writable.
@@ -94,7 +99,7 @@ class SqliteStore:
             connection = connect_for_writing(path, busy_seconds)
             reader = _connect(path, busy_seconds)
             reader.execute("PRAGMA query_only = ON")
-            committer = Committer(connection, path, busy_seconds)
+            committer = Committer(connection, path, busy_seconds, full_sync=full_sync)
         return cls(path, Writer(committer, path, after_append), reader)
 
     @classmethod
@@ -322,9 +327,9 @@ def _insertion(stream: str, kind: str, data: Json, summarise: Summarise | None) 
     row = (stream, kind, text, at, checksum(stream, kind, text, at))
 
     def insert(connection: sqlite3.Connection) -> int | None:
-        seq = connection.execute(
-            "INSERT INTO records (stream, kind, data, at, crc) VALUES (?, ?, ?, ?, ?)", row
-        ).lastrowid
+        last = connection.execute(_LAST_CHAIN, (stream,)).fetchone()
+        chain = chain_of(last[0] if last else None, stream, kind, text, at)
+        seq = connection.execute(_INSERT, (*row, chain)).lastrowid
         keep_summary(connection, Record(seq or 0, stream, kind, data, at), summarise)
         return seq
 

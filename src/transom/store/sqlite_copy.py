@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from transom.store.content import RECORDS, IndexContent, Row, TableContent, WordStems
+from transom.store.reading import connect_for_reading
 from transom.store.sqlite import connect_for_writing
 from transom.store.sqlite_errors import typed_errors
 from transom.store.sqlite_words import SqliteWordIndex
 
 _BUSY_SECONDS = 30.0
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copy a database file as it stands at one moment, while other processes write to it.
+
+    Raises:
+        StoreError: the file cannot be read, or the copy cannot be written.
+    """
+    with (
+        typed_errors(source),
+        closing(connect_for_reading(source, _BUSY_SECONDS)) as original,
+        closing(sqlite3.connect(target)) as copy,
+    ):
+        original.backup(copy)
 
 
 class SqliteCopy:
@@ -56,7 +73,7 @@ class SqliteCopy:
         del tables  # AUTOINCREMENT follows the rows that were inserted
         if last_seq > self.last_seq():
             # As after a deletion, an empty row keeps the number.
-            self.insert(RECORDS, [(last_seq, "", "", "", "")])
+            self.insert(RECORDS, [(last_seq, "", "", "", "", None)])
 
     def build_index(self, index: IndexContent, stems_of: WordStems) -> None:
         words = SqliteWordIndex(self._query, index.name)

@@ -58,6 +58,8 @@ class Tables:
         room: str,
         steps: Sequence[MigrationStep],
         redact: Redactor | None = None,
+        *,
+        full_sync: bool = False,
     ) -> Self:
         """Open the database, creating it if missing, and bring the room's tables up to date.
 
@@ -67,6 +69,7 @@ class Tables:
             steps: step i has the statements from version i to i + 1. A released step is never
                 edited.
             redact: finds secrets; see `open_tables`.
+            full_sync: whether every write has to survive power loss.
 
         Raises:
             StoreError: the file is not a state database, is newer than this code, or cannot be
@@ -79,7 +82,7 @@ class Tables:
             connection = connect_for_writing(where, _BUSY_SECONDS, wal=path is not None)
         tables = cls(where, connection, redact=redact)
         try:
-            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA synchronous = {'FULL' if full_sync else 'NORMAL'}")
             tables.write(lambda run: tables._upgrade(run, room, steps))
         except BaseException:
             connection.close()

@@ -2,11 +2,12 @@
 commit).
 
 Handing a write to the thread and waiting for it costs more than the commit. So a task that is the
-only writer commits in the event loop, as long as that does not block the loop: the last synced
-commits were quick, the thread's queue is empty, and no other process holds the lock. A slow disk
-blocks the loop once, like opening the database; then the thread commits until the disk has been
-quick for a while. When several tasks write in turn the thread commits, and writes that arrive
-during a commit share the next one. The thread starts with the first write that is handed to it.
+only writer commits in the event loop, as long as that does not hold up anybody else: the thread's
+queue is empty, no other process holds the lock, and either the last synced commits were quick or
+the loop has no other task. A slow disk blocks other tasks once, like opening the database; then the
+thread commits until the disk has been quick for a while. When several tasks write in turn the
+thread commits, and writes that arrive during a commit share the next one. The thread starts with
+the first write that is handed to it.
 """
 
 from __future__ import annotations
@@ -82,7 +83,9 @@ class Writer:
         with self._door:
             self._hold(job)
             me = id(asyncio.current_task(loop))
-            here = self._last in (0, me) and not self._queued and self._committer.quick >= PROVEN
+            here = self._last in (0, me) and not self._queued
+            # The task waits for its commit in any case, so a slow disk costs a lone task nothing.
+            here = here and (self._committer.quick >= PROVEN or _is_only_task(loop))
             self._last = me
             batch, self._held = self._held, []
             outcomes = self._committer.commit_at_once(batch) if here else None
@@ -241,6 +244,11 @@ class Writer:
             after_append(self._appends)
         except BaseException as error:  # noqa: BLE001 - raised where the append is awaited
             outcome.error = error
+
+
+def _is_only_task(loop: asyncio.AbstractEventLoop) -> bool:
+    """Return whether the running task is the only one of its loop."""
+    return len(asyncio.all_tasks(loop)) == 1
 
 
 def _resolve_all(settled: Sequence[tuple[asyncio.Future[Any], CommitOutcome]]) -> None:

@@ -76,18 +76,14 @@ async def open_request(project: Git, base: str, result: EpicResult) -> str:
         InputError: there is no remote repository, or a program failed; the message has its words.
     """
     branch = branch_of(result.epic)
-    remotes = (await project("remote")).split()
-    if not remotes:
-        hint = "add one with git remote add origin ADDRESS"
-        raise InputError("there is no remote repository", place=str(project.folder), hint=hint)
-    remote = "origin" if "origin" in remotes else remotes[0]
+    remote = await _remote(project)
     await project("push", "--quiet", remote, f"refs/heads/{branch}:refs/heads/{branch}")
-    forge = _forge(await project("remote", "get-url", remote))
+    forge = await forge_of(project)
     view = {
         "gh": ("gh", "pr", "view", branch, "--json", "url", "--jq", ".url"),
         "glab": ("glab", "mr", "view", branch),
     }
-    code, shown = await _run(view[forge], project.folder)
+    code, shown = await run_forge(view[forge], project.folder)
     if code == 0 and shown:
         return _address(shown)
     title, text = f"Epic {result.epic}", request_text(result)
@@ -97,7 +93,7 @@ async def open_request(project: Git, base: str, result: EpicResult) -> str:
     else:
         words = ["mr", "create", "--source-branch", branch, "--target-branch", base]
         words += ["--title", title, "--description", text, "--yes"]
-    code, shown = await _run([forge, *words], project.folder)
+    code, shown = await run_forge([forge, *words], project.folder)
     if code:
         hint = f"run {forge} auth status, then the same command again"
         raise InputError(f"{forge} failed: {shown[-300:]}", place=branch, hint=hint)
@@ -113,6 +109,23 @@ def request_text(result: EpicResult) -> str:
             lines += [f"- {line}" for row in story.coverage for line in row.lines]
             lines.append("")
     return "\n".join(lines)
+
+
+async def _remote(project: Git) -> str:
+    remotes = (await project("remote")).split()
+    if not remotes:
+        hint = "add one with git remote add origin ADDRESS"
+        raise InputError("there is no remote repository", place=str(project.folder), hint=hint)
+    return "origin" if "origin" in remotes else remotes[0]
+
+
+async def forge_of(project: Git) -> str:
+    """Return the program of the forge that hosts the project: `gh` or `glab`.
+
+    Raises:
+        InputError: there is no remote repository, or the program is not installed.
+    """
+    return _forge(await project("remote", "get-url", await _remote(project)))
 
 
 def _forge(address: str) -> str:
@@ -133,7 +146,7 @@ def _address(shown: str) -> str:
     return words[-1] if words else shown.strip()[-200:]
 
 
-async def _run(argv: Sequence[str], folder: Path) -> tuple[int, str]:
+async def run_forge(argv: Sequence[str], folder: Path) -> tuple[int, str]:
     """Run a program of a forge; returns its exit code and its output."""
     done = await run_openly(argv, folder, {}, seconds=_SECONDS, setting="stories.finish")
     return done.code, (done.stdout or done.stderr).strip()

@@ -13,6 +13,7 @@ from transom.stories.git import OWN_TRAILER, STORY_TRAILER, Git
 from transom.stories.shared import Baseline, Epic, Merged
 from transom.stories.status import set_sprint_status, set_story_status, tick_tasks
 from transom.stories.story import Story
+from transom.stories.submodules import fill_submodules
 from transom.stories.testrun import TestRun, compare, run_tests
 
 
@@ -83,6 +84,7 @@ async def tested_with(
         files: path -> text; None removes the file.
     """
     async with epic.places.probe(base.branch, commit) as here:
+        await fill_submodules(here, epic.project)
         await here.take_from(base.base, harness)
         for path, text in files.items():
             file = here.folder / path
@@ -97,6 +99,7 @@ async def tested_with(
 async def tested(epic: Epic, here: Git) -> TestRun:
     """Run the tests on a worktree's commit; files that the tests leave are removed."""
     await here.clear()
+    await fill_submodules(here, epic.project)
     result = await run_tests(epic.settings.tests, here.folder, epic.project)
     left = await here.leftovers()
     await here.clear()

@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -27,6 +27,7 @@ from transom.sandbox import (
     run_openly,
 )
 from transom.sandbox.levels import require
+from transom.stories.dependencies import Dependencies, linked
 
 _GRAVITY: tuple[CaseStatus, ...] = ("passed", "skipped", "failed", "error")
 _TAIL = 4_000
@@ -54,6 +55,7 @@ class TestCommand:
     seconds: float = 300
     environment: Mapping[str, str] = field(default_factory=dict)
     level: Level = Level.L3
+    dependencies: Dependencies | None = None
 
     @property
     def has_report(self) -> bool:
@@ -153,14 +155,26 @@ def check_command(command: TestCommand) -> None:
 async def run_tests(
     command: TestCommand, worktree: Path, project: Path, *, order: str = ""
 ) -> TestRun:
-    """Run the tests in a worktree; the report gets a random name, so that no older file is taken
-    for it.
+    """Run the tests in a worktree, with the packages that its lock files name.
 
     Args:
         order: a seed: pytest runs the tests in another order, and counts the results a second time
             by a plug-in. Other runners keep their order.
     """
     check_command(command)
+    if command.dependencies is None:
+        return await _run(command, worktree, project, order)
+    try:
+        packages = await command.dependencies.install(worktree, command.level)
+    except InputError as error:
+        return TestRun(problem=error.problem)
+    command = replace(command, readable=(*command.readable, packages))
+    with linked(packages, worktree):
+        return await _run(command, worktree, project, order)
+
+
+async def _run(command: TestCommand, worktree: Path, project: Path, order: str) -> TestRun:
+    """Run the tests; the report gets a random name, so that no older file is taken for it."""
     report = worktree / f".transom-junit-{token_hex(8)}.xml"
     values = {
         "junit": str(report),
@@ -184,7 +198,7 @@ async def run_tests(
             return result
         # A command that sets its own PYTHONPATH does not find the plug-in.
         if result.problem and not plugin.counts.exists():
-            return await run_tests(command, worktree, project)
+            return await _run(command, worktree, project, "")
         return plugin.compared(result)
     except ProgramHidden as error:
         return TestRun(problem=str(error))

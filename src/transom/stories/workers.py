@@ -37,6 +37,7 @@ from transom.stories.agent_output import AgentOutput, read_agent_output
 from transom.stories.git import Git, Worktrees
 from transom.stories.handoff import AgentValidator, StoryHandoff
 from transom.stories.story import Story
+from transom.stories.submodules import fill_submodules
 
 _MARK = "TRANSOM_WORKTREE"
 _NO_TOOLS = Capabilities(tools=False)
@@ -55,6 +56,7 @@ class _Worker(Provider):
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
         at: Any = request.window.get("workplace").data
         await self.places.restore(at["branch"], at["commit"])
+        await fill_submodules(self.places.git(at["branch"]), self.places.project.folder)
         seat, here = request.role.partition(".")[2], self.places.git(at["branch"])
         text, usage = await self.work(
             request, here, {"role": seat, **{key: str(at[key]) for key in ("story", "attempt")}}

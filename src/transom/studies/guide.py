@@ -39,7 +39,7 @@ class Rejection:
 
 @dataclass
 class Guide:
-    """The knowledge of a scope at the start of the study."""
+    """The knowledge of a scope that the study began with, as the playbook has it today."""
 
     study: Study
     advice: Advice
@@ -47,17 +47,35 @@ class Guide:
     features: Features = field(init=False)
     rules: list[Insight] = field(init=False)
     insights: list[Insight] = field(init=False)
+    acting_at_start: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
         self.features = Features.of(self.study)
+        self._epoch = -1
+        self.insights = self.advice.insights(self.study.scope)
+        self.refresh()
+        self.acting_at_start = frozenset(item.id for item in self.insights if item.acts)
+
+    def refresh(self) -> None:
+        """Take over what the playbook says of the insights today.
+
+        A rule that a person retires, or that outcomes refute, ends at once. Insights that came
+        since the start wait for the next study.
+        """
+        epoch = self.advice.playbook.epoch
+        if epoch == self._epoch:
+            return
+        self._epoch = epoch
         marks = {
             **dict.fromkeys(self.study.learning.pin, "pin"),
             **dict.fromkeys(self.study.learning.veto, "veto"),
         }
-        insights = self.advice.insights(self.study.scope)
-        self.insights = [
-            replace(insight, mark=marks.get(insight.id, insight.mark)) for insight in insights
-        ]
+        known = {insight.id for insight in self.insights}
+        self.insights = []
+        for insight in self.advice.insights(self.study.scope):
+            if insight.id in known:
+                mark = marks.get(insight.id, insight.mark)
+                self.insights.append(replace(insight, mark=mark))
         rows = self.advice.rows(self.study.scope)
         rules = self._acting(RULE) if self.study.learning.rules else []
         self.rules = [

@@ -55,7 +55,7 @@ def open_study(
     directions = [item.direction for item in study.objectives]
     opened = _create(study, storage, directions)
     stored_problem = opened.user_attrs.get(_PROBLEM)
-    if stored_problem == study.earlier_problem:
+    if stored_problem == study.definition:
         stored_problem = study.problem
         opened.set_user_attr(_PROBLEM, stored_problem)
     has_results = any(item.state.is_finished() for item in opened.trials)

@@ -126,7 +126,7 @@ def conclude(runner: StudyRunner, trials: Sequence[Trial], verification: Verific
     guide = runner.guide
     added = len(guide.learn(trials, verification))
     acting = {insight.id for insight in guide.advice.insights(runner.study.scope) if insight.acts}
-    pruned = sum(insight.acts and insight.id not in acting for insight in guide.insights)
+    pruned = len(guide.acting_at_start - acting)
     summary = {"trials": len(trials), "insights_added": added, "items_pruned": pruned}
     runner.call_hooks(Occasion("study_end", runner.study, runner.folder, summary=summary))
     return End(verification=verification, added=added, pruned=pruned)
@@ -144,7 +144,8 @@ async def run_study(
     Raises:
         StudyStopped: the study cannot go on before a person acts.
     """
-    from transom.studies.report import report_html, write_pictures  # noqa: PLC0415  slow: matplotlib
+    from transom.studies.pictures import write_pictures  # noqa: PLC0415  slow: Optuna
+    from transom.studies.report import report_html  # noqa: PLC0415  slow
 
     study = runner.study
     run.stage_seconds = max(run.stage_seconds, _DAY)  # the study has its own limits for solves

@@ -13,130 +13,11 @@ from typing import Any
 from transom.studies.advice import RULE, Insight
 from transom.studies.rehearsal import missing_units
 from transom.studies.result import Best, StudyResult
-from transom.studies.runner import StudyRunner
 from transom.studies.study import Study
-from transom.studies.trials import Trial, failures, front, ranked
+from transom.studies.trials import Trial
 
 _TEMPLATES = Path(__file__).with_name("templates")
-_GREEN, _YELLOW, _RED, _GREY = "#2a7f62", "#c9a227", "#b3412f", "#9aa0a6"
-_FEWEST = 8  # feasible trials below which importances say nothing
 _MOST_SHOWN = 8  # insights in the text
-
-
-def importances(study: Study, trials: Iterable[Trial]) -> dict[str, float]:
-    """Return each variable's share in what makes designs good (PED-ANOVA), largest first; {} for
-    few designs.
-    """
-    feasible = [trial for trial in trials if trial.feasible]
-    if len(feasible) < _FEWEST or len(study.variables) < 2:
-        return {}
-    import optuna  # noqa: PLC0415  slow
-
-    solved = optuna.create_study(direction=study.objectives[0].direction)
-    ranges = {name: variable.distribution() for name, variable in study.variables.items()}
-    for trial in feasible:
-        imported = optuna.trial.create_trial(
-            params=dict(trial.params), distributions=ranges, value=trial.values[0]
-        )
-        solved.add_trial(imported)
-    evaluator = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=0.25)
-    try:
-        return dict(optuna.importance.get_param_importances(solved, evaluator=evaluator))
-    except (RuntimeError, ValueError):  # all values are equal, and the like
-        return {}
-
-
-def write_pictures(
-    runner: StudyRunner, trials: Sequence[Trial], folder: Path, best: Best | None = None
-) -> dict[str, Path]:
-    """Write the study's pictures as PNG; a solver's method `draw(axes, values)` draws the best
-    design.
-    """
-    from matplotlib.figure import Figure  # noqa: PLC0415  slow
-
-    study, drawn = runner.study, dict[str, Any]()
-    if best and (of_solver := getattr(runner.solver, "draw", None)):
-        drawn["best"] = lambda axes: of_solver(axes, study.values(best.params))
-    drawn["history"] = lambda axes: _draw_history(axes, study, trials)
-    if failed := {name.replace("_", " "): number for name, number in failures(trials).items()}:
-        drawn["failures"] = lambda axes: _draw_bars(
-            axes, failed, _RED, f"failed solves of {study.study}"
-        )
-    if weights := {
-        study.variables[key].title or key: weight
-        for key, weight in importances(study, trials).items()
-    }:
-        drawn["importances"] = lambda axes: _draw_bars(
-            axes, weights, _GREEN, f"importance for {study.objectives[0].name}"
-        )
-    if len(study.objectives) > 1:
-        drawn["front"] = lambda axes: _draw_front(axes, study, trials)
-    folder.mkdir(parents=True, exist_ok=True)
-    written = {name: folder / f"{name}.png" for name in drawn}
-    for name, draw in drawn.items():
-        figure = Figure(figsize=(4.2, 4.2) if name == "best" else (6.4, 3.4), layout="constrained")
-        axes = figure.subplots()
-        draw(axes)
-        if name == "best" and best:
-            axes.set_title(f"best design: trial {best.number}")
-        # equal studies give equal bytes
-        figure.savefig(written[name], dpi=110, metadata={"Software": None})
-    return written
-
-
-def _draw_history(axes: Any, study: Study, trials: Sequence[Trial]) -> None:
-    solved = [trial for trial in trials if trial.kind == "solved"]
-    for feasible, colour, label in (
-        (True, _GREEN, "feasible"),
-        (False, _YELLOW, "violates a constraint"),
-    ):
-        if points := [
-            (point.number, point.values[0]) for point in solved if point.feasible == feasible
-        ]:
-            axes.scatter(*zip(*points, strict=True), s=16, color=colour, label=label, zorder=3)
-    best, steps = list[Trial](), list[tuple[int, float]]()
-    for trial in (point for point in solved if point.feasible):
-        best = ranked(study, [trial, *best])[:1]
-        steps.append((trial.number, best[0].values[0]))
-    if steps:
-        axes.step(*zip(*steps, strict=True), where="post", color=_GREEN, lw=1, label="best so far")
-    for kind, colour in (("failed", _RED), ("rejected", _GREY)):
-        if numbers := [trial.number for trial in trials if trial.kind == kind]:
-            bottom = axes.get_ylim()[0]
-            axes.plot(
-                numbers,
-                [bottom] * len(numbers),
-                "|",
-                color=colour,
-                ms=10,
-                label=f"{kind} ({len(numbers)})",
-            )
-    axes.set(xlabel="trial", ylabel=study.objectives[0].name)
-    axes.legend(fontsize=7, frameon=False)
-
-
-def _draw_bars(axes: Any, bars: Mapping[str, float], colour: str, label: str) -> None:
-    axes.barh(list(bars), list(bars.values()), color=colour, height=0.6)
-    axes.set_ylim(max(3, len(bars)) - 0.5, -0.5)
-    if all(isinstance(value, int) for value in bars.values()):
-        axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set(xlabel=label)
-
-
-def _draw_front(axes: Any, study: Study, trials: Sequence[Trial]) -> None:
-    for designs, colour, label in (
-        (ranked(study, trials), _GREY, "feasible"),
-        (front(study, trials), _GREEN, "front"),
-    ):
-        if designs:
-            axes.scatter(
-                *zip(*(trial.values[:2] for trial in designs), strict=True),
-                s=18,
-                color=colour,
-                label=label,
-            )
-    axes.set(xlabel=study.objectives[0].name, ylabel=study.objectives[1].name)
-    axes.legend(fontsize=7, frameon=False)
 
 
 def report_html(
@@ -230,6 +111,8 @@ def report_text(
     if totals.failed and not totals.complete:
         last = next(trial for trial in reversed(trials) if trial.kind == "failed")
         lines.append(f"  every solve failed, the last, trial {last.number}, so: {last.reason}")
+    from transom.studies.pictures import importances  # noqa: PLC0415  slow: Optuna
+
     if weights := importances(study, trials):
         lines.append(
             "  importances: "

@@ -226,6 +226,7 @@ class StudyRunner:
         Trials of killed workers come first.
         """
         with self._lock:
+            self.guide.refresh()
             spoken = time.monotonic()
             for rejected in range(20 * _REJECTIONS):
                 unfinished = self._left_over()

@@ -364,8 +364,11 @@ class Study(Data):
         return digest({**data, "variables": kinds, "templates": self.templates})
 
     @cached_property
-    def earlier_problem(self) -> str:
-        """The digest that earlier versions stored as `problem`; it has bounds and constraints."""
+    def definition(self) -> str:
+        """Digest of the problem with its bounds and constraints, which tells its runs apart.
+
+        Earlier versions stored it with the trials, in place of `problem`.
+        """
         keys = {
             "variables",
             "constants",

@@ -15,6 +15,7 @@ from transom.telemetry.address import parse_address, safe_address
 
 _SETTING = "telemetry.otlp_endpoint"
 _ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
+_PROTOCOL = "OTEL_EXPORTER_OTLP_PROTOCOL"
 _HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
 # HTTP allows Latin-1 in a value, and neither line breaks nor other control characters.
 _HEADER = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]+)=([\t\x20-\x7e\xa0-\xff]*)")
@@ -28,11 +29,13 @@ class Destination:
         traces: address for spans; "" if they are not sent.
         metrics: address for metrics; "" if they are not sent.
         headers: name and value of each. They often hold a key.
+        protocol: `http/json` or `http/protobuf`; "" if nobody has chosen one.
     """
 
     traces: str
     metrics: str
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    protocol: str = ""
 
 
 def destination(
@@ -64,7 +67,8 @@ def destination(
             hint="set it to http://HOST:4318 or https://HOST",
         ) from None
     headers = _parse_headers(environ.get(_HEADERS, ""))
-    return Destination(f"{base}/v1/traces", f"{base}/v1/metrics", headers)
+    protocol = environ.get(_PROTOCOL, "").strip().lower()
+    return Destination(f"{base}/v1/traces", f"{base}/v1/metrics", headers, protocol)
 
 
 def _parse_headers(text: str) -> tuple[tuple[str, str], ...]:

@@ -1,8 +1,9 @@
 """Export of ended spans and their metrics to an OpenTelemetry collector.
 
-Spans are sent over HTTP in JSON, from a thread of its own: a collector that is down or slow does
-not delay a run, and spans that cannot be delivered are in the trace's file all the same. Only the
-configured address is contacted: no proxy, no redirect.
+Spans are sent over HTTP from a thread of its own: a collector that is down or slow does not delay a
+run, and spans that cannot be delivered are in the trace's file all the same. Requests are in JSON,
+or in protobuf for a collector that takes no JSON. Only the configured address is contacted: no
+proxy, no redirect.
 """
 
 # OpenTelemetry's own exporter is not used, although it would save this module and most of
@@ -26,6 +27,7 @@ from transom.telemetry.address import safe_address
 from transom.telemetry.destination import Destination, destination
 from transom.telemetry.metrics import Metrics
 from transom.telemetry.otlp_json import RESOURCE, SCOPE, row_of
+from transom.telemetry.otlp_protobuf import encode_request
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +37,7 @@ PERIOD = 1.0
 _TIMEOUT = 10.0  # seconds for each step of a request
 _MOST_WAITING = 8_192  # spans; further ones are in their files only
 _BATCH = 512  # spans in a request
+_UNSUPPORTED_TYPE = 415  # how a collector refuses a form of the request
 _GOODBYE = 3.0  # seconds that the end of a process waits for the last sending
 
 
@@ -81,6 +84,7 @@ class Exporter:
     def __init__(self, collector: Destination) -> None:
         self._collector = collector
         self._has_warned = False
+        self._in_protobuf = collector.protocol == "http/protobuf"
         self.metrics = Metrics()
         self._ended: deque[dict[str, Any]] = deque()
         self._waiting: list[dict[str, Any]] = []
@@ -141,8 +145,12 @@ class Exporter:
         """
         if not address:
             return True
+        request = {key: [data]}
         try:
-            status = self._post(address, json.dumps({key: [data]}).encode())
+            status = self._post(address, request)
+            if status == _UNSUPPORTED_TYPE and not self._in_protobuf:
+                self._in_protobuf = True
+                status = self._post(address, request)
         # The thread has to survive any error, and the request is sent again.
         except Exception as error:  # noqa: BLE001
             reason = type(error).__name__
@@ -155,7 +163,8 @@ class Exporter:
             self._warn(address, f"status {status}")
         return status not in (408, 429) and status < 500
 
-    def _post(self, address: str, body: bytes) -> int:
+    def _post(self, address: str, request: dict[str, Any]) -> int:
+        """Send a request and return the collector's status."""
         # Imported here, since most processes send nothing.
         from http.client import HTTPConnection, HTTPSConnection  # noqa: PLC0415
 
@@ -165,7 +174,11 @@ class Exporter:
         path = parts.path or "/"
         if parts.query:
             path += f"?{parts.query}"
-        headers = {"Content-Type": "application/json", **dict(self._collector.headers)}
+        if self._in_protobuf:
+            kind, body = "application/x-protobuf", encode_request(request)
+        else:
+            kind, body = "application/json", json.dumps(request).encode()
+        headers = {"Content-Type": kind, **dict(self._collector.headers)}
         try:
             connection.request("POST", path, body, headers)
             return connection.getresponse().status
@@ -176,11 +189,9 @@ class Exporter:
         """Log the first failure: a collector that is down would fail every second."""
         if not self._has_warned:
             self._has_warned = True
-            _log.warning(
-                "%s does not accept traces (%s); they are kept in the trace files",
-                safe_address(address),
-                reason,
-            )
+            kind = "metrics" if address == self._collector.metrics else "traces"
+            line = "%s does not accept %s (%s); they are kept in the trace files"
+            _log.warning(line, safe_address(address), kind, reason)
 
 
 def _resource_spans(spans: list[dict[str, Any]]) -> dict[str, Any]:

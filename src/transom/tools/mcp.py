@@ -25,6 +25,9 @@ from transom.tools.schema import AT_THE_TOP
 _URLS = ("http://", "https://")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST = 64
+# What a server says of its tools stands in every window.
+_LONGEST_DESCRIPTION = 16_384  # characters, with the parts of a schema that move into it
+_MOST_TOOLS = 500
 _NOT_SENT = "nothing was asked of it; the next call of its tools starts it again"
 _REPEATED: Mapping[Effect, str] = {
     "once": "do not make the same call again before a person has said whether it was",
@@ -160,6 +163,10 @@ class McpServer:
             only = self._terms.only
             if only is not None:
                 tools = [tool for tool in tools if tool.name in only]
+            if len(tools) > _MOST_TOOLS:
+                problem = f"it has {len(tools)} tools, and {_MOST_TOOLS} may be taken"
+                hint = "name those that you need: ToolTerms(only=[...])"
+                raise ToolError(problem, place=self.name, hint=hint)
             self.tools = tuple([self._tool(tool) for tool in tools])
         except BaseException as error:
             # Also if the task was cancelled: a started process must not outlive it.
@@ -196,6 +203,12 @@ class McpServer:
         """Return a tool of the server as a definition, on our terms."""
         server_schema: Any = self._redact.inside(tool.input_schema)
         schema, addition = _vendor_schema(server_schema)
+        description = self._redact(f"{tool.description or tool.name}{addition}")
+        if len(description) > _LONGEST_DESCRIPTION:
+            length = len(description)
+            problem = f"its description has {length} characters, and {_LONGEST_DESCRIPTION} may be"
+            hint = "a model reads all of it; take other tools: ToolTerms(only=[...])"
+            raise ToolError(f"{tool.name[:_LONGEST]}: {problem}", place=self.name, hint=hint)
         terms, approval = self._terms, self._terms.needs_approval
         effect = terms.effect
         if isinstance(effect, Mapping):
@@ -203,7 +216,7 @@ class McpServer:
         effect = effect or _effect(tool.annotations)
         return ToolDefinition(
             _valid_name(self._prefix + tool.name),
-            self._redact(f"{tool.description or tool.name}{addition}"),
+            description,
             schema,
             self._handler(tool.name, effect),
             effect,

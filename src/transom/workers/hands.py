@@ -1,7 +1,8 @@
 """Hands: processes of this program that do jobs for the process that started them.
 
 A hand does several jobs of one command at once, and keeps its settings, connections and database
-open in between. It ends when its standard input does, so none outlives a killed parent.
+open in between. A whole command line is a job of its own, and its process ends with it. Both end
+when their standard input does, so none outlives a killed parent.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ import itertools
 import json
 import os
 import sys
-from asyncio.subprocess import Process
-from collections.abc import Mapping
+from asyncio import StreamReader
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -58,17 +60,7 @@ class Hand:
             place: the command whose jobs it does, and the workspace; see `transom.cli.hand`.
             environ: variables of its environment beside those of this process.
         """
-        pipe = asyncio.subprocess.PIPE
-        process = await start_group(
-            sys.executable,
-            "-m",
-            _MODULE,
-            stdin=pipe,
-            stdout=pipe,
-            limit=_LONGEST,
-            env={**os.environ, **environ},
-        )
-        hand = Hand(process)
+        hand = Hand(await _start(environ))
         hand._write(place)
         return hand
 
@@ -121,3 +113,44 @@ class Hand:
             for answer in self._answers.values():
                 if not answer.done():
                     answer.set_exception(HandEnded(code))
+
+
+async def run_program(
+    place: Mapping[str, Any], environ: Mapping[str, str], tell: Callable[[str], Awaitable[None]]
+) -> dict[str, Any]:
+    """Run a command line to its end; a cancellation kills it.
+
+    Args:
+        place: the command; see `transom.cli.hand`.
+        environ: variables of its environment beside those of this process.
+        tell: takes each line of its progress.
+
+    Returns:
+        Its exit code, and what it wrote to its standard output.
+    """
+    process = await _start(environ, stderr=PIPE)
+    assert process.stdin and process.stdout and process.stderr
+    try:
+        # The pipe stays open: when it closes, because this process died, the program ends, too.
+        process.stdin.write(json.dumps(place).encode() + b"\n")
+        output, _ = await asyncio.gather(process.stdout.read(), _tell_lines(process.stderr, tell))
+        code = await process.wait()
+    finally:
+        # also what it left behind
+        kill_group(process)
+        await process.wait()
+    return {"code": code, "output": output.decode(errors="backslashreplace")}
+
+
+async def _start(environ: Mapping[str, str], stderr: int | None = None) -> Process:
+    """Start the process of a hand, which leads a group of its own."""
+    command = (sys.executable, "-m", _MODULE)
+    variables = {**os.environ, **environ}
+    return await start_group(
+        *command, stdin=PIPE, stdout=PIPE, stderr=stderr, limit=_LONGEST, env=variables
+    )
+
+
+async def _tell_lines(stream: StreamReader, tell: Callable[[str], Awaitable[None]]) -> None:
+    async for line in stream:
+        await tell(line.decode(errors="backslashreplace").rstrip("\n"))

@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from transom.errors import StoreError
 from transom.store import JobPostponed, JobQueue, PostgresAddress, Store, WorkerJob, keep_unchanged
-from transom.workers.hands import HandEnded
+from transom.workers.hands import HandEnded, run_program
 from transom.workers.overview import WORKERS
 from transom.workers.pool import HandPool
-from transom.workers.programs import run_program
 from transom.workers.submission import (
     ANSWERED,
     HELD,
@@ -171,7 +171,11 @@ class QueueWorker:
 
     def _check_folders(self, job: WorkerJob) -> None:
         """Leave a job to other workers if its folders are not on this machine."""
-        for folder in (job.data["workspace"], job.data["entry"]["cwd"]):
+        folders = [job.data["entry"]["cwd"]]
+        # A workspace whose files are in the database is made where it is missing.
+        if not job.data.get("fetches"):
+            folders.append(job.data["workspace"])
+        for folder in folders:
             if Path(folder).is_dir():
                 continue
             if folder not in self._elsewhere:
@@ -207,6 +211,9 @@ class QueueWorker:
             if worker_id not in living:
                 await self._store.delete(WORKERS, worker_id)
         self._id = str(number)
+        await self._introduce()
+
+    async def _introduce(self) -> None:
         document: dict[str, Any] = {
             "name": self._name,
             "version": code_version(),
@@ -220,6 +227,12 @@ class QueueWorker:
         while True:
             await asyncio.sleep(_TIDY_SECONDS)
             await self._pool.end_idle()
+            try:
+                # While this worker was paused or cut off, another one may have forgotten it.
+                if self._id and self._store.get(WORKERS, self._id) is None:
+                    await self._introduce()
+            except StoreError as error:
+                _log.warning("the list of workers cannot be reached: %s", error)
 
 
 def _key(job: WorkerJob) -> str:

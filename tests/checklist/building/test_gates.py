@@ -260,7 +260,13 @@ async def test_what_crashes_names_the_atom_in_which_it_does(tmp_path: Path) -> N
             "schema",
             "(while it reads power.rpt, which stands in line",
         ),
-        ("    results = []\n", "    results = []\n    while True: pass\n", "schema", "timeout"),
+        pytest.param(
+            "    results = []\n",
+            "    results = []\n    while True: pass\n",
+            "schema",
+            "timeout",
+            marks=[pytest.mark.slow, pytest.mark.fence],
+        ),
         ('"block": {', '"unit": {', "yaml", "uses block.power, which atom A never emits"),
     ],
 )

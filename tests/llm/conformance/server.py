@@ -17,7 +17,7 @@ from typing import Any, Self
 
 @dataclass(frozen=True)
 class Seen:
-    """A request as it arrived; header names in lower case."""
+    """A request as it arrived; header names in lower case, and a body of JSON read."""
 
     method: str
     path: str
@@ -141,6 +141,8 @@ def _read(connection: socket.socket) -> Seen | None:
     while len(body) < int(headers.get("content-length", "0")):
         body += connection.recv(65536)
     method, path, _ = first.split(" ", 2)
+    if headers.get("content-type") == "application/x-protobuf":
+        return Seen(method, path, headers, body)
     return Seen(method, path, headers, json.loads(body) if body else None)
 
 

@@ -53,10 +53,11 @@ from transom.cli.output import counted, table, toned
 from transom.cli.session import Session
 from transom.config import FILE_NAMES
 from transom.errors import InputError, TransomError
+from transom.llm.shared_purse import forget_purse
 from transom.runs import Run, write_file
 from transom.runs.recognising import glob_root, lies_in_workspace
 from transom.runs.silence import SilenceWatch, Waiting
-from transom.store import open_jobs
+from transom.store import LeasingStore, open_jobs
 from transom.workers import (
     ENQUEUED,
     HELD,
@@ -118,6 +119,9 @@ async def batch(
         await run.finish(status)
         if session.distributed:
             await forget_answers(store, run.id)
+        # What waits may go on, and then spends from the same purse.
+        if document.exit_code != _WAITING_CODE:
+            await forget_purse(store, run.id)
     lines = [*_lines_of(verdicts, block_items(paths)), "", summary(document, toned)]
     if baseline is not None:
         lines.append(trend_of(verdicts, baseline.statuses))
@@ -223,10 +227,9 @@ class _Batch:
 
         Each may work on several at once, which only overlaps their waiting.
         """
-        # A purse belongs to one process, so a capped cost allows only one.
-        is_capped = self.session.settings.execution.max_cost is not None
         count = min(os.cpu_count() or 1, self.options.jobs, len(self.targets))
-        count = 1 if is_capped else count
+        # Processes share a purse in PostgreSQL alone. Elsewhere a capped cost allows only one.
+        count = 1 if self._is_capped and not self._purse_name else count
         try:
             async with asyncio.TaskGroup() as group:
                 for number in range(count):
@@ -251,11 +254,26 @@ class _Batch:
         finally:
             await hand.end()
 
+    @property
+    def _is_capped(self) -> bool:
+        return self.session.settings.execution.max_cost is not None
+
+    @property
+    def _purse_name(self) -> str:
+        """The name of the purse that the processes of this batch share; "" if there is none."""
+        return self.run.id if self._is_capped and isinstance(self.run.store, LeasingStore) else ""
+
     def _place(self) -> dict[str, Any]:
         """Return what a hand has to know of this command; see `transom.cli.hand`."""
         session = self.session
         entry = session.local_entry
-        return {"kind": ITEM, "entry": entry, "workspace": str(session.workspace.root)}
+        place: dict[str, Any] = {"kind": ITEM, "entry": entry}
+        place["workspace"] = str(session.workspace.root)
+        if session.keeps_artifacts:
+            place["fetches"] = True
+        if self._purse_name:
+            place["purse"] = self._purse_name
+        return place
 
     async def _answer(self, hand: Hand, places: asyncio.Semaphore, target: Path) -> None:
         """Record a target's answer. If a provider failed, it is asked once more, later."""
@@ -289,12 +307,6 @@ class _Batch:
     async def _ask_workers(self) -> None:
         """Have workers on any machine answer the targets."""
         session, store = self.session, self.run.store
-        if session.settings.execution.max_cost is not None:
-            raise InputError(
-                "workers do not share a cost limit",
-                place="--max-cost",
-                hint="give it without --distributed, or --distributed without it",
-            )
         targets = [place(target) for target in self.targets]
         sha = digest({"targets": targets, **self._place()})
         earlier = submission_open_in(self.run.records())

@@ -54,7 +54,11 @@ ItemArgument = Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="Item to
 
 
 @command(
-    check_app, "spec", example="transom check spec examples/checks/VER-01.yaml -o specs", asks=True
+    check_app,
+    "spec",
+    example="transom check spec examples/checks/VER-01.yaml -o specs",
+    asks=True,
+    shares="whole",
 )
 async def spec(
     session: Session,
@@ -91,6 +95,7 @@ async def spec(
     "build",
     example=f"transom check build VER-01_ItemSpec.md --item VER-01.yaml {VAR}",
     asks=True,
+    shares="whole",
 )
 async def build(
     session: Session,
@@ -125,7 +130,7 @@ async def build(
         # A typing error must not begin a new build in silence.
         if (options.resume or options.checkpoint) and not Run.known(store, "check-build", inputs):
             raise InputError(
-                "there is no build to go on with", place=str(itemspec), hint="leave out --resume"
+                "there is no build to resume", place=str(itemspec), hint="leave out --resume"
             )
         async with session.open_run("check-build", inputs, name=name, store=store) as run:
             if options.reset_iterations:
@@ -147,7 +152,9 @@ async def build(
     return answers.print_step(session, result)
 
 
-@command(check_app, "run", example=f"transom check run checkers/VER-01_checker {VAR}")
+@command(
+    check_app, "run", example=f"transom check run checkers/VER-01_checker {VAR}", shares="whole"
+)
 async def run(
     session: Session,
     targets: Annotated[
@@ -174,7 +181,11 @@ async def run(
 
 
 @command(
-    check_app, "all", example=f"transom check all examples/checks/VER-01.yaml {VAR}", asks=True
+    check_app,
+    "all",
+    example=f"transom check all examples/checks/VER-01.yaml {VAR}",
+    asks=True,
+    shares="whole",
 )
 async def all_(
     session: Session,

@@ -232,10 +232,13 @@ def _of_data(path: PurePosixPath, text: str) -> Recognition:
     by_name = name_of(path)
     if is_run(report) and by_name not in _REVIEWS:
         return Recognition("analysis", PIPELINE, "a run of a pipeline by its content")
+    recognised_name = by_name if by_name in ANALYSIS_TYPES else None
+    # Trying all readers costs as much as reading the file, so it is left to unsure names.
+    if recognised_name and (is_exact(path) or recognised_name.startswith("reviews/")):
+        return Recognition("analysis", recognised_name, "by its name")
     candidates = [name for name, reader in _READERS if reader(report.inner)]
-    is_sure = is_exact(path) or by_name in candidates or len(candidates) != 1
-    if by_name in ANALYSIS_TYPES and (is_sure or str(by_name).startswith("reviews/")):
-        return Recognition("analysis", by_name, "by its name")
+    if recognised_name and (recognised_name in candidates or len(candidates) != 1):
+        return Recognition("analysis", recognised_name, "by its name")
     if by_name == OTHER_REVIEW:
         return Recognition("analysis", OTHER_REVIEW, "a review of another kind")
     if len(candidates) == 1:
@@ -290,7 +293,9 @@ def _has_findings(root: Node) -> bool:
 
 def _has_counts(root: Node) -> bool:
     observations, _ = read_counts(root, "tests")
-    return any(one.measure in ("tests.failed", "tests.executed") for one in observations)
+    return any(
+        observation.measure in ("tests.failed", "tests.executed") for observation in observations
+    )
 
 
 def _has_coverage(root: Node) -> bool:
@@ -301,12 +306,14 @@ def _has_coverage(root: Node) -> bool:
 
 def _has_decisions(root: Node) -> bool:
     observations, _ = read_decisions(root)
-    return any(one.measure in ("review.decision", "review.person") for one in observations)
+    return any(
+        observation.measure in ("review.decision", "review.person") for observation in observations
+    )
 
 
 def _has_figures(root: Node) -> bool:
     figures = ("performance.latency", "performance.throughput", "performance.availability")
-    return any(one.measure in figures for one in read_performance(root))
+    return any(observation.measure in figures for observation in read_performance(root))
 
 
 _READERS: tuple[tuple[str, Callable[[Node], bool]], ...] = (

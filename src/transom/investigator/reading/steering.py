@@ -36,12 +36,23 @@ _SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")
 _INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 _ESCAPED: Final = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})")
 _PACKED: Final = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
-_SPACED: Final = re.compile(r"\b(?:[^\W\d][ .\-_]){4,}[^\W\d]\b")
+_SPACED: Final = re.compile(r"\b[^\W\d]([ .\-_])(?:[^\W\d]\1){3,}[^\W\d]\b")
 _DIGITS_IN_WORD: Final = re.compile(
     r"\b(?=[0135]*+[A-Za-z])(?=[A-Za-z]*+[0135])[A-Za-z0135]{5,}+\b"
 )
 _DIGIT: Final = re.compile(r"\d")
-_TURNED: Final = codecs.encode("instruction", "rot13")
+# The commonest words of English, turned by 13 letters, and written backwards.
+_TURNED: Final = re.compile(r"\b(?:gur|naq|nyy|lbhe?|nf|vf|gb|vafgehpgvbaf?)\b", re.IGNORECASE)
+_REVERSED: Final = re.compile(
+    r"\b(?:eht|dna|lla|ruoy|uoy|siht|taht|sa|snoitcurtsni)\b", re.IGNORECASE
+)
+_SPACED_WORD: Final = re.compile(r"\b[^\W\d]([ .\-_])(?:[^\W\d]\1)*[^\W\d]\b")
+_GAP: Final = re.compile(r"[ .\-_]")
+# Three words or more in quotation marks behind a word: prose that quotes a prompt.
+_QUOTATION: Final = re.compile(
+    r"(?:(?<=\w )|(?<=\w[:,] ))(?:\"[^\"\n]{12,300}\"|(?<!\w)'[^'\n]{12,300}'(?!\w)"
+    r"|“[^”\n]{12,300}”|„[^“\n]{12,300}“|«[^»\n]{12,300}»)"
+)
 _DIGIT_LETTERS: Final = str.maketrans("0135", "oies")
 _DISGUISE: Final = re.compile(r"%[0-9a-fA-F]{2}|&#?\w+;|\\[ux][0-9a-fA-F]")
 # Letters of other scripts that look like Latin ones.
@@ -51,34 +62,41 @@ _LOOKALIKES: Final = str.maketrans(
 )
 
 
+# Features that say how a sentence speaks, and need one that says what it speaks of.
+_FRAMES: Final = frozenset(
+    {
+        *("imperative", "supposition", "judging", "duty", "order", "subject", "shape", "wish"),
+        *("clause", "actor", "declaration", "voiding", "command", "fiction", "prohibition"),
+        *("document", "change", "downgrade"),
+    }
+)
+# Features whose expressions stand in the file as they are used, and their keys there.
+_AS_WRITTEN: Final = {
+    **{"duty": "duties", "leniency": "leniencies", "reply": "replies", "forgery": "forgeries"},
+    **{"machine": "machines", "defect": "defects", "bound": "bounds", "subject": "subjects"},
+    **{"approval": "approvals", "address": "addresses", "instruction": "instructions"},
+    **{"verdict": "verdicts", "output": "outputs", "role": "roles", "obligation": "obligations"},
+    **{"concession": "concessions", "tag": "tags", "tool": "tools", "charge": "charges"},
+    **{"change": "changes", "slant": "slants", "wish": "wishes", "voiding": "voidings"},
+    **{"actor": "actors", "clause": "clauses", "downgrade": "downgrades"},
+    **{"document": "documents"},
+}
+
+
 class SteeringWords(BaseModel):
     """The features, each as regular expressions; they ignore the case.
 
     Attributes:
-        imperatives: verbs in the imperative; they count where a clause begins.
-        anywhere: imperatives of scripts without spaces.
         hints: beginnings of words of which one stands in every text that steers, or one of the
             `marks` does; they are tried first, since most lines have none.
+        features: the expressions of each feature, by its name in the plural.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     hints: list[str]
     marks: list[str]
-    imperatives: list[str]
-    anywhere: list[str]
-    suppositions: list[str]
-    addresses: list[str]
-    instructions: list[str]
-    verdicts: list[str]
-    outputs: list[str]
-    roles: list[str]
-    concessions: list[str]
-    obligations: list[str]
-    labels: list[str]
-    tags: list[str]
-    forgeries: list[str]
-    tools: list[str]
+    features: dict[str, list[str]]
 
     @cached_property
     def hint(self) -> re.Pattern[str]:
@@ -86,28 +104,52 @@ class SteeringWords(BaseModel):
         marks = "|".join(map(re.escape, self.marks))
         return re.compile(rf"(?<!\w)(?:{'|'.join(self.hints)})|{marks.lower()}")
 
+    def _any_of(self, *names: str) -> str:
+        """Return one expression for all expressions of these features."""
+        return "(?:" + "|".join("|".join(self.features[name]) for name in names) + ")"
+
+    def _order(self, *names: str) -> str:
+        """Return an expression for verbs in the imperative: they count where a clause begins."""
+        return f"{self._any_of('clause_beginnings')}\\W{{0,3}}{self._any_of(*names)}"
+
     @cached_property
     def patterns(self) -> dict[str, re.Pattern[str]]:
         """One compiled expression for each feature."""
-        begin = (
-            r"(?:^|[.!?,;:–—>)\]]\s*|\b(?:please|must|should|will|and|then|now|just|only|bitte|und"
-            r"|muss|should not|et|y|e|и|veuillez|por favor|per favore|пожалуйста)\s+)\W{0,3}"
-        )
+        any_of, order = self._any_of, self._order
+        labels, machines = any_of("labels"), any_of("machines")
+        # Words of scripts without spaces have no edges.
+        edge = r"(?:\b|(?<=[\u3040-\u9fff]))"
         named = {
-            "imperative": f"{begin}(?:{'|'.join(self.imperatives)})|{'|'.join(self.anywhere)}",
-            "supposition": f"{begin}(?:{'|'.join(self.suppositions)})",
-            "address": "|".join(self.addresses),
-            "instruction": "|".join(self.instructions),
-            "verdict": "|".join(self.verdicts),
-            "output": "|".join(self.outputs),
-            "role": "|".join(self.roles),
-            "obligation": "|".join(self.obligations),
-            "concession": "|".join(self.concessions),
-            "label": rf"(?:^|\n|>)\W{{0,8}}(?:{'|'.join(self.labels)})\s*[:>\]]",
-            "tag": "|".join(self.tags),
-            "forgery": "|".join(self.forgeries),
-            "tool": "|".join(self.tools),
+            "imperative": f"{order('imperatives')}|{any_of('anywhere')}",
+            "supposition": order("suppositions", "fictions"),
+            "fiction": order("fictions"),
+            "evasion": f"{order('evasions')}|{any_of('evasions_anywhere')}",
+            "order": order("judgings", "pleas"),
+            "judging": f"{edge}{any_of('judgings', 'evasions')}|{any_of('evasions_anywhere')}",
+            "speech": f"{order('speeches')}|{any_of('speeches_anywhere')}",
+            "command": f"{order('commands')}|{any_of('commands_anywhere')}",
+            "declaration": f"{order('declarations')}|{any_of('declarations_anywhere')}",
+            "grant": order("grants"),
+            "prohibition": f"{order('prohibitions')}|{any_of('prohibitions_anywhere')}",
+            # "Replace the number": a word that is no preposition, before an article.
+            "shape": f"{any_of('clause_beginnings')}(?!{any_of('particles')}\\b)"
+            f"\\w+ {any_of('determiners')}\\b",
+            "comparison": f"{any_of('clause_beginnings')}\\w+(?: \\w+)?,? ?"
+            f"{any_of('comparisons')}|就当",
+            # "You are signed in as the manager" gives nobody a role.
+            "persona": rf"(?<!\bif )(?<!\bwhen )(?<!\bonce ){any_of('personas')}"
+            r"(?!\W*(?:logged|signed|asked|told|shown|sent)\b)"
+            rf"[^.!?;:]{{0,40}}?{edge}{any_of('appraisers')}",
+            "label": rf"(?:^|\n|>)\W{{0,8}}{labels}\s*[:>\]#]|^\W*@{labels}\b"
+            rf"|['\"]role['\"]\s*:\s*['\"]{labels}['\"]",
+            "dialogue": rf"\b{any_of('askers')}\s*:.{{1,200}}?\b{labels}\s*:",
+            # A note to a machine, or a machine that is called by its name: "AI reviewer, ..."
+            "heading": rf"^\W*{any_of('headings')}[^.:!?\n]{{0,30}}?{machines}"
+            rf"[^.:!?\n]{{0,30}}[::]|^\W*(?:\w+[ -]){{0,2}}{machines}(?:\w*|[- ]\w+)[,,]",
+            "ready": r"(?-i:\bREADY\b)",
         }
+        for name, key in _AS_WRITTEN.items():
+            named[name] = any_of(key)
         return {
             name: re.compile(pattern, re.IGNORECASE | re.MULTILINE)
             for name, pattern in named.items()
@@ -116,7 +158,7 @@ class SteeringWords(BaseModel):
     @cached_property
     def objects(self) -> re.Pattern[str]:
         """One expression for all features of which each sign has one."""
-        names = [name for name in self.patterns if name not in ("imperative", "supposition")]
+        names = [name for name in self.patterns if name not in _FRAMES]
         union = "|".join(f"(?:{self.patterns[name].pattern})" for name in names)
         return re.compile(union, re.IGNORECASE | re.MULTILINE)
 
@@ -128,33 +170,76 @@ def steering_words() -> SteeringWords:
 
 
 # One of these alone, or all of one of these together, is an attempt to steer.
+# How a text demands something, with the features that must stand beside the first.
+_DIRECTIVES: Final = (("duty", ("judging",)), ("order", ()), ("evasion", ()), ("prohibition", ()))
+_THINGS: Final = ("approval", "defect", "bound", "subject")
 _SIGNS: Final[tuple[frozenset[str], ...]] = (
     frozenset({"tag"}),
     frozenset({"forgery"}),
     frozenset({"tool"}),
     frozenset({"role"}),
+    frozenset({"persona"}),
     frozenset({"label", "verdict"}),
     frozenset({"label", "imperative"}),
+    frozenset({"label", "instruction"}),
+    frozenset({"label", "order"}),
+    frozenset({"label", "approval", "subject"}),
     frozenset({"imperative", "instruction"}),
-    frozenset({"imperative", "address"}),
-    frozenset({"supposition", "address"}),
     frozenset({"imperative", "output"}),
+    frozenset({"supposition", "address"}),
     frozenset({"supposition", "output"}),
-    frozenset({"output", "verdict"}),
-    frozenset({"address", "verdict"}),
     frozenset({"supposition", "verdict"}),
     frozenset({"supposition", "concession"}),
-    frozenset({"label", "instruction"}),
+    frozenset({"fiction", "defect"}),
+    frozenset({"speech", "slant"}),
+    frozenset({"declaration", "approval", "subject"}),
+    frozenset({"actor", "duty", "ready"}),
+    frozenset({"command", "document", "clause"}),
+    frozenset({"comparison", "approval"}),
+    frozenset({"bound", "voiding", "speech"}),
+    frozenset({"bound", "voiding", "order"}),
+    frozenset({"machine", "speech"}),
+    frozenset({"machine", "wish", "approval"}),
+    *(frozenset({"heading", claim}) for claim in ("order", "approval", "defect", "leniency")),
+    *(frozenset({"command", "document", claim}) for claim in ("approval", "ready", "slant")),
+    frozenset({"duty", "document", "slant"}),
+    frozenset({"supposition", "approval", "subject"}),
+    frozenset({"charge", "change"}),
+    frozenset({"speech", "approval"}),
+    frozenset({"grant", "subject"}),
+    frozenset({"order", "concession"}),
+    frozenset({"order", "defect", "downgrade"}),
+    frozenset({"machine", "leniency"}),
+    frozenset({"prohibition", "document", "defect"}),
+    frozenset({"shape", "reply", "defect"}),
+    frozenset({"shape", "output", "defect"}),
+    frozenset({"output", "verdict"}),
     frozenset({"output", "obligation"}),
-    frozenset({"address", "obligation"}),
+    frozenset({"address", "verdict"}),
+    frozenset({"evasion", "defect"}),
+    frozenset({"evasion", "bound"}),
+    frozenset({"order", "defect", "approval"}),
+    frozenset({"duty", "judging", "defect", "approval"}),
+    frozenset({"order", "reply", "approval"}),
+    frozenset({"duty", "reply", "approval"}),
+    frozenset({"order", "reply", "verdict"}),
+    frozenset({"reply", "ready"}),
+    *(
+        frozenset({"machine", frame, *verbs, thing})
+        for frame, verbs in _DIRECTIVES
+        for thing in _THINGS
+    ),
+    *(frozenset({"address", "imperative", thing}) for thing in (*_THINGS, "instruction")),
+    *(frozenset({"dialogue", claim}) for claim in ("approval", "verdict")),
 )
 
 
 def steering_in_text(text: str, locator: str) -> Iterator[Remark]:
     """Yield a remark if a text tries to steer its reader."""
-    if len(text) < _SHORTEST:
+    # Three signs of Chinese say what takes a whole word of English.
+    if len(text) < (_SHORTEST if text.isascii() else _SHORTEST // 2):
         return
-    shown = text[:_MOST_TEXT]
+    shown = _without_quotations(text[:_MOST_TEXT])
     for plain in (shown, *_deciphered(shown)):
         found = _steering_passage(plain)
         if found:
@@ -169,6 +254,8 @@ def steering_in_text(text: str, locator: str) -> Iterator[Remark]:
             return
 
 
+# The files of a feature repeat lines and cells, and a release has the same pages many times.
+@lru_cache(maxsize=4096)
 def _steering_passage(text: str) -> str:
     """Return the sentences of a text that try to steer, or ""."""
     words = steering_words()
@@ -182,6 +269,20 @@ def _steering_passage(text: str) -> str:
             if any(sign <= features for sign in _SIGNS):
                 return " ".join(passage.split())
     return ""
+
+
+def _without_quotations(text: str) -> str:
+    """Return a text without what its prose quotes: docs and bug reports quote prompts.
+
+    A text that orders something outside of its quotations keeps them.
+    """
+    if not _QUOTATION.search(text):
+        return text
+    outside = _QUOTATION.sub("…", text)
+    words = steering_words()
+    if any(words.patterns[name].search(outside) for name in ("order", "imperative", "reply")):
+        return text
+    return outside
 
 
 def _passage(text: str) -> str:
@@ -198,7 +299,9 @@ def _deciphered(text: str) -> Iterator[str]:
     if _DISGUISE.search(text):
         yield _ESCAPED.sub(_escaped_sign, html.unescape(unquote(text)))
     if _SPACED.search(text):
-        yield _SPACED.sub(lambda match: re.sub(r"[ .\-_]", "", match[0]), text.replace("  ", "\n"))
+        # Two spaces end a word; they become one after the letters are joined.
+        joined = _SPACED_WORD.sub(lambda match: _GAP.sub("", match[0]), text.replace("  ", "\t"))
+        yield joined.replace("\t", " ")
     if _DIGIT.search(text) and _DIGITS_IN_WORD.search(text):
         yield _DIGITS_IN_WORD.sub(lambda match: match[0].translate(_DIGIT_LETTERS), text)
     for packed in _PACKED.finditer(text):
@@ -208,8 +311,10 @@ def _deciphered(text: str) -> Iterator[str]:
             continue
         if data.isascii():
             yield decode_text(data)
-    if _TURNED in text.lower():
+    if len(_TURNED.findall(text)) > 1:
         yield codecs.encode(text, "rot13")
+    if len(_REVERSED.findall(text)) > 1:
+        yield text[::-1]
 
 
 def _escaped_sign(match: re.Match[str]) -> str:

@@ -65,6 +65,11 @@ _WORKERS = """
     WHERE last_heartbeat > now() - %(stalled)s * interval '1 second'
     GROUP BY worker.id ORDER BY worker.id
 """
+# A worker that starts removes those that were silent for too long. One may only have been paused.
+_COME_BACK = """
+    INSERT INTO procrastinate_workers (id) OVERRIDING SYSTEM VALUE VALUES (%(id)s)
+    ON CONFLICT DO NOTHING RETURNING id
+"""
 
 
 def _create(connection: PostgresConnection) -> None:
@@ -223,6 +228,8 @@ class PostgresJobs:
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
             try:
+                if self._worker is not None and self._worker.worker_id is not None:
+                    await self._query(_COME_BACK, id=self._worker.worker_id)
                 stalled = await manager.get_stalled_jobs(seconds_since_heartbeat=STALLED_SECONDS)
                 for job in stalled:
                     await lost(_job_of(job))

@@ -58,7 +58,12 @@ def _second(connection: PostgresConnection) -> None:
         connection.execute(statement)
 
 
-_STEPS = (_first, _second)
+def _third(connection: PostgresConnection) -> None:
+    # See `transom.store.chains`. Records that were there before have none.
+    connection.execute("ALTER TABLE records ADD COLUMN chain BYTEA")
+
+
+_STEPS = (_first, _second, _third)
 FORMAT = len(_STEPS)
 """The format of these tables."""
 

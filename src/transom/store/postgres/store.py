@@ -43,12 +43,19 @@ PATIENCE = 30.0
 """Seconds that a call waits for a database that cannot be reached."""
 _INLINE_BYTES = 64 * 1024  # compressing more than this would block the event loop
 
-_INSERT = "INSERT INTO records (stream, kind, data, at) VALUES ($1, $2, $3, $4) RETURNING seq"
-_INSERT_IF_HELD = """
-    INSERT INTO records (stream, kind, data, at)
-    SELECT $1::text, $2::text, $3::text, $4::text
-    WHERE EXISTS (SELECT 1 FROM leases WHERE stream = $1 AND token = $5) RETURNING seq
+# The chain is that of `transom.store.chains`. The stream's lock keeps other appends away.
+_INSERT = """
+    INSERT INTO records (stream, kind, data, at, chain)
+    SELECT $1::text, $2::text, $3::text, $4::text, sha256(
+        coalesce(
+            (SELECT chain FROM records WHERE stream = $1 ORDER BY seq DESC LIMIT 1), ''::bytea
+        ) || convert_to($1, 'UTF8') || '\\x00'::bytea || convert_to($2, 'UTF8')
+        || '\\x00'::bytea || convert_to($4, 'UTF8') || '\\x00'::bytea || convert_to($3, 'UTF8')
+    )
 """
+_HELD = "WHERE EXISTS (SELECT 1 FROM leases WHERE stream = $1 AND token = $5)"
+_INSERT_ALWAYS = f"{_INSERT} RETURNING seq"
+_INSERT_IF_HELD = f"{_INSERT} {_HELD} RETURNING seq"
 _READ = "SELECT seq, kind, data, at FROM records WHERE stream = $1 AND seq > $2 ORDER BY seq"
 _PUT = """
     INSERT INTO documents (name, key, value) VALUES ($1, $2, $3)
@@ -93,6 +100,7 @@ class PostgresStore:
         *,
         after_append: Callable[[int], None] | None = None,
         patience: float = PATIENCE,
+        read_only: bool = False,
     ) -> Self:
         """Connect to the database, and create the tables if they are missing.
 
@@ -100,6 +108,7 @@ class PostgresStore:
             address: the database.
             after_append: hook for failpoints, see `SqliteStore.open`.
             patience: seconds that a call waits for a database that cannot be reached.
+            read_only: whether the store is only read, as by a role that may do no more.
 
         Raises:
             StoreError: it cannot be reached, refuses the login, is newer than this code, or belongs
@@ -109,9 +118,10 @@ class PostgresStore:
         try:
             with typed_errors(address), pool.connection() as connection:
                 prepare(connection, address)
-                connection.execute(
-                    "DELETE FROM writers WHERE at < clock_timestamp() - interval '30 days'"
-                )
+                if not read_only:
+                    connection.execute(
+                        "DELETE FROM writers WHERE at < clock_timestamp() - interval '30 days'"
+                    )
         except BaseException:
             pool.close()
             raise
@@ -320,7 +330,7 @@ class PostgresStore:
 
         def insert(connection: PostgresConnection) -> int:
             if token is None:
-                rows = connection.execute(_INSERT, row).fetchall()
+                rows = connection.execute(_INSERT_ALWAYS, row).fetchall()
             else:
                 rows = connection.execute(_INSERT_IF_HELD, (*row, token)).fetchall()
             if not rows:

@@ -1,0 +1,54 @@
+"""The pictures of a report: Optuna's own plots, as SVG that is the same for the same study."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+from tests.studies.helpers import runner, write_study
+from transom.studies.pictures import as_optuna, write_pictures
+from transom.studies.trials import front, ranked
+
+TWO = "[{name: mass}, {name: stress}]"
+
+
+def test_two_objectives_have_a_front_and_a_history_of_the_hypervolume(tmp_path: Path) -> None:
+    path = write_study(tmp_path, trials=20)
+    path.write_text(path.read_text().replace("[{name: mass}]", TWO))
+    made = runner(tmp_path, path)
+    trials = made.run()
+    pictures = write_pictures(made, trials, tmp_path / "pictures")
+    assert {
+        "history",
+        "slice",
+        "parallel-coordinate",
+        "contour",
+        "front",
+        "hypervolume",
+    } <= pictures.keys()
+    for file in pictures.values():
+        assert ElementTree.parse(file).getroot().tag.endswith("}svg")
+    # Optuna's front is ours.
+    best = {trial.values for trial in front(made.study, trials)}
+    assert {tuple(trial.values) for trial in as_optuna(made.study, trials).best_trials} == best
+
+
+def test_equal_studies_have_equal_pictures(tmp_path: Path) -> None:
+    made = runner(tmp_path, write_study(tmp_path, trials=12))
+    trials = made.run()
+    best = ranked(made.study, trials)[0]
+    assert as_optuna(made.study, trials).best_value == best.values[0]
+    one = write_pictures(made, trials, tmp_path / "one")
+    two = write_pictures(made, trials, tmp_path / "two")
+    assert one.keys() == two.keys() >= {"history", "slice", "contour"}
+    for name, file in one.items():
+        assert file.read_bytes() == two[name].read_bytes()
+        # Nothing is fetched when the page is opened.
+        links = re.findall(r'href="([^"]+)"', file.read_text())
+        assert all(link.startswith(("#", "data:")) for link in links)
+
+
+def test_a_study_without_a_solved_design_has_no_plots(tmp_path: Path) -> None:
+    made = runner(tmp_path, write_study(tmp_path, trials=12))
+    assert write_pictures(made, [], tmp_path / "none") == {}
