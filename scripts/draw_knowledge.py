@@ -1,5 +1,5 @@
-"""Draws the tables of `docs/understands.md` from the shipped claims, formats and domains, and that of
-the measures in `docs/investigator.md` from the code.
+"""Draws the tables of `docs/understands.md` from the shipped claims, formats and domains, and the
+table of measures in `docs/investigator.md` from the code.
 
 python -m scripts.draw_knowledge            writes
 python -m scripts.draw_knowledge --check    exit 1 if a page is out of date
