@@ -44,10 +44,12 @@ demo-ccx: $(SHOWN) ## the bracket study with the real solver, installed from Deb
 
 fence: $(DEV) ## what must never break: kills behind every append, hostile code, whole items on real files, bad days
 	@scripts/setup-tools.sh fence
+	@scripts/setup-npm.sh
 	@$(PYTEST) $(TWO) -m "fence"
 
 test-all: $(DEV) ## everything, with coverage
 	@scripts/setup-tools.sh fence
+	@scripts/setup-npm.sh
 	@$(MAKE) lint
 	@$(PYTEST) $(TWO) --cov --cov-report=term-missing:skip-covered
 

@@ -1,7 +1,8 @@
-"""Draws the table of `docs/understands.md` from the shipped knowledge.
+"""Draws the tables of `docs/understands.md` from the shipped claims, formats and domains, and the
+table of measures in `docs/investigator.md` from the code.
 
 python -m scripts.draw_knowledge            writes
-python -m scripts.draw_knowledge --check    exit 1 where the page is out of date
+python -m scripts.draw_knowledge --check    exit 1 if a page is out of date
 """
 
 from __future__ import annotations
@@ -11,15 +12,44 @@ import re
 import sys
 from pathlib import Path
 
+from transom.checklist.claims.claim_data import shipped_claims
 from transom.checklist.rules import load_knowledge
 from transom.checklist.rules.plan import item_name
+from transom.formats.reports import shipped_formats
+from transom.investigator.measures import MEASURES
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "understands.md"
-_REGION = re.compile(r"(<!-- drawn: knowledge -->\n).*?(<!-- end: knowledge -->)", re.DOTALL)
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGES = (DOCS / "understands.md", DOCS / "investigator.md")
+_REGION = re.compile(r"(<!-- drawn: (\w+) -->\n).*?(<!-- end: \2 -->)", re.DOTALL)
 
 
-def table() -> str:
-    """A row for each domain."""
+_PROVENANCE = {
+    "tool": "output of the tool",
+    "file": "files of its users",
+    "documentation": "documentation, not seen from the tool",
+}
+
+
+def claims() -> str:
+    """Return a row for each claim: its title, and the sentences that are read at once."""
+    rows = ["| Claim | Name | Sentences |", "|---|---|---|"]
+    for name, claim in shipped_claims().claims.items():
+        sentences = "; ".join(claim.says).replace("<", "&lt;").replace(">", "&gt;")
+        rows.append(f"| {claim.title} | `{name}` | {sentences} |")
+    return "\n".join(rows)
+
+
+def formats() -> str:
+    """Return a row for each report format: its name, its title, and from where it is known."""
+    rows = ["| Format | Report | Known from |", "|---|---|---|"]
+    for report_format in shipped_formats():
+        known_from = _PROVENANCE[report_format.seen]
+        rows.append(f"| `{report_format.name}` | {report_format.model.title} | {known_from} |")
+    return "\n".join(rows)
+
+
+def knowledge() -> str:
+    """Return a row for each domain."""
     rows = ["| domain | answers | items | files |", "|---|---|---|---|"]
     for domain in load_knowledge().domains:
         items = ", ".join(dict.fromkeys(item_name(item, {}) for item in domain.items))
@@ -30,21 +60,44 @@ def table() -> str:
     return "\n".join(rows)
 
 
+def measures() -> str:
+    """A row for each family of measures that a policy can name."""
+    families: dict[str, list[str]] = {}
+    for measure in sorted(MEASURES):
+        family, _, name = measure.rpartition(".")
+        families.setdefault(family, []).append(name)
+    rows = ["| family | measures |", "|---|---|"]
+    for family, names in families.items():
+        rows.append(f"| `{family}` | {', '.join(f'`{name}`' for name in names)} |")
+    return "\n".join(rows)
+
+
+_TABLES = {
+    "claims": claims,
+    "formats": formats,
+    "knowledge": knowledge,
+    "measures": measures,
+}
+
+
 def drawn(text: str) -> str:
-    """The page with today's table."""
-    return _REGION.sub(lambda found: f"{found[1]}\n{table()}\n\n{found[2]}", text)
+    """The page with today's tables."""
+    return _REGION.sub(lambda found: f"{found[1]}\n{_TABLES[found[2]]()}\n\n{found[3]}", text)
 
 
 def main() -> int:
-    """Write the page, or say whether it is out of date."""
+    """Write the pages, or say whether one is out of date."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
-    old = PAGE.read_text(encoding="utf-8")
-    new = drawn(old)
-    if parser.parse_args().check:
-        return int(old != new)
-    PAGE.write_text(new, encoding="utf-8")
-    return 0
+    is_check = parser.parse_args().check
+    is_old = False
+    for page in PAGES:
+        old = page.read_text(encoding="utf-8")
+        new = drawn(old)
+        is_old = is_old or old != new
+        if not is_check:
+            page.write_text(new, encoding="utf-8")
+    return int(is_check and is_old)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from transom.checklist.judging import Verdict
 NAMES = sorted(path.parent.name for path in HERE.glob("*/calls.json"))
 PLAYED = sorted({path.parent.name for path in HERE.glob("*/item.yaml")} - {*NAMES})
 EXIT_CODES = {"PASS": 0, "FAIL": 1}
+HELD_BACK = 3
 LISTS = ("found", "missing", "extra", "waived")
 
 
@@ -52,7 +53,7 @@ def test_recorded_replies_lead_to_the_truth(
         capfd, tmp_path / "w", "all", item, "--model", model, data=EXAMPLES / "data"
     )
     assert "checker_type" in verdict, verdict
-    assert code == EXIT_CODES[truth["status"]]
+    assert code == (HELD_BACK if "held_back" in truth else EXIT_CODES[truth["status"]])
     compare(verdict, truth)
 
 
@@ -72,7 +73,11 @@ async def test_replies_that_are_no_recording_lead_to_the_truth_without_a_repair(
 
 
 def compare(verdict: dict[str, Any], truth: dict[str, Any]) -> None:
-    assert (verdict["item_id"], verdict["status"]) == (truth["item_id"], truth["status"])
+    # Trouble beside the matter, or a stage that the log does not say, is for a person to accept.
+    held_back = [cap["text"] for cap in verdict["capped_by"]]
+    assert held_back == truth.get("held_back", [])
+    status = verdict["would_be"] if held_back else verdict["status"]
+    assert (verdict["item_id"], status) == (truth["item_id"], truth["status"])
     assert verdict["checker_type"] == truth["checker_type"]
     assert [each["pattern"] for each in verdict["unused_waivers"]] == truth.get(
         "unused_waivers", []

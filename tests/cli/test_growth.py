@@ -77,6 +77,8 @@ NOT_MEASURED = {
             "check waiver lint",
             "story status",
             "files",
+            "investigate policy show",
+            "investigate policy lint",
         ),
         OF_FILES,
     ),

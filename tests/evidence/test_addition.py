@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from tests.evidence.corpora import corpus_lines
-from transom.evidence.addition import (
+from tests.evidence.addition import (
     POSITIONS,
     additions_of,
     cuts_of,
@@ -16,6 +15,7 @@ from transom.evidence.addition import (
     swallowing_patterns,
     system_lines,
 )
+from tests.evidence.corpora import corpus_lines
 from transom.evidence.trouble import TroubleFinder
 
 REPORT = """\

@@ -9,17 +9,20 @@ from typing import Any
 
 import pytest
 
-from tests.investigator.helpers import change, copy_of
+from tests.investigator.helpers import EXAMPLES, change, copy_of
 from tests.investigator.running import Place, model
 from transom.errors import MemoryUnavailable
 from transom.investigator.inquiry import Inquiry
 from transom.investigator.phases import investigate
+from transom.investigator.reading.documents import read_document
 from transom.investigator.remembering import dependants
 from transom.investigator.report import FORMATS
+from transom.investigator.sources import DataFolder
 from transom.llm import Request
 from transom.memory import SqliteMemory
 from transom.runs import Run
 
+ALL = DataFolder(EXAMPLES)
 QUESTION = "Are group reservations ready?"
 
 
@@ -86,6 +89,35 @@ async def test_what_depends_on_something_has_an_answer_with_its_places(
         (using,) = await dependants(memory, "What does the kiosk depend on?")
         assert "label printer driver" in using
         assert await dependants(memory, "What depends on the moon?") == []
+        # Other features may depend on it, too: nobody has read them.
+        *_, rest = await dependants(memory, "What depends on the catalogue service?", ALL.features)
+        assert rest.startswith("Not investigated yet")
+        assert "Kiosk" not in rest
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("**Depends on:** payment-gateway, mailer", ["payment-gateway", "mailer"]),
+        ("Dependencies: ledger and the mailer", ["ledger", "mailer"]),
+        (
+            "## Dependencies\n\nThe import depends on ledger and on the mailer.",
+            ["ledger", "mailer"],
+        ),
+        ("## Dependencies\n\nIt relies on the mailer; the rest is local.", ["mailer"]),
+        ("## Dependencies\n\n- ledger: for sums\n- mailer", ["ledger", "mailer"]),
+        ("## Dependencies\n\nIt does not depend on the ledger.", []),
+        ("The sum depends on the amount of each row.", []),
+    ],
+)
+def test_dependencies_are_read_from_a_label_a_list_or_a_sentence(
+    tmp_path: Path, text: str, names: list[str]
+) -> None:
+    path = tmp_path / "ARCHITECTURE.md"
+    path.write_text(f"# Architecture\n\n{text}\n")
+    reading = read_document(path, "f/ARCHITECTURE.md", "ARCHITECTURE.md")
+    depends = [one.value for one in reading.observations if one.measure == "document.depends"]
+    assert depends == names
 
 
 @pytest.mark.parametrize(("kind", "status"), [(None, "off"), (Broken, "broken")])

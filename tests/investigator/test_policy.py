@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.investigator.helpers import EXAMPLES, READY, STEERED, change, copy_of, judged, status
+from transom.cli.app import main
 from transom.errors import InputError
 from transom.investigator import policy
 from transom.investigator.deciding import limited
+from transom.investigator.measures import MEASURES
 from transom.investigator.policy import Waiver, load_policy, load_waivers
 from transom.investigator.result import Verdict
 
+HEAD = "schema: transom.investigation_policy/1\n"
 SHIPPED = Path(load_policy.__code__.co_filename).parent / "knowledge" / "policy.yaml"
 
 
@@ -201,3 +204,69 @@ def test_a_waiver_for_an_unknown_criterion_names_the_near_one(tmp_path: Path) ->
     with pytest.raises(InputError, match=r"tests\.unti") as caught:
         load_waivers(path, load_policy())
     assert "tests.unit" in str(caught.value.hint)
+
+
+# `transom investigate policy`
+
+
+def shown(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    code = main(["investigate", "policy", *words])
+    captured = capsys.readouterr()
+    return code, captured.out + captured.err
+
+
+@pytest.fixture
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_shown_policy_is_one_that_can_be_given(
+    own_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = own_folder / "own.yaml"
+    own.write_text(f"{HEAD}fresh: 14 days\ncriteria:\n- {{id: tests.coverage, required: false}}\n")
+    for words, name in (([], "all.yaml"), (["own.yaml"], "merged.yaml")):
+        code, text = shown(capsys, "show", *words)
+        assert code == 0
+        (own_folder / name).write_text(text)
+    assert load_policy(own_folder / "all.yaml") == load_policy()
+    assert load_policy(own_folder / "merged.yaml") == load_policy(own)
+
+
+def test_the_measures_that_a_rule_can_name_are_listed(
+    own_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, text = shown(capsys, "show", "--measures")
+    assert code == 0
+    assert [line.split()[0] for line in text.splitlines()] == sorted(MEASURES)
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "problem"),
+    [
+        ("fresh: 14 days", 0, "criteria"),
+        ("criteria: [{id: tests.unit, rules: [{measure: tests.faild, at_most: 0}]}]", 2, "failed?"),
+        ("criteria: [{id: tests.unit, form: UAT}]", 2, "did you mean from"),
+        ("waivers: [{criterion: securty.scan, approver: A, reason: b, expires: 2027-01-01}]", 2,
+         "did you mean security.scan?"),
+        ("waivers: [{criterion: security.scan, approver: A, reason: b, expires: 2026-01-01}]", 1,
+         "expired on 2026-01-01"),
+        ("criteria: [{id: own, name: Own, source: jira, from: UAT}]", 1, "own asks for nothing"),
+    ],
+)  # fmt: skip
+def test_a_policy_is_checked(
+    own_folder: Path, capsys: pytest.CaptureFixture[str], lines: str, code: int, problem: str
+) -> None:
+    (own_folder / "own.yaml").write_text(f"{HEAD}{lines}\n")
+    answer, text = shown(capsys, "lint", "own.yaml", "--as-of", "2026-09-20")
+    assert answer == code
+    assert problem in text
+
+
+def test_a_question_that_begins_with_the_word_policy_is_a_question(
+    own_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["investigate", "policy import ready?"])
+    assert code == 2
+    assert "--data" in capsys.readouterr().err

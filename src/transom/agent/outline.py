@@ -9,6 +9,8 @@ from transom.agent.sub_agents import SubAgent
 from transom.llm import Role
 from transom.tools import ToolDefinition
 
+_SIGNS = frozenset('"#&<>`')
+
 
 @dataclass(frozen=True)
 class ToolOutline:
@@ -100,9 +102,15 @@ def _add_node(lines: list[str], outline: AgentOutline, node: str, note: str) -> 
 
 
 def _label(name: str, note: str) -> str:
-    return _quoted(f"{name}<br/>{note}" if note else name)
+    """Return a label of two lines, or of one if there is no note."""
+    lines = [_escaped(text) for text in (name, note) if text]
+    return f'"{"<br/>".join(lines)}"'
 
 
 def _quoted(text: str) -> str:
-    """Return a text as Mermaid takes it in a label."""
-    return '"' + text.replace('"', "#quot;") + '"'
+    return f'"{_escaped(text)}"'
+
+
+def _escaped(text: str) -> str:
+    """Return a text with Mermaid's codes for the characters that mean something in a label."""
+    return "".join(f"#{ord(sign)};" if sign in _SIGNS else sign for sign in text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from transom.canonical import digest
+from transom.canonical import digest, pretty_json
 from transom.checklist.atoms import CheckerConfig, ClaimRow
 from transom.checklist.building.checker import (
     ATOMS_FILE,
@@ -28,7 +28,7 @@ from transom.evidence.findings import Finding
 from transom.formats.yaml_files import parse_yaml
 from transom.formats.yaml_models import nearest_key
 from transom.llm import Chain
-from transom.runs import ArtifactFile, Run, model_file, text_file
+from transom.runs import ArtifactFile, Run, text_file
 
 _FOLDER = "build/checker"
 _RULES = "rules"
@@ -114,29 +114,28 @@ async def write_claim_checker(run: Run, item: Item, row: ClaimRow, out: Path | N
     async def as_it_is(_: object, text: str) -> str:
         return text
 
-    async def recorded(*_: object) -> BuildRecord:
-        return record
-
     if out is not None:
         adopt_edits(run, out)
-    texts = {SPEC_FILE: files.spec, ATOMS_FILE: files.atoms, CHECKER_FILE: config}
-    for name, text in texts.items():
+    folder = run.folder / _FOLDER
+    # Only what decides is a stage of its own: each stage leaves two more files in the run.
+    for name, text in {ATOMS_FILE: files.atoms, CHECKER_FILE: config}.items():
         kept: ArtifactFile[str] = text_file(name, _FOLDER)
         written = await run.stage(f"build/{Path(name).stem.lower()}", as_it_is, text, out=kept)
         if out is not None:
             data = written.value.encode("utf-8")
             await export(run.store, out / name, data, artifact=written.path, progress=run.progress)
-    built = await run.stage(
-        "build/record", recorded, *texts.values(), out=model_file(BUILD_FILE, BuildRecord, _FOLDER)
-    )
+    about = {
+        SPEC_FILE: files.spec.encode("utf-8"),
+        BUILD_FILE: pretty_json(record).encode("utf-8"),
+    }
+    for name, data in about.items():
+        await export(run.store, folder / name, data, progress=run.progress)
     if out is not None:
         # The copy holds all that `check lint` and `check run` need without the run.
-        for name, data in (
-            (BUILD_FILE, built.path.read_bytes()),
-            (ITEM_FILE, item.text.encode("utf-8")),
-        ):
+        about[ITEM_FILE] = item.text.encode("utf-8")
+        for name, data in about.items():
             await export(run.store, out / name, data, progress=run.progress)
-    return out or built.path.parent
+    return out or folder
 
 
 def claim_report(checker: LoadedChecker) -> GateReport | None:

@@ -46,6 +46,7 @@ TREE = {
     ),
     "files": ("files", "Show what each file is taken for, and by what."),
     "investigate": ("investigate", "Judge whether a feature is ready for its next stage."),
+    "investigate policy": ("policies", "Show and check the policy of an investigation."),
     "release": ("releasing", "Judge all features of a release: one table, worst first."),
     "story": ("story", "Run an epic's stories, from the draft to the merge."),
     "study": ("study", "Run optimisation studies that learn from failed solves."),
@@ -143,6 +144,9 @@ class Trunk(CommandGroup):
         self.commands = {name: TyperCommand(name, help=line) for name, (_, line) in TREE.items()}
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        # `investigate` takes a question, so the group below it is found by two words.
+        if " ".join(args[:2]) in TREE:
+            args = [" ".join(args[:2]), *args[2:]]
         name, _, words = super().resolve_command(ctx, args)
         return name, load(name) if name in TREE else None, words
 

@@ -136,13 +136,14 @@ class WindowFitter:
     def request(self) -> Request:
         """The request, as it is now."""
         folded = self.history.folded.dropped if self.history.folded else ()
-        shares = []
-        # Most parts are empty in most windows, and their records are made once.
+        shares: list[Share] = []
+        # Most parts are empty in most windows, and their records are made once. This runs for every
+        # request: `append` would be a call.
         for name, size in self._sizes.items():
             if size is _NOTHING:
-                shares.append(self._frame.empty[name])
+                shares += [self._frame.empty[name]]
             else:
-                shares.append(Share(name, self._tokens.tokens(size), self._frame.limits[name]))
+                shares += [Share(name, self._tokens.tokens(size), self._frame.limits[name])]
         window = Window(self._blocks, self.history.turns, (*folded, *self._dropped), tuple(shares))
         role = self._role
         return Request(role.name, window, role.tools, role.settings, role.schema)

@@ -81,7 +81,8 @@ class Event:
         """Return the event with one more turn of that size."""
         failed = self.failed
         if isinstance(turn, ToolResults):
-            failed = failed or any(result.is_error for result in turn.results)
+            for result in turn.results:
+                failed = failed or result.is_error
         # Not with `replace`, which is slower, and this runs for every turn.
         return Event(
             self.number,

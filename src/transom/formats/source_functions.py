@@ -15,10 +15,13 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
-BodyKind = Literal["raise", "empty", "raise-at-return", "lower", "higher", "inert"]
+from transom.formats.typed_values import go_return, rust_return
+
+BodyKind = Literal["raise", "empty", "raise-at-return", "lower", "higher", "inert", "zero", "other"]
 """The new body of a function: it fails; it does nothing and returns an inert value; it fails when
 it returns a plain value; it returns a lower or a higher value than its own, or an inert one in its
-place. Only functions of Python have the last four.
+place; it does nothing and returns the zero value of its type, or another one. Only functions of
+Python have the third to the sixth, and only those of Go and Rust the last two.
 """
 
 _JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
@@ -100,6 +103,9 @@ _BRACES: Mapping[tuple[str, ...], _BraceLanguage] = {
         'panic!("{}");',
     ),
 }
+
+_TYPED = {".go": go_return, ".rs": rust_return}
+"""Suffix -> the function that writes a body which returns a value of the function's type."""
 
 _RUST_TESTS = re.compile(
     r"#\[cfg\(test\)\]\s*+(?:pub\s++)?mod\s++\w++\s*+\{"
@@ -256,16 +262,22 @@ def with_bodies(
         for function in functions
     }
     if path.endswith(".py"):
-        return _python_bodies(text, messages, kind, mark)
+        is_typed = kind in ("zero", "other")
+        return None if is_typed else _python_bodies(text, messages, kind, mark)
     language = _braces_of(path)
+    typed = _TYPED.get(PurePosixPath(path).suffix) if kind in ("zero", "other") else None
     statements = {} if language is None else {"raise": language.raising, "empty": language.empty}
     statement = statements.get(kind, "")
-    if language is None or not statement:
+    if language is None or not (statement or typed):
         return None
     pieces, end = [], 0
-    for function, opening, _ in _brace_functions(language, text):
+    for function, opening, head in _brace_functions(language, text):
         if message := messages.get(function.first_line):
-            pieces += [text[end : opening + 1], " ", statement.replace("{}", message), " "]
+            body = statement
+            if typed is not None:
+                # A function whose type has no value fails, so that no test passes with it.
+                body = typed(head, mark, is_other=kind == "other") or language.raising
+            pieces += [text[end : opening + 1], " ", body.replace("{}", message), " "]
             end = opening + 1
     return "".join([*pieces, text[end:]])
 
@@ -400,8 +412,8 @@ def _braces_of(path: str) -> _BraceLanguage | None:
 
 def _brace_functions(
     language: _BraceLanguage, text: str
-) -> Iterator[tuple[SourceFunction, int, int]]:
-    """Yield each function of a text, with the positions of its braces."""
+) -> Iterator[tuple[SourceFunction, int, str]]:
+    """Yield each function of a text, with the position of its brace and the head before it."""
     plain = language.quoted.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     closing = dict(_pairs(plain))
     for match in language.head.finditer(plain):
@@ -412,7 +424,7 @@ def _brace_functions(
         name = groups.get("name") or groups.get("method") or "function"
         first = plain.count("\n", 0, match.start()) + 1
         last = plain.count("\n", 0, closing[opening]) + 1
-        yield SourceFunction(name, first, last), opening, closing[opening]
+        yield SourceFunction(name, first, last), opening, plain[match.start() : opening]
 
 
 def _pairs(plain: str) -> Iterable[tuple[int, int]]:

@@ -15,7 +15,9 @@ _TEST_FILE = re.compile(
     re.I,
 )
 _CHECKS = re.compile(
-    r"\b(?:assert\w*|expect|should|require|verify)\b\s*[.(!]|\bassert\b", re.IGNORECASE
+    r"\b(?:assert\w*|expect|should|require|verify)\b\s*[.(!]|\bassert\b"
+    r"|\b[tb]\.(?:Error|Fatal|Fail)\w*\(",  # of Go
+    re.IGNORECASE,
 )
 _CASES = re.compile(r"^\s*(?:it|test|describe|func Test\w*|#\[test\]|@Test)\b", re.MULTILINE)
 _EXACT = re.compile(

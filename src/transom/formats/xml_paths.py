@@ -43,8 +43,9 @@ def child_path(path: str, parent: Element, child: Element) -> str:
 
 
 def value_at(root: Element, path: str) -> str | None:
-    """Return an attribute's value (`/coverage/@line-rate`), or an element's attributes and text;
-    None if missing.
+    """Return an attribute's value (`/coverage/@line-rate`), or the attributes and texts of an
+    element and of its children, since a failed test case has its message in a child; None if it is
+    missing.
     """
     steps = [step for step in path.split("/") if step]
     if not steps or steps[0].partition("[")[0] != tag_of(root):
@@ -59,5 +60,9 @@ def value_at(root: Element, path: str) -> str | None:
         if not 0 <= place < len(siblings):
             return None
         element = siblings[place]
+    return " ".join(_shown(part) for part in (element, *element))
+
+
+def _shown(element: Element) -> str:
     attributes = " ".join(f'{name}="{value}"' for name, value in element.attrib.items())
     return f"{tag_of(element)} {attributes} {(element.text or '').strip()}".strip()

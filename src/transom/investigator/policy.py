@@ -150,6 +150,15 @@ class Waiver(_Shape):
         return fnmatchcase(criterion, self.criterion) and self.feature in ("", *feature)
 
 
+def unknown_criterion(waiver: Waiver, criteria: Sequence[str]) -> str:
+    """Return why a waiver covers none of these criteria, with the nearest one; "" if it does."""
+    if any(fnmatchcase(criterion, waiver.criterion) for criterion in criteria):
+        return ""
+    near = nearest_key(waiver.criterion, list(criteria))
+    hint = f"did you mean {near}?" if near else f"known: {', '.join(criteria)}"
+    return f"unknown criterion {waiver.criterion!r}; {hint}"
+
+
 class WaiverFile(_Shape):
     """A file given by `--waivers`."""
 
@@ -199,9 +208,12 @@ class Policy(_Shape):
                     f" {', '.join(names)}"
                 )
         ids = [criterion.id for criterion in self.criteria]
-        double = next((one for one in ids if ids.count(one) > 1), None)
+        double = next((identifier for identifier in ids if ids.count(identifier) > 1), None)
         if double:
             raise ValueError(f"two criteria have the id {double}")
+        for waiver in self.waivers:
+            if problem := unknown_criterion(waiver, ids):
+                raise ValueError(problem)
         return self
 
     @cached_property
@@ -261,7 +273,11 @@ class Policy(_Shape):
 
     def criteria_for(self, stage: str) -> list[Criterion]:
         """Return the criteria of a stage, including those of earlier stages."""
-        return [one for one in self.criteria if self.rank(one.from_) <= self.rank(stage)]
+        return [
+            criterion
+            for criterion in self.criteria
+            if self.rank(criterion.from_) <= self.rank(stage)
+        ]
 
     def after(self, stage: str) -> str:
         """Return the next stage; the last one is followed by itself."""
@@ -312,6 +328,11 @@ def load_policy(path: Path | None = None) -> Policy:
     return _policy_in(path, path.stat().st_mtime_ns if path.is_file() else 0)
 
 
+def shipped_text() -> str:
+    """Return the text of the shipped policy, with its comments."""
+    return _SHIPPED.read_text(encoding="utf-8")
+
+
 def load_waivers(path: Path, policy: Policy) -> list[Waiver]:
     """Read the waivers from a file.
 
@@ -322,8 +343,7 @@ def load_waivers(path: Path, policy: Policy) -> list[Waiver]:
     waivers = validate_yaml(WaiverFile, load_yaml(path)).waivers
     criteria = [criterion.id for criterion in policy.criteria]
     for waiver in waivers:
-        if not any(fnmatchcase(criterion, waiver.criterion) for criterion in criteria):
-            near = nearest_key(waiver.criterion, criteria)
-            hint = f"did you mean {near}?" if near else f"known: {', '.join(criteria)}"
-            raise InputError(f"unknown criterion {waiver.criterion!r}", place=str(path), hint=hint)
+        if unknown := unknown_criterion(waiver, criteria):
+            problem, _, hint = unknown.partition("; ")
+            raise InputError(problem, place=str(path), hint=hint)
     return waivers

@@ -14,6 +14,7 @@ from transom.errors import MemoryUnavailable
 from transom.formats.measurements import Reading, Shape
 from transom.investigator.reading.words import plain_words, singular
 from transom.investigator.result import Investigation
+from transom.investigator.sources import Feature
 from transom.memory import Memory, Neighbour
 from transom.runs import Run, Stage, model_file
 
@@ -73,7 +74,10 @@ def changed(earlier: Earlier | None, result: Investigation) -> str | None:
     if earlier is None:
         return None
     parts = [f"the verdict was {earlier.verdict}"] if earlier.verdict != result.verdict else []
-    both = [(one, earlier.criteria.get(one.id, one.status)) for one in result.criteria]
+    both = [
+        (criterion, earlier.criteria.get(criterion.id, criterion.status))
+        for criterion in result.criteria
+    ]
     parts += [f"{one.id} was {was} and is {one.status}" for one, was in both if was != one.status]
     differences = "; ".join(parts) or "nothing changed"
     return f"on {earlier.as_of}: {differences}"
@@ -109,7 +113,9 @@ async def _keep(
         criteria={one.id: one.status for one in result.criteria},
     )
     open_ = [
-        one.name for one in result.criteria if one.required and one.status in ("fail", "unknown")
+        criterion.name
+        for criterion in result.criteria
+        if criterion.required and criterion.status in ("fail", "unknown")
     ]
     text = f"{result.feature_name} was judged {result.verdict} for {result.target_stage} on {as_of}"
     text += f"; open: {', '.join(open_)}" if open_ else ""
@@ -125,14 +131,14 @@ async def _keep(
     await memory.store(text, assessment, key=key)
     await memory.relate(key, feature, "assesses")
     for reading in readings:
-        for one in reading.observations:
+        for observation in reading.observations:
             kind = {"document.depends": "dependency", "document.component": "component"}.get(
-                one.measure
+                observation.measure
             )
             if kind is None:
                 continue
-            name = " ".join(str(one.value).split())
-            place = f"{reading.source}#{one.locator}"
+            name = " ".join(str(observation.value).split())
+            place = f"{reading.source}#{observation.locator}"
             target = (
                 f"{kind}/{_slug(name if kind == 'dependency' else f'{result.feature_id} {name}')}"
             )
@@ -146,8 +152,14 @@ async def _keep(
             await memory.relate(feature, target, DEPENDS if kind == "dependency" else HAS)
 
 
-async def dependants(memory: Memory | None, question: str) -> list[str]:
-    """Return sentences on what depends on a thing that a question names, with their sources."""
+async def dependants(
+    memory: Memory | None, question: str, features: Sequence[Feature] = ()
+) -> list[str]:
+    """Return sentences on what depends on a thing that a question names, with their sources.
+
+    Args:
+        features: all features of the data; those that nobody investigated are named.
+    """
     if memory is None:
         return []
     question_words = {singular(word) for word in plain_words(question)}
@@ -175,6 +187,13 @@ async def dependants(memory: Memory | None, question: str) -> list[str]:
                 sentences.append(f"What depends on {name}: {_names(depending)}{places}.")
             if using:
                 sentences.append(f"{name} depends on: {_names(using)}.")
+        unknown = list[str]()
+        for feature in features if sentences else ():
+            if await memory.get(f"feature/{feature.feature_id}") is None:
+                unknown.append(feature.summary)
+        # An incomplete answer must not look complete.
+        if unknown:
+            sentences.append(f"Not investigated yet, so not included: {'; '.join(unknown)}.")
     except MemoryUnavailable as error:
         _log.warning("%s; the answer leaves out what depends on it", error)
         return []

@@ -79,7 +79,10 @@ class PurseBalance:
             usd = 0.0
         self.tokens += tokens
         self.usd += usd
-        self.dearest = Estimate(max(self.dearest.tokens, tokens), max(self.dearest.usd or 0.0, usd))
+        dearest_usd = self.dearest.usd or 0.0
+        # Most replies are not the dearest one, and this runs for each of them.
+        if tokens > self.dearest.tokens or usd > dearest_usd:
+            self.dearest = Estimate(max(self.dearest.tokens, tokens), max(dearest_usd, usd))
 
     def check(self, tokens: int | None, usd: float | None) -> None:
         """Raise the error of a limit that is reached; see `Purse.reserve`."""

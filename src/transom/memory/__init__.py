@@ -2,6 +2,7 @@
 
 from transom.memory.embedding import Embedder, find_embedder
 from transom.memory.entry import Direction, MemoryEntry, Neighbour, Recalled, Relation
+from transom.memory.graphiti import GraphitiMemory
 from transom.memory.protocol import Memory
 from transom.memory.recall import Recall
 from transom.memory.sqlite import SqliteMemory
@@ -9,6 +10,7 @@ from transom.memory.sqlite import SqliteMemory
 __all__ = [
     "Direction",
     "Embedder",
+    "GraphitiMemory",
     "Memory",
     "MemoryEntry",
     "Neighbour",

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol, Self
+from typing import Literal, Protocol, Self, TypeAlias
 
 from transom.canonical import Json
 from transom.llm.turns import Egress
 from transom.memory.entry import Direction, MemoryEntry, Neighbour, Recalled
+
+Ability: TypeAlias = Literal["filters", "relations", "local"]
+"""What a memory may lack: filters on metadata; relations; texts that must not reach a remote
+provider.
+"""
+
+ABILITIES: frozenset[Ability] = frozenset({"filters", "relations", "local"})
 
 
 class Memory(Protocol):
     """A store of entries that are found by meaning, by metadata, and by relations.
 
     Every method raises `MemoryUnavailable` if the memory cannot be reached: a run can go on without
-    it. Wrong arguments raise `InputError`.
+    it. Wrong arguments raise `InputError`, and so does what the memory lacks.
+
+    Attributes:
+        abilities: what it can do beyond storing, finding and forgetting.
     """
+
+    abilities: frozenset[Ability]
 
     async def store(
         self,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from transom.canonical import Json, compact_json
-from transom.errors import MemoryUnavailable
+from transom.errors import InputError, MemoryUnavailable
 from transom.llm import Block, Tier, estimate_tokens
 from transom.llm.turns import Egress, strictest
 from transom.memory.entry import MemoryEntry, Recalled
@@ -43,6 +43,10 @@ class Recall:
         filters: Mapping[str, Json] | None = None,
         local: bool = True,
     ) -> None:
+        if memory and filters and "filters" not in memory.abilities:
+            raise InputError(
+                "this memory cannot search with filters", place="Recall", hint="leave them out"
+            )
         self.status: Literal["ok", "off", "broken"] = "ok" if memory else "off"
         self.error: MemoryUnavailable | None = None
         self._memory = memory
@@ -79,6 +83,9 @@ class Recall:
     async def keep(self, place: str, text: str, *, sources: Sequence[str], egress: Egress) -> None:
         """Store an answer by its position; see `transom.context.oversized.KeepsAnswers`."""
         if self._memory is None or self.status == "broken":
+            return
+        if egress == "local" and "local" not in self._memory.abilities:
+            _log.info("an answer is not kept: it must not leave this machine")
             return
         try:
             # A resumed run passes here again.

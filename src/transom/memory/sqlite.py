@@ -22,6 +22,7 @@ from transom.memory.entry import (
     id_of,
 )
 from transom.memory.index import Index, index_steps, vectors_content
+from transom.memory.protocol import ABILITIES
 from transom.store import (
     Connection,
     IndexContent,
@@ -74,6 +75,8 @@ _ENTRY = "SELECT number, id, content, metadata, egress, created_at FROM memories
 
 class SqliteMemory:
     """A `Memory` in the tables of a store, safe for several processes. Create it with `open`."""
+
+    abilities = ABILITIES
 
     def __init__(self, tables: RoomTables, embedder: Embedder | None) -> None:
         self._tables = tables

@@ -26,6 +26,8 @@ _PROOFS = {
     "bodies-lower": "the tests run again, with functions that return lower values",
     "bodies-higher": "the tests run again, with functions that return higher values",
     "bodies-inert": "the tests run again, with functions whose results are useless",
+    "bodies-zero": "the tests run again, with functions that return zero values",
+    "bodies-other": "the tests run again, with functions that return the same value always",
     "code-of-before": "the tests run again, with the code of before",
 }
 

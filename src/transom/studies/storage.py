@@ -116,11 +116,10 @@ def open_storage(folder: Path, url: str | None = None) -> BaseStorage:
             raise InputError(
                 f"the storage cannot be opened: {error.strerror}", place=url
             ) from error
-    from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415  slow
-
     try:
         return get_storage(url)
-    except (ImportError, ValueError, SQLAlchemyError) as error:
+    # SQLAlchemy and the drivers of databases raise errors of their own.
+    except Exception as error:
         # The URL may have a password, and the error may repeat it.
         raise InputError(
             f"the storage cannot be opened: {type(error).__name__}",

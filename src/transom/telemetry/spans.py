@@ -215,7 +215,9 @@ class Span:
             # A sub-conversation may have a trace of its own: ids of another file lead nowhere.
             if outer and outer._owner is owner:
                 self._parent_id = outer.span_id
-            self._name = owner._redact(self._name)
+            # Hardly any name holds a secret, and the search alone is cheaper.
+            if owner._redact.finds(self._name):
+                self._name = owner._redact(self._name)
             self.span_id = os.urandom(8).hex()
             self._start = time.time_ns()
             open_span = self._as_json(self._name[:_LONGEST_NAME], self._start, _OPEN)

@@ -87,7 +87,7 @@ class TraceFile:
                 os.pwrite(self._middle, _FREE, place)
             except OSError as error:
                 self._report(error)
-            self._free_places.append(place)
+            self._free_places += [place]
 
     def close(self) -> None:
         """Close the file; open spans stay in it. A second call does nothing."""

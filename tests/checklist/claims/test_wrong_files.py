@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from transom.checklist.claims.claim_data import (
     scope_of_claim,
     shipped_claims,
 )
+from transom.checklist.narrowing import synonyms
 from transom.formats.reports import read_report_text, shipped_formats
 from transom.formats.reports.rules import CompiledFormat
 
@@ -76,3 +78,43 @@ def test_a_report_of_another_matter_never_passes(
                 passed.append(f"{row.name} {row.parameters}: {verdict.status}")
     assert tried >= 8, "a report may not speak of nearly everything"
     assert passed == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("report_format", FORMATS, ids=lambda each: each.name)
+def test_a_report_never_passes_for_a_tool_stage_or_corner_that_it_does_not_state(
+    report_format: CompiledFormat, tmp_path: Path
+) -> None:
+    tried = 0
+    passed = list[str]()
+    for number, example in enumerate(report_format.model.examples.good):
+        row = passing_claim(tmp_path / f"good-{number}", example.text)
+        if row is None:
+            continue
+        listed = shipped_claims().claims[row.name].list
+        more = {"requirements": {"value": 1, "pattern_items": ["*"]}} if listed else {}
+        sections = read_report_text(example.text, FORMATS).sections
+        stated = [fact.text for each in sections for fact in each.identity.facts]
+        text = "\n".join([example.text, *stated])
+        for group in (group for groups in synonyms().values() for group in groups):
+            # The banner of a file states its tool, whether its format reads that or not.
+            if any(re.search(rf"(?i)(?<![a-z]){re.escape(name)}", text) for name in group):
+                continue
+            name = list(group)[-1]
+            asked = {**more, "description": f"Confirm it for {name}."}
+            verdict = judge(tmp_path / f"{number}-{tried}", row, example.text, asked)
+            tried += 1
+            if verdict.status in ("PASS", "FAIL"):
+                passed.append(f"{row.name} for {name}: {verdict.status}")
+    assert passed == []
+
+
+def passing_claim(folder: Path, report: str) -> ClaimRow | None:
+    """Return the first claim that passes on a report, or None."""
+    for row in claims():
+        if measures_the_matter(row, report):
+            listed = shipped_claims().claims[row.name].list
+            more = {"requirements": {"value": 1, "pattern_items": ["*"]}} if listed else {}
+            if judge(folder / row.name, row, report, more).status == "PASS":
+                return row
+    return None

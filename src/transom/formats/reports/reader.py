@@ -576,7 +576,7 @@ def _any_begin(formats: Sequence[CompiledFormat]) -> re.Pattern[str]:
     """Return a pattern that finds the shapes with which some section may begin."""
     # Named groups of two formats may have the same name.
     loose = [
-        re.sub(r"\(\?P<\w+>", "(?:", rule.loose.pattern) for each in formats for rule in each.begins
+        re.sub(r"\(\?P<\w+>", "(?:", rule.loose_pattern) for each in formats for rule in each.begins
     ]
     return re.compile("|".join(loose) if loose else r"(?!)")
 

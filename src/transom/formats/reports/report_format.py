@@ -18,6 +18,7 @@ A tree (XML, JSON) is read as lines, too, which `trees` makes of it.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -28,6 +29,16 @@ or the tool's documentation alone.
 """
 
 
+@lru_cache(maxsize=8192)
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Return a compiled pattern; the formats have more of them than `re` remembers.
+
+    Raises:
+        re.error: it does not compile.
+    """
+    return re.compile(pattern)
+
+
 def _checked_pattern(pattern: str) -> str:
     """Return a pattern that compiles.
 
@@ -35,7 +46,7 @@ def _checked_pattern(pattern: str) -> str:
         ValueError: it does not.
     """
     try:
-        re.compile(pattern)
+        compiled(pattern)
     except re.error as error:
         message = f"{pattern!r} is not a regular expression: {error}"
         raise ValueError(message) from error
@@ -106,7 +117,7 @@ class ReportRow(NumberForm):
     @model_validator(mode="after")
     def _check_groups(self) -> ReportRow:
         """Raise a `ValueError` if the row names no measurement, or a group that it lacks."""
-        groups = re.compile(self.pattern).groupindex
+        groups = compiled(self.pattern).groupindex
         if bool(self.name) == bool(self.measures):
             message = "a row has either a name or measures"
             raise ValueError(message)

@@ -22,6 +22,7 @@ from transom.formats.reports.report_format import (
     ReportFormat,
     ReportRow,
     RowMeasure,
+    compiled,
 )
 
 RuleKind = Literal[
@@ -119,7 +120,7 @@ class LineRule:
 
     Attributes:
         exact: the pattern as written.
-        loose: see `loosen`.
+        loose_pattern: see `loosen`; it is compiled when a report is read by its format.
         index: its place among the rules of its kind.
         part: the part that it opens or closes, or in which alone it holds.
         row: the row, if it is one.
@@ -131,7 +132,7 @@ class LineRule:
 
     kind: RuleKind
     exact: re.Pattern[str]
-    loose: re.Pattern[str]
+    loose_pattern: str
     index: int = 0
     part: str = ""
     row: ReportRow | None = None
@@ -143,7 +144,12 @@ class LineRule:
     @property
     def depends_on_digits(self) -> bool:
         """Whether two lines of one shape may differ in whether they match."""
-        return self.exact.pattern != self.loose.pattern
+        return self.exact.pattern != self.loose_pattern
+
+    @property
+    def loose(self) -> re.Pattern[str]:
+        """The pattern in which any digit stands for a digit."""
+        return compiled(self.loose_pattern)
 
 
 @dataclass(eq=False)
@@ -226,7 +232,7 @@ def _rules(kind: RuleKind, patterns: tuple[str, ...]) -> tuple[LineRule, ...]:
 
 
 def _rule(kind: RuleKind, pattern: str, index: int = 0, part: str = "") -> LineRule:
-    exact = re.compile(pattern)
+    exact = compiled(pattern)
     scope_groups = tuple(name for name in exact.groupindex if name not in RESERVED_GROUPS)
     facets = tuple(facet for facet in FACETS if facet in exact.groupindex)
     if kind == "identity" and set(facets) != set(exact.groupindex):
@@ -235,7 +241,7 @@ def _rule(kind: RuleKind, pattern: str, index: int = 0, part: str = "") -> LineR
     return LineRule(
         kind,
         exact,
-        re.compile(loosen(pattern)),
+        loosen(pattern),
         index,
         part,
         scope_groups=scope_groups,
@@ -258,7 +264,7 @@ def _row_rule(row: ReportRow) -> LineRule:
     return LineRule(
         rule.kind,
         rule.exact,
-        rule.loose,
+        rule.loose_pattern,
         part=row.part,
         row=row,
         measures=tuple(measures),

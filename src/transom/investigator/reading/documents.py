@@ -36,6 +36,15 @@ _MITIGATED = re.compile(
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(?:\[(?P<box>[ xX])\]\s+)?(?P<text>\S.*)")
+# `**Depends on:** a, b`, `Dependencies: a and b`
+_LABELLED_DEPENDENCIES = re.compile(
+    r"\W{0,6}(?:depends on|dependencies)\W{0,3}:\W{0,4}(?P<names>\w[^\n]{0,300})", re.IGNORECASE
+)
+# "It depends on a and on the b."; not "does not depend on"
+_DEPENDS_ON = re.compile(
+    r"\b(?:depends|relies|is based) on (?P<names>[^.;:()\n]{1,200})", re.IGNORECASE
+)
+_LIST_MARKS = re.compile(r"[,;]| and (?:on )?| or (?:on )?")
 _STAGE = re.compile(
     r"\b(?:status|stage|phase|current"
     r" stage)\b\s*+(?:\*\*)?\s*+[:|]\s*+(?:\*\*)?\s*+(?P<stage>[^|*\s][^|*\n]{0,59})",
@@ -361,22 +370,30 @@ class _Reader:
                 )
 
     def _depend(self, text: str) -> None:
-        """Record a dependency from a table row or a bullet below a heading on dependencies."""
-        if not self._depends:
+        """Record the dependencies of a line: `Depends on: a, b` anywhere; below a heading on
+        dependencies also a table row, a bullet, or a sentence that says it.
+        """
+        if labelled := _LABELLED_DEPENDENCIES.match(text):
+            names = _LIST_MARKS.split(labelled["names"])
+        elif not self._depends:
             return
-        row = re.match(r"\s*+\|([^|]+)\|", text)
-        bullet = _BULLET.match(text)
-        name = (
-            row[1] if row else re.split(r"[:(,;–—-]\s|\.\s*$", bullet["text"])[0] if bullet else ""
-        )
-        name = name.strip().strip("`* ")
-        if name and not re.fullmatch(r"[-: ]+", name) and not _DEPENDENCIES.search(name):
-            self._name("document.depends", name)
+        elif row := re.match(r"\s*+\|([^|]+)\|", text):
+            names = [row[1]]
+        elif bullet := _BULLET.match(text):
+            names = [re.split(r"[:(,;–—-]\s|\.\s*$", bullet["text"])[0]]
+        else:
+            names = []
+            for sentence_ in _DEPENDS_ON.finditer(text):
+                names += _LIST_MARKS.split(sentence_["names"])
+        for name in names:
+            plain = name.strip().rstrip(".").strip("`* ").removeprefix("on ").removeprefix("the ")
+            if plain and not re.fullmatch(r"[-: ]+", plain) and not _DEPENDENCIES.search(plain):
+                self._name("document.depends", plain)
 
     def _name(self, measure: str, name: str) -> None:
         if (
             len(name) <= _LONGEST_NAME
-            and sum(one.measure == measure for one in self.claims) < _MOST_NAMES
+            and sum(claim.measure == measure for claim in self.claims) < _MOST_NAMES
         ):
             quote = " ".join(name.split())
             self.claims.append(
