@@ -274,13 +274,11 @@ class GraphitiMemory:
                 yield client
             return
         import httpx2  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
-        from mcp.client.streamable_http import (  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
-            streamable_http_client,
-        )
+        from mcp.client import streamable_http  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
 
         http = httpx2.AsyncClient(headers=self._headers, timeout=self._seconds)
         async with http:
-            place = streamable_http_client(self._server, http_client=http)
+            place = streamable_http.streamable_http_client(self._server, http_client=http)
             async with mcp.Client(place, cache=None) as client:
                 yield client
 
