@@ -125,6 +125,20 @@ def test_lines_can_also_come_from_a_file(shop: Path) -> None:
     assert done.stderr == "continue with: transom chat chat --agent shop:make\n"
 
 
+def test_the_command_that_continues_a_chat_finds_its_workspace(shop: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, "chat", "a b", "--agent", "shop:make", "--workspace", "else where"],
+        cwd=shop,
+        env=clean_environment(),
+        input="How many bolts?\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    following = "transom chat 'a b' --agent shop:make --workspace 'else where'"
+    assert done.stderr == f"continue with: {following}\n"
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [

@@ -144,6 +144,7 @@ def test_no_text_breaks_the_check(text: str) -> None:
         "The p95 latency is 1.24 s [E4].",
         "The p95 latency is 1.24 seconds against a target of 800 ms [E4][E5].",
         "The p95 latency of 1,240 ms misses its target of 0.8 s [E4][E5].",
+        "It misses its target: a p95 latency of 1240 ms against a target of 800 ms [E4][E5].",
         "The error rate is 1.25 % [E6].",
         "The error rate is 0.0125 [E6].",
         "The error rate is 1.3 % [E6].",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import shlex
 import sys
 from typing import Annotated, Any
 
@@ -50,8 +51,12 @@ def chat(session: Session, name: Name = "chat", agent: AgentOption = "") -> int:
             # An agent closes its own model; that of the command belongs to this function.
             if chain:
                 door.wait(chain.aclose())
-    options = f" --agent {agent}" if agent else ""
-    say(f"continue with: transom chat {name}{options}")
+    words = ["transom", "chat", name]
+    if agent:
+        words += ["--agent", agent]
+    if "model" in session.overrides:
+        words += ["--model", str(session.overrides["model"])]
+    say(f"continue with: {session.in_this_workspace(shlex.join(words))}")
     return 0
 
 

@@ -31,6 +31,7 @@ from transom.errors import InputError, Paused, ProviderError
 from transom.evals import history as evaluation_history
 from transom.evals.replies import WrittenReplies
 from transom.evals.report import change_lines, junit, text_lines
+from transom.evals.side_by_side import html_comparison, markdown_comparison
 from transom.investigator import evaluation
 from transom.investigator.dialogue import follow_up
 from transom.investigator.inquiry import Inquiry
@@ -170,16 +171,33 @@ def _runner_of(
     )
 
 
+ComparisonReports = Annotated[
+    tuple[str, ...],
+    typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: markdown or html."),
+]
+
+
 @command(eval_app, "compare", example="transom eval compare main 20261123-0930")
-async def compare_(session: Session, before: Before, after: After) -> int:
-    """Report changes from A to B that chance does not explain. Exit 1: something regressed."""
+async def compare_(
+    session: Session, before: Before, after: After, reports: ComparisonReports = ()
+) -> int:
+    """Report changes from A to B that chance does not explain. Exit 1: something regressed.
+
+    A report has the answers side by side with their tokens and cost, what got worse first.
+    """
     async with session.known_workspace.open_store_for_reading() as store:
         name, old = evaluation_history.find_evaluation(store, before)
         _, new = evaluation_history.find_evaluation(store, after)
+    names = (name, after)
+    renderers = {
+        "markdown": lambda _: markdown_comparison(old, new, names),
+        "html": lambda _: html_comparison(old, new, names),
+    }
     changes = evals.compare(new, old, name)
     document = new.model_copy(update={"regression_analysis": changes})
     lines = [f"{name} → {after}: {new.suite}", *change_lines(changes, toned)]
-    return session.show(document, *lines, code=1 if changes.regressions else 0)
+    code = 1 if changes.regressions else 0
+    return session.show(document, *lines, code=code, reports=report_files(reports, renderers))
 
 
 @command(eval_app, "history", example="transom eval history examples/evals/checklist")

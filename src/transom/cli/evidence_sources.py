@@ -103,14 +103,18 @@ def data_folder(
         "gitlab": sources.gitlab,
         "jql": jql,
     }
+    # The same options give the same folder, so that a follow-up question finds it.
     target = session.workspace.root / COLLECTED / collected_name(choices)
+    # A follow-up question is answered from what its run has seen.
     if again and target.is_dir():
         return DataFolder(target)
+    # With a data folder, its features select the issues; without one, the query does.
     issues: dict[str, dict[str, Json]] = {}
     if sources.jira is not None:
         known = DataFolder(folder).features if folder is not None else ()
         keys = [feature.jira_key for feature in known if feature.jira_key]
         issues = fetch_issues(sources.jira, keys, os.environ, jql=jql)
+    # What a code host says of a commit is evidence for every feature.
     documents: dict[str, Json] = {}
     if sources.github is not None:
         documents |= fetch_github(sources.github)
@@ -123,4 +127,5 @@ def data_folder(
         issues=issues,
         documents=documents,
     )
+    # Without a data folder, the issues lie in the collection as files.
     return DataFolder(target, issues if folder is not None else None)

@@ -40,6 +40,7 @@ def show(session: Session, file: PolicyFile = None, measures: Measures = False) 
         rows = {measure: words_of(measure) for measure in sorted(MEASURES)}
         width = max(map(len, rows))
         return session.show(rows, *(f"{name:<{width}}  {text}" for name, text in rows.items()))
+    # The shipped text has comments, which a written policy would lose.
     policy = load_policy(session.cwd / file if file is not None else None)
     content = _content(policy)
     text = shipped_text() if file is None else dump_yaml(content)
@@ -57,6 +58,7 @@ def lint(session: Session, file: CheckedFile, as_of: CheckDay = None) -> int:
         raise InputError("is not a file", place=str(file), hint="name a policy file")
     policy = load_policy(path)
     day = day_of(as_of)
+    # What the file's model cannot check: days, and criteria without a condition.
     problems: list[str] = []
     for waiver in policy.waivers:
         if waiver.expires < day:

@@ -244,7 +244,10 @@ class Session:
         """Return the command that resumes a run; "" if no command began it."""
         if not self.entry:
             return ""
-        command = f"transom resume {run_id}"
+        return self.in_this_workspace(f"transom resume {run_id}")
+
+    def in_this_workspace(self, command: str) -> str:
+        """Return a command line that works in the workspace of this one."""
         workspace = self.overrides.get("workspace")
         # A command in the same folder finds the workspace by itself.
         if workspace is None or self.workspace_root == find_workspace(self.cwd):

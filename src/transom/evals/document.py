@@ -19,9 +19,11 @@ class EpochRow(Shape):
 
     Attributes:
         abstains: the reason of a foreseen abstention, else "".
+        answer: the answer's prose.
     """
 
     status: Status
+    answer: str = ""
     verdict: str | None = None
     dimensions: dict[str, float] = Field(default_factory=dict)
     scores: dict[str, float] = Field(default_factory=dict)

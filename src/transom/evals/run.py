@@ -136,6 +136,7 @@ async def _epoch(
     return EpochRow(
         status=status,
         verdict=outcome.verdict,
+        answer=outcome.text,
         dimensions=by_dimension(scores),
         scores={result_score.scorer: result_score.value for result_score in scores},
         why=(*reasons, *notes),

@@ -294,7 +294,9 @@ def _converted(number: _RowNumber, unit: str) -> Decimal | None:
     if unit == "%":
         if number.unit == "ratio":
             return value * 100
-        return value if number.unit == "%" else None
+        if number.unit == "%":
+            return value
+        return None
     if unit in _SECONDS:
         if number.unit not in _SECONDS:
             return None

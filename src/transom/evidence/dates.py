@@ -272,7 +272,9 @@ def freshness_of(printed: PrintedDate, now: datetime, limit: timedelta) -> Fresh
     oldest = now - limit
     if printed.earliest >= oldest:
         return "fresh"
-    return "stale" if printed.latest < oldest else "unknown"
+    if printed.latest < oldest:
+        return "stale"
+    return "unknown"
 
 
 def is_before(printed: PrintedDate, other: PrintedDate) -> bool | None:
@@ -287,7 +289,9 @@ def is_before(printed: PrintedDate, other: PrintedDate) -> bool | None:
     if not printed.has_zone and not other.has_zone:
         if printed.end <= other.begin:
             return True
-        return False if printed.begin >= other.end else None
+        if printed.begin >= other.end:
+            return False
+        return None
     if printed.latest <= other.earliest:
         return True
     return False if printed.earliest >= other.latest else None

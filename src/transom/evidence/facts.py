@@ -206,11 +206,14 @@ class FactSource:
         """
         ids: dict[str, None] = {}
         plain, percent = set[Decimal](), set[Decimal]()
-        for one in _numbers_of(self._text[: self._read], lambda fact: ids.setdefault(fact.text)):
-            if one.value is None:
-                ids[one.text] = None
+        head = self._text[: self._read]
+        for number in _numbers_of(head, lambda fact: ids.setdefault(fact.text)):
+            if number.value is None:
+                ids[number.text] = None
+            elif number.percent:
+                percent.update(_meanings(number))
             else:
-                (percent if one.percent else plain).update(_meanings(one))
+                plain.update(_meanings(number))
         return ids, (
             _Numbers(plain),
             _Numbers(percent),
@@ -230,10 +233,13 @@ class FactSource:
         plain, percent, parts = self._facts[1]
         if fact.percent:
             found = any(
-                plain.has(one) or percent.has(one) or plain.has(_hundredth(one)) for one in values
+                plain.has(value) or percent.has(value) or plain.has(_hundredth(value))
+                for value in values
             )
         else:
-            found = any(plain.has(one) or percent.has(one) or parts.has(one) for one in values)
+            found = any(
+                plain.has(value) or percent.has(value) or parts.has(value) for value in values
+            )
         return found or (
             self._read < len(self._text) and self._holds(fact.text, _IN_A_NUMBER, self._read)
         )
@@ -287,7 +293,9 @@ def _meanings(fact: Fact) -> tuple[Decimal, ...]:
     """Return the numbers that a fact may mean."""
     if fact.value is None:
         return ()
-    return (fact.value, fact.value.copy_negate()) if fact.either else (fact.value,)
+    if fact.either:
+        return (fact.value, fact.value.copy_negate())
+    return (fact.value,)
 
 
 def _hundredth(value: Decimal) -> Decimal:
@@ -296,6 +304,6 @@ def _hundredth(value: Decimal) -> Decimal:
 
 def strike(text: str, wrong: Iterable[Fact], mark: str) -> str:
     """Replace these facts in a text by a mark."""
-    for fact in sorted(wrong, key=lambda one: one.start, reverse=True):
+    for fact in sorted(wrong, key=lambda fact: fact.start, reverse=True):
         text = text[: fact.start] + mark + text[fact.end :]
     return text

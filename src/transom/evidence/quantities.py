@@ -52,6 +52,13 @@ _TOTAL = re.compile(r"\s*(?:[^\W\d]+\s+){0,3}(?:of|out of|/)\s*(?:(?:the|all)\s+
 _END_BEHIND = re.compile(r"[,;:()]|\b(?:and|but|against|while|with|versus|where)\b")
 _END_OF_TOTAL = re.compile(r"[,;:()]|\b(?:and|but|while)\b")
 _END_AHEAD = re.compile(r"[,;()]|\b(?:and|but|against|while|versus|where)\b")
+# "It misses its target: 355 ms" gives a measured value, "Target: 300 ms" the limit itself.
+_AFTER_MISSING = re.compile(
+    r"\b(?:miss|meet|exceed|reach|fail|keep|hold|violat|break|above|over|below|under|within|beyond)"
+    r"\w{0,6}\s(?:its|the|their|a|an|this|that)\s(?:\w{1,20}\s)?"
+    r"(?:targets?|limits?|thresholds?|bounds?)\s?:",
+    re.IGNORECASE,
+)
 # What parts a number of a row from the next; the digits of p95 do not.
 _BETWEEN = re.compile(r"[,;{}()\[\]\n]|(?<![A-Za-z_\d])\d")
 _MOST_AHEAD = 48
@@ -126,6 +133,7 @@ def context_of(fact: Fact, sentence: str) -> NumberContext:
     start = max([other.end for other in facts if other.end <= fact.start], default=0)
     is_total = start > 0 and _TOTAL.fullmatch(before, start) is not None
     ahead = _END_AHEAD.split(sentence[max(start, fact.start - _MOST_AHEAD) : fact.start])[-1]
+    ahead = _AFTER_MISSING.split(ahead)[-1]
     words = behind if any(kinds_of(behind)) else f"{ahead} {behind}"
     kinds = list(kinds_of(words))
     # "1240 ms misses its target" is no target, but "a target of 800 ms" and "80 % required" are.

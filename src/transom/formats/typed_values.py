@@ -56,7 +56,7 @@ def _go_results(head: str) -> list[str] | None:
     # A method has its receiver first, and then a name with parameters.
     receiver = re.match(r"\([^()]*\)\s*(?=\w+\s*\()", rest)
     rest = rest[receiver.end() :] if receiver else rest
-    rest = re.sub(r"^\w+\s*(?:\[[^\[\]]*\])?\s*(?=\()", "", rest)
+    rest = re.sub(r"^\w+(?:\[[^\[\]]*\])?\s*(?=\()", "", rest)
     closing = _closing(rest, 0) if rest.startswith("(") else -1
     if closing < 0:
         return None

@@ -118,7 +118,7 @@ async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Kept
     async def keep(_: Stage, kept: Kept) -> Kept:
         return kept
 
-    named = {seat_of(one): one.named for one in case.reports if one.named}
+    named = {seat_of(report): report.named for report in case.reports if report.named}
     named[VERDICT] = [*cited_in(opinion.model_dump_json(), shown_in(case.insights))]
     kept = Kept(
         investigation=result, shown=list(case.shown), thread=thread, named=named, above=above
@@ -187,7 +187,7 @@ def held_text(
 def drafted(inquiry: Inquiry, case: Case) -> Investigation:
     """Return the answer of the rules, before a model judges."""
     decision = case.decision
-    struck = [one for report in case.reports for one in report.struck]
+    struck = [claim for report in case.reports for claim in report.struck]
     return Investigation(
         question=inquiry.question,
         feature_id=case.feature.feature_id,
@@ -260,15 +260,17 @@ def case_blocks(result: Investigation, shown: Sequence[str], ledger: Ledger) -> 
         **result.model_dump(include=shown_fields),
         "name": result.feature_name,
     }
-    feature["contradictions"] = [one.text for one in result.contradictions[:_MOST_LISTED]]
+    feature["contradictions"] = [
+        contradiction.text for contradiction in result.contradictions[:_MOST_LISTED]
+    ]
     needed = {one for row in result.criteria for one in row.evidence}
-    cited = needed | {one for text in shown for one in CITED.findall(text)}
+    cited = needed | {citation for text in shown for citation in CITED.findall(text)}
     rows = sorted((row for row in ledger if row.id in cited), key=lambda row: row.id not in needed)
     evidence = list(_fitting(map(evidence_line, rows), _MOST_EVIDENCE))
     return [
         ours("question", result.question),
         json_rows("feature", [feature]),
-        json_rows("criteria", [criterion_row(one, ledger) for one in result.criteria]),
+        json_rows("criteria", [criterion_row(criterion, ledger) for criterion in result.criteria]),
         outside("summaries", list(shown)),
         outside("evidence", evidence),
     ]
@@ -308,10 +310,10 @@ def cited_rows(result: Investigation, ledger: Ledger) -> list[Evidence]:
     ids = {one for part in parts for one in part}
     texts = [
         result.justification,
-        *(one.summary for one in result.sub_conversations),
-        *(one.text for one in result.risks),
+        *(conversation.summary for conversation in result.sub_conversations),
+        *(risk.text for risk in result.risks),
     ]
-    ids |= {one for text in texts for one in CITED.findall(text)}
+    ids |= {citation for text in texts for citation in CITED.findall(text)}
     ids |= {
         one
         for row in ledger

@@ -85,12 +85,7 @@ def decide(
     wanted = policy.criteria_for(target)
     contradictions = find_contradictions(policy, readings, ledger, current)
     judged = [judge.judge(criterion) for criterion in wanted]
-    given = [*policy.waivers, *waivers]
-    valid, expired = (
-        [one for one in given if one.expires >= as_of],
-        [one for one in given if one.expires < as_of],
-    )
-    criteria, used = _waived(judged, valid, expired, feature)
+    criteria, used = _waived(judged, *_by_validity([*policy.waivers, *waivers], as_of), feature)
     # What the stage does not ask for yet holds nothing back.
     sources = {criterion.source for criterion in wanted}
     judged_readings = [
@@ -111,12 +106,7 @@ def decide(
         capped="NEEDS_JUDGEMENT",
     )
     verdict = cast("Verdict", capped.status)
-    incomplete = [
-        Unread(source=one.source, why=one.why)
-        for one in readings
-        if one.state in ("unreadable", "in_part")
-    ]
-    missed = [*incomplete, *unread]
+    missed = [*_incomplete(readings), *unread]
     return Decision(
         verdict=verdict,
         confidence=_confidence(criteria, contradictions, missed, readings),
@@ -132,6 +122,23 @@ def decide(
         would_be=cast("Verdict | None", capped.would_be),
         capped_by=with_commands(capped.capped_by, _acceptance_of),
     )
+
+
+def _by_validity(waivers: Sequence[Waiver], as_of: date) -> tuple[list[Waiver], list[Waiver]]:
+    """Return the waivers that are valid on a day, and those that have expired."""
+    valid, expired = list[Waiver](), list[Waiver]()
+    for waiver in waivers:
+        (valid if waiver.expires >= as_of else expired).append(waiver)
+    return valid, expired
+
+
+def _incomplete(readings: Sequence[Reading]) -> list[Unread]:
+    """Return the sources that could not be read, or only in part."""
+    incomplete = list[Unread]()
+    for reading in readings:
+        if reading.state in ("unreadable", "in_part"):
+            incomplete.append(Unread(source=reading.source, why=reading.why))
+    return incomplete
 
 
 def _wanted_subject(
@@ -204,7 +211,7 @@ def _questions_of(caps: Sequence[Cap]) -> list[str]:
 
 def verdict_of(criteria: Sequence[CriterionResult]) -> Verdict:
     """Return the verdict that follows from the required criteria."""
-    required = [one for one in criteria if one.required]
+    required = [criterion for criterion in criteria if criterion.required]
     if any(one.status == "fail" for one in required):
         return "NOT_READY"
     unknown = [one for one in required if one.status == "unknown"]
@@ -254,7 +261,7 @@ def _waived(
 
 def _why_unused(waiver: Waiver, judged: Sequence[CriterionResult], names: Sequence[str]) -> str:
     """Return why a waiver does not apply; "" if it applies."""
-    covered = [one for one in judged if waiver.covers(one.id, names)]
+    covered = [criterion for criterion in judged if waiver.covers(criterion.id, names)]
     if any(one.status in ("fail", "unknown") for one in covered):
         return ""
     if covered:
@@ -277,10 +284,10 @@ def _confidence(
     """Return the required criteria's mean certainty, reduced for unread sources: a lost source
     never raises it.
     """
-    required = [one for one in criteria if one.required]
+    required = [criterion for criterion in criteria if criterion.required]
     if not required:
         return 0.0
-    touched = {one.criterion for one in contradictions}
+    touched = {contradiction.criterion for contradiction in contradictions}
     certain = [
         max(0.0, _CERTAINTY[one.doubt] - (_CONTRADICTED if one.id in touched else 0.0))
         for one in required
@@ -295,9 +302,9 @@ def _stage_fit(
     """Return whether the feature meets the criteria of its current stage."""
     if current is None:
         return "unclear"
-    needed = {one.id for one in policy.criteria_for(current) if one.required}
+    needed = {criterion.id for criterion in policy.criteria_for(current) if criterion.required}
     own = [one for one in criteria if one.id in needed]
-    if any(one.status == "fail" for one in own):
+    if any(criterion.status == "fail" for criterion in own):
         return "premature"
     if any(one.status == "unknown" for one in own) or len(own) < len(needed):
         return "unclear"
@@ -341,10 +348,10 @@ def _stages_differ(
     policy: Policy, readings: Sequence[Reading], ledger: Ledger, current: str | None
 ) -> list[Contradiction]:
     status = [
-        (one, reading)
+        (observation, reading)
         for reading in readings
-        for one in reading.observations
-        if one.measure == "jira.status"
+        for observation in reading.observations
+        if observation.measure == "jira.status"
     ]
     if current is None or not status:
         return []
@@ -375,11 +382,11 @@ def _claims_differ(
     """
     contradictions = []
     measured = {
-        one.measure: (one, reading)
+        observation.measure: (observation, reading)
         for reading in readings
         if reading.kind == "analysis"
-        for one in reading.observations
-        if one.nature == "measured" and one.number is not None
+        for observation in reading.observations
+        if observation.nature == "measured" and observation.number is not None
     }
     for reading in readings:
         for claim in reading.observations:
@@ -409,19 +416,21 @@ def _risks(
 ) -> list[Risk]:
     risks = [
         Risk(
-            text=f"{one.name}: {one.why}",
-            severity="high" if one.required else "medium",
-            evidence=one.evidence,
+            text=f"{criterion.name}: {criterion.why}",
+            severity="high" if criterion.required else "medium",
+            evidence=criterion.evidence,
         )
-        for one in criteria
-        if one.status in ("fail", "waived") or (one.status == "unknown" and one.required)
+        for criterion in criteria
+        if criterion.status in ("fail", "waived")
+        or (criterion.status == "unknown" and criterion.required)
     ]
     risks += [
-        Risk(text=one.text, severity="medium", evidence=one.evidence) for one in contradictions
+        Risk(text=contradiction.text, severity="medium", evidence=contradiction.evidence)
+        for contradiction in contradictions
     ]
     for reading in readings:
         for remark in reading.remarks:
-            listed = any(remark.text in one.text for one in risks)
+            listed = any(remark.text in risk.text for risk in risks)
             if (
                 remark.kind in ("suppressed", "doubt", "risk")
                 and not listed
@@ -466,8 +475,8 @@ def _questions(criteria: Sequence[CriterionResult], target: str) -> list[str]:
         "mixed": "Is that acceptable",
     }
     return [
-        f"{one.name}: {one.why}. {asks[one.doubt]} for {target}?"
-        + (f" ({one.owner})" if one.owner else "")
-        for one in criteria
-        if one.status == "unknown" and one.required and one.doubt in asks
+        f"{criterion.name}: {criterion.why}. {asks[criterion.doubt]} for {target}?"
+        + (f" ({criterion.owner})" if criterion.owner else "")
+        for criterion in criteria
+        if criterion.status == "unknown" and criterion.required and criterion.doubt in asks
     ]

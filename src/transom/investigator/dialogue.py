@@ -72,7 +72,9 @@ def with_judgement(result: Investigation, answer: PersonAnswer | None) -> Invest
 
 def _question(result: Investigation) -> Question:
     unclear = "; ".join(
-        one.name for one in result.criteria if one.status == "unknown" and one.required
+        criterion.name
+        for criterion in result.criteria
+        if criterion.status == "unknown" and criterion.required
     )
     asks = f"Is {result.feature_name} ready for {result.target_stage}?"
     if result.capped_by:

@@ -68,7 +68,7 @@ def outcome_of(
     """
     struck = [
         *result.unsupported_claims,
-        *(claim for one in follow_ups for claim in one.unsupported_claims),
+        *(claim for follow_up in follow_ups for claim in follow_up.unsupported_claims),
     ]
     return Outcome(
         verdict=result.verdict,
@@ -97,10 +97,10 @@ def outcome_of(
             for row in result.evidence
         ),
         reported=(
-            *(f"{one.source}: {one.why}" for one in result.unread),
-            *(f"{one.source}: {one.quote}" for one in result.injection_attempts),
+            *(f"{unread_source.source}: {unread_source.why}" for unread_source in result.unread),
+            *(f"{attempt.source}: {attempt.quote}" for attempt in result.injection_attempts),
             *(f"{one.where}: {one.text}" for one in struck),
-            *(one.text for one in result.contradictions),
+            *(contradiction.text for contradiction in result.contradictions),
             *(f"{one.name}: {one.why}" for one in result.criteria if one.status != "pass"),
             f"memory: {result.memory_status}",
         ),
@@ -123,7 +123,11 @@ def with_usage(made: Outcome, store: Store, runs: Iterable[str]) -> Outcome:
     replies = [row.data for row in records if row.kind == "model_reply"]
     main = [window_tokens(reply) for reply in replies if reply["role"] in (MAIN, FOLLOW_UP)]
     results = [row.data for row in records if row.kind == "tool_result"]
-    failed = {(*place(one), one["call"]) for one in results if one["outcome"]["result"]["is_error"]}
+    failed = {
+        (*place(result), result["call"])
+        for result in results
+        if result["outcome"]["result"]["is_error"]
+    }
     tools = []
     for one in replies:
         calls = [part for part in one["reply"]["parts"] if part["kind"] == "tool_call"]

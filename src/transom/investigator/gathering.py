@@ -86,8 +86,8 @@ def sources_of(data: DataFolder, feature: Feature) -> list[SourceRef]:
     for name in (*ANALYSIS_TYPES, OTHER_REVIEW):
         for one in data.analysis_files(feature, name):
             add("analysis", name, one.source)
-    for one in data.docs(feature):
-        add("document", PurePosixPath(one.source).name, one.source)
+    for document in data.docs(feature):
+        add("document", PurePosixPath(document.source).name, document.source)
     return found
 
 
@@ -167,11 +167,11 @@ async def gather(
         out=model_file("source.json", SourceReport),
         uses=[role],
     )
-    for one in results:
-        if stopped := one.question or one.error:
+    for result in results:
+        if stopped := result.question or result.error:
             raise stopped
     artifacts = [one.artifact for one in results if one.artifact is not None]
-    used = sum((one.usage for one in artifacts), Usage())
+    used = sum((artifact.usage for artifact in artifacts), Usage())
     return [one.value for one in artifacts], used
 
 
@@ -188,8 +188,12 @@ async def summarised(
     """Return a source's reading, and the reader's summary, checked against the ledger."""
     ledger = Ledger(data.read)
     # Names of approvers repeat the decisions; only a policy that asks for roles needs them.
-    told = [one for one in reading.observations if one.measure not in _NAMES_ONLY]
-    rows = [_row(ledger, one, reading) for one in told[:_MOST_SHOWN]]
+    told = [
+        observation
+        for observation in reading.observations
+        if observation.measure not in _NAMES_ONLY
+    ]
+    rows = [_row(ledger, fact, reading) for fact in told[:_MOST_SHOWN]]
     blocks = [
         ours("question", question),
         json_rows("source", [_task(ref, reading, feature_id)]),

@@ -113,7 +113,9 @@ class Judge:
             why = "; ".join(f"{one.source} {one.why}" for one in readings) or missing
             return [Part("absent", why)]
         seen = [
-            SourcedObservation(one, reading) for reading in usable for one in reading.observations
+            SourcedObservation(observation, reading)
+            for reading in usable
+            for observation in reading.observations
         ]
         parts = [part for rule in criterion.rules if (part := _of_rule(rule, seen)) is not None]
         if criterion.known:
@@ -126,9 +128,10 @@ class Judge:
         if criterion.approvals is not None:
             parts += _of_approvals(criterion.approvals, seen)
         parts += [
-            Part("mixed", f"the report says of itself: {_quoted_state(one, '')}", [one])
-            for one in seen
-            if one.observation.measure == "source.outcome" and one.observation.nature == "measured"
+            Part("mixed", f"the report says of itself: {_quoted_state(entry, '')}", [entry])
+            for entry in seen
+            if entry.observation.measure == "source.outcome"
+            and entry.observation.nature == "measured"
         ]
         parts += self._subject_parts(usable)
         broken = [one for one in readings if not one.usable]
@@ -164,7 +167,9 @@ class Judge:
 
     def _document(self, rule: DocumentRule) -> Part:
         named = [
-            one for one in self._readings if one.kind == "document" and names_document(rule, one)
+            reading
+            for reading in self._readings
+            if reading.kind == "document" and names_document(rule, reading)
         ]
         if not named and self._unread:
             return Part("absent", self._missing(f"a document named {rule.names[0].upper()}"))
@@ -172,9 +177,9 @@ class Judge:
             return Part("fail", f"there is no document named {rule.names[0].upper()} or alike")
         best = max(named, key=lambda one: (one.usable, one.words))
         seen = [
-            SourcedObservation(one, best)
-            for one in best.observations
-            if one.measure in ("document.words", "document.hollow")
+            SourcedObservation(observation, best)
+            for observation in best.observations
+            if observation.measure in ("document.words", "document.hollow")
         ]
         if best.state == "unreadable":
             return Part("absent", f"{best.source} {best.why}")
@@ -183,7 +188,12 @@ class Judge:
                 "fail", f"{best.source} is a placeholder: {best.words} words of substance", seen[:1]
             )
         hollow = next(
-            (one.number or 0.0 for one in seen if one.observation.measure == "document.hollow"), 0.0
+            (
+                entry.number or 0.0
+                for entry in seen
+                if entry.observation.measure == "document.hollow"
+            ),
+            0.0,
         )
         if hollow * 25 > best.words:
             return Part(
@@ -219,9 +229,9 @@ def names_document(rule: DocumentRule, reading: Reading) -> bool:
 
 def _measured(rule: Rule, seen: Sequence[SourcedObservation]) -> list[SourcedObservation]:
     return [
-        one
-        for one in seen
-        if one.observation.measure == rule.measure and one.observation.nature == "measured"
+        entry
+        for entry in seen
+        if entry.observation.measure == rule.measure and entry.observation.nature == "measured"
     ]
 
 
@@ -236,7 +246,7 @@ def _of_rule(rule: Rule, seen: Sequence[SourcedObservation]) -> Part | None:
         ):
             return part
         family = rule.measure.partition(".")[0]
-        hoped = [one for one in seen if one.observation.measure.startswith(f"{family}.")]
+        hoped = [entry for entry in seen if entry.observation.measure.startswith(f"{family}.")]
         planned = [one for one in hoped if one.observation.nature in ("planned", "estimate")]
         if planned and not any(one.observation.nature == "measured" for one in hoped):
             nature = planned[0].observation.nature
@@ -301,7 +311,7 @@ def _quoted_state(one: SourcedObservation, called: str) -> str:
 
 def _known(measure: str, seen: Sequence[SourcedObservation]) -> Part:
     observations = [
-        one for one in seen if one.observation.measure == measure and one.observation.value
+        entry for entry in seen if entry.observation.measure == measure and entry.observation.value
     ]
     if observations:
         return Part("pass", "", observations[:1])
@@ -310,12 +320,12 @@ def _known(measure: str, seen: Sequence[SourcedObservation]) -> Part:
 
 def _of_limits(limits: dict[str, float], seen: Sequence[SourcedObservation]) -> Part:
     """Check every measured figure that has a target against it."""
-    figures = [one for one in seen if one.observation.measure.startswith("performance.")]
+    figures = [entry for entry in seen if entry.observation.measure.startswith("performance.")]
     measured = [
         one for one in figures if one.observation.nature == "measured" and one.number is not None
     ]
     flags = [one for one in figures if one.observation.measure == "performance.flag"]
-    unclear = [one for one in measured if one.observation.unit == "?"]
+    unclear = [observation for observation in measured if observation.observation.unit == "?"]
     measured = [one for one in measured if one not in unclear]
     checked = [
         (one, bound) for one in measured if (bound := _bound(one.observation, limits)) is not None
@@ -391,23 +401,23 @@ def _slack(one: Observation, bound: float) -> float:
 def _of_validity(seen: Sequence[SourcedObservation], as_of: date) -> list[Part]:
     """Return the parts for approvals whose last day is over, or unknown."""
     parts = list[Part]()
-    for one in seen:
-        if one.observation.measure != "review.valid_until":
+    for entry in seen:
+        if entry.observation.measure != "review.valid_until":
             continue
-        printed = read_date(str(one.observation.value))
+        printed = read_date(str(entry.observation.value))
         if not isinstance(printed, PrintedDate):
-            parts.append(Part("mixed", f"its last day is unclear: {printed.message}", [one]))
+            parts.append(Part("mixed", f"its last day is unclear: {printed.message}", [entry]))
         elif is_over(printed.day, as_of):
-            parts.append(Part("mixed", f"the approval was valid until {printed.day}", [one]))
+            parts.append(Part("mixed", f"the approval was valid until {printed.day}", [entry]))
     return parts
 
 
 def _of_approvals(rule: ApprovalRule, seen: Sequence[SourcedObservation]) -> list[Part]:
     """Return the parts for approvals that a policy asks for and that nobody gave."""
     approvals = [
-        one
-        for one in seen
-        if one.observation.measure == "review.approver" and one.observation.value == "pass"
+        entry
+        for entry in seen
+        if entry.observation.measure == "review.approver" and entry.observation.value == "pass"
     ]
     parts = list[Part]()
     for role in rule.roles:
@@ -429,11 +439,11 @@ def _of_approvals(rule: ApprovalRule, seen: Sequence[SourcedObservation]) -> lis
 
 def _of_decision(seen: Sequence[SourcedObservation], usable: Sequence[Reading]) -> list[Part]:
     """Return the parts for reviewers' decisions, each person's and the review's as a whole."""
-    whole = [one for one in seen if one.observation.measure == "review.decision"]
+    whole = [entry for entry in seen if entry.observation.measure == "review.decision"]
     people = [one for one in seen if one.observation.measure == "review.person"]
     checks = [one for one in seen if one.observation.measure == "review.checks"]
     # "Not applicable" leaves a person out; of the whole review it decides nothing.
-    people = [one for one in people if one.observation.value != "skipped"]
+    people = [person for person in people if person.observation.value != "skipped"]
     every = [*people, *whole]
     parts = [_decided(one) for one in every]
     pending = [one for one in every if one.observation.value == "pending"]
@@ -472,7 +482,7 @@ def _of_decision(seen: Sequence[SourcedObservation], usable: Sequence[Reading]) 
 
 
 def _named(people: Sequence[SourcedObservation]) -> str:
-    return ", ".join(dict.fromkeys(one.observation.label for one in people[:4]))
+    return ", ".join(dict.fromkeys(person.observation.label for person in people[:4]))
 
 
 def _decided(one: SourcedObservation) -> Part:

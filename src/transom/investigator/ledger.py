@@ -178,7 +178,7 @@ class Ledger:
     ) -> str:
         """Add a value that was calculated from other entries."""
         operands = names_in(expression)
-        units = {self._rows[one].unit for one in operands if one in self._rows}
+        units = {self._rows[operand].unit for operand in operands if operand in self._rows}
         if "percent(" in expression or expression.replace(" ", "").startswith("100*"):
             unit = "%"
         elif not unit and len(units) == 1 and not set("*/") & set(expression):
@@ -264,7 +264,7 @@ class Ledger:
         unit, value = row.unit, self.value_of(evidence_id)
         if row.formula and row.source == CALCULATED:
             about += " " + " ".join(
-                self._rows[one].measure for one in row.locator.split(",") if one in self._rows
+                self._rows[part].measure for part in row.locator.split(",") if part in self._rows
             )
         if value is not None and not unit and 0 < value < 1:
             unit = "ratio"
@@ -296,7 +296,7 @@ class Ledger:
 
     def rows(self, ids: Sequence[str]) -> list[Evidence]:
         """Return the entries of these ids; unknown ids are skipped."""
-        return [self._rows[one] for one in ids if one in self._rows]
+        return [self._rows[identifier] for identifier in ids if identifier in self._rows]
 
     def _put(
         self, *, source: str, locator: str, value: str, measure: str, **more: str | None

@@ -42,9 +42,15 @@ def learn(run: Run, playbook: Playbook, reports: Sequence[SourceReport], kept: K
     resumed run counts nothing twice.
     """
     reflector = Reflector(playbook, ErrorPatterns(_PATTERNS))
-    of_main = [one.why for one in kept.investigation.unsupported_claims if one.where in _OF_MAIN]
+    of_main = [
+        claim.why for claim in kept.investigation.unsupported_claims if claim.where in _OF_MAIN
+    ]
     of_main += [f"the rules allow no {kept.above}"] if kept.above else []
-    seats = [(seat_of(one), [row.why for row in one.struck]) for one in reports if not one.failed]
+    seats = [
+        (seat_of(report), [row.why for row in report.struck])
+        for report in reports
+        if not report.failed
+    ]
     for seat, why in (*seats, (VERDICT, of_main)):
         # One message of each kind, since the sentences differ between features.
         messages = {reflector.patterns.classify(one).kind: one for one in reversed(why)}
@@ -62,7 +68,9 @@ def take_judgement(run: Run, playbook: Playbook, result: Investigation) -> None:
     """
     if (given := result.judgement) and given.reason:
         unclear = ", ".join(
-            one.name for one in result.criteria if one.required and one.status == "unknown"
+            criterion.name
+            for criterion in result.criteria
+            if criterion.required and criterion.status == "unknown"
         )
         text = (
             f"Where {unclear} was not clear, {result.target_stage} was judged {given.verdict}:"

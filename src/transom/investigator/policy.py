@@ -208,7 +208,7 @@ class Policy(_Shape):
                     f" {', '.join(names)}"
                 )
         ids = [criterion.id for criterion in self.criteria]
-        double = next((one for one in ids if ids.count(one) > 1), None)
+        double = next((identifier for identifier in ids if ids.count(identifier) > 1), None)
         if double:
             raise ValueError(f"two criteria have the id {double}")
         for waiver in self.waivers:
@@ -273,7 +273,11 @@ class Policy(_Shape):
 
     def criteria_for(self, stage: str) -> list[Criterion]:
         """Return the criteria of a stage, including those of earlier stages."""
-        return [one for one in self.criteria if self.rank(one.from_) <= self.rank(stage)]
+        return [
+            criterion
+            for criterion in self.criteria
+            if self.rank(criterion.from_) <= self.rank(stage)
+        ]
 
     def after(self, stage: str) -> str:
         """Return the next stage; the last one is followed by itself."""
@@ -339,6 +343,7 @@ def load_waivers(path: Path, policy: Policy) -> list[Waiver]:
     waivers = validate_yaml(WaiverFile, load_yaml(path)).waivers
     criteria = [criterion.id for criterion in policy.criteria]
     for waiver in waivers:
-        if problem := unknown_criterion(waiver, criteria):
-            raise InputError(problem, place=str(path))
+        if unknown := unknown_criterion(waiver, criteria):
+            problem, _, hint = unknown.partition("; ")
+            raise InputError(problem, place=str(path), hint=hint)
     return waivers

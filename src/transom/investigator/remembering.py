@@ -74,7 +74,10 @@ def changed(earlier: Earlier | None, result: Investigation) -> str | None:
     if earlier is None:
         return None
     parts = [f"the verdict was {earlier.verdict}"] if earlier.verdict != result.verdict else []
-    both = [(one, earlier.criteria.get(one.id, one.status)) for one in result.criteria]
+    both = [
+        (criterion, earlier.criteria.get(criterion.id, criterion.status))
+        for criterion in result.criteria
+    ]
     parts += [f"{one.id} was {was} and is {one.status}" for one, was in both if was != one.status]
     differences = "; ".join(parts) or "nothing changed"
     return f"on {earlier.as_of}: {differences}"
@@ -110,7 +113,9 @@ async def _keep(
         criteria={one.id: one.status for one in result.criteria},
     )
     open_ = [
-        one.name for one in result.criteria if one.required and one.status in ("fail", "unknown")
+        criterion.name
+        for criterion in result.criteria
+        if criterion.required and criterion.status in ("fail", "unknown")
     ]
     text = f"{result.feature_name} was judged {result.verdict} for {result.target_stage} on {as_of}"
     text += f"; open: {', '.join(open_)}" if open_ else ""
@@ -126,14 +131,14 @@ async def _keep(
     await memory.store(text, assessment, key=key)
     await memory.relate(key, feature, "assesses")
     for reading in readings:
-        for one in reading.observations:
+        for observation in reading.observations:
             kind = {"document.depends": "dependency", "document.component": "component"}.get(
-                one.measure
+                observation.measure
             )
             if kind is None:
                 continue
-            name = " ".join(str(one.value).split())
-            place = f"{reading.source}#{one.locator}"
+            name = " ".join(str(observation.value).split())
+            place = f"{reading.source}#{observation.locator}"
             target = (
                 f"{kind}/{_slug(name if kind == 'dependency' else f'{result.feature_id} {name}')}"
             )

@@ -83,7 +83,12 @@ def _text_lines(result: Investigation) -> Iterator[str]:
             yield f"      {one.why}{_cites(one.evidence)}"
     for title, rows in _lists(result):
         yield from _section(title, rows)
-    used = {key for one in result.criteria if one.status != "pass" for key in one.evidence}
+    used = {
+        key
+        for criterion in result.criteria
+        if criterion.status != "pass"
+        for key in criterion.evidence
+    }
     rows = [
         f"{row.id} {_place(row.source, row.locator)}: {row.quote or row.value}"
         for row in result.evidence
@@ -101,12 +106,13 @@ def _text_lines(result: Investigation) -> Iterator[str]:
 def _lists(result: Investigation) -> list[tuple[str, list[str]]]:
     """Return the sections below the criteria, by title; empty ones are not shown."""
     steering = [
-        f'{_place(one.source, one.locator)}: "{one.quote}"' for one in result.injection_attempts
+        f'{_place(attempt.source, attempt.locator)}: "{attempt.quote}"'
+        for attempt in result.injection_attempts
     ]
     waivers = [
-        f"{one.criterion} by {one.approver} until {one.expires}:"
-        f" {'applied' if one.applied else one.why}"
-        for one in result.waivers
+        f"{waiver.criterion} by {waiver.approver} until {waiver.expires}:"
+        f" {'applied' if waiver.applied else waiver.why}"
+        for waiver in result.waivers
     ]
     memory = [_MEMORY_BROKEN] if result.memory_status == "broken" else []
     return [
@@ -114,11 +120,20 @@ def _lists(result: Investigation) -> list[tuple[str, list[str]]]:
             "Risks",
             [f"{one.severity}: {one.text}{_cites(one.evidence)}" for one in _further_risks(result)],
         ),
-        ("Contradictions", [f"{one.text}{_cites(one.evidence)}" for one in result.contradictions]),
+        (
+            "Contradictions",
+            [
+                f"{contradiction.text}{_cites(contradiction.evidence)}"
+                for contradiction in result.contradictions
+            ],
+        ),
         ("Text that addresses the reader", steering),
-        ("Not supported", [f"{one.text} ({one.why})" for one in result.unsupported_claims]),
+        ("Not supported", [f"{claim.text} ({claim.why})" for claim in result.unsupported_claims]),
         ("What holds it back", [f"{cap.rule}: {cap.text}" for cap in result.capped_by]),
-        ("Not read", [f"{one.source}: {one.why}" for one in result.unread]),
+        (
+            "Not read",
+            [f"{unread_source.source}: {unread_source.why}" for unread_source in result.unread],
+        ),
         ("Waivers", waivers),
         ("Memory", memory),
         ("Questions", result.questions),
@@ -148,8 +163,8 @@ def _in_words(result: Investigation) -> list[str]:
 
 def _further_risks(result: Investigation) -> list[Risk]:
     """Return the risks that do not just repeat a criterion."""
-    known = {f"{one.name}: {one.why}" for one in result.criteria}
-    return [one for one in result.risks if one.text not in known]
+    known = {f"{criterion.name}: {criterion.why}" for criterion in result.criteria}
+    return [risk for risk in result.risks if risk.text not in known]
 
 
 def _place(source: str, locator: str) -> str:
@@ -194,13 +209,13 @@ def _markdown_lines(result: Investigation) -> Iterator[str]:
         yield from ("", escaped(_capped_line(result)))
     yield from (part for line in _in_words(result) for part in ("", escaped(line)))
     yield from ("", "| | criterion | why | evidence |", "|---|---|---|---|")
-    for one in _ordered(result):
+    for criterion in _ordered(result):
         advisory = " (advisory)"
-        if one.required:
+        if criterion.required:
             advisory = ""
         yield (
-            f"| {one.status} | {escaped(one.name)}{advisory} | {escaped(one.why)} |"
-            f" {', '.join(one.evidence[:6])} |"
+            f"| {criterion.status} | {escaped(criterion.name)}{advisory} |"
+            f" {escaped(criterion.why)} | {', '.join(criterion.evidence[:6])} |"
         )
     for title, rows in _lists(result):
         if rows:

@@ -81,9 +81,9 @@ def meant(question: str, features: list[dict[str, Any]]) -> list[str]:
     """
     lowered = question.casefold()
     named = [
-        str(one["feature_id"])
-        for one in features
-        for name in (one["feature_id"], one["jira_key"], one["folder"])
+        str(feature["feature_id"])
+        for feature in features
+        for name in (feature["feature_id"], feature["jira_key"], feature["folder"])
         if name and re.search(rf"(?<![\w-]){re.escape(str(name).casefold())}(?![\w-])", lowered)
     ]
     if named:
@@ -142,7 +142,11 @@ def _score(word: str, own: set[str], common: Counter[str]) -> float:
     if ratio < _NEAR and not (
         len(word) > 4 and (other.startswith(word[:5]) or word.startswith(other[:5]))
     ):
-        starts = [one for one in own if len(word) > 4 and len(one) > 4 and one[:5] == word[:5]]
+        starts = [
+            own_word
+            for own_word in own
+            if len(word) > 4 and len(own_word) > 4 and own_word[:5] == word[:5]
+        ]
         if not starts:
             return 0.0
         other = starts[0]
@@ -248,6 +252,6 @@ def _answer(request: Request) -> Reply:
             lines.append(_because(row, status))
     if not lines:
         told = [str(row["text"]) for row in _rows(request, "memory")]
-        lines = [one for one in told if asked & {singular(word) for word in plain_words(one)}]
+        lines = [fact for fact in told if asked & {singular(word) for word in plain_words(fact)}]
         lines = lines or [NOTHING_FOUND]
     return _say("\n".join(lines[:_MOST_LINES]))

@@ -116,7 +116,7 @@ class DataFolder:
                 rows[folder] = self._from_folder(folder)
         features = tuple(rows[folder] for folder in sorted(rows))
         ids = [feature.feature_id for feature in features]
-        double = next((one for one in ids if ids.count(one) > 1), None)
+        double = next((identifier for identifier in ids if ids.count(identifier) > 1), None)
         if double is not None:
             where = ", ".join(
                 feature.folder for feature in features if feature.feature_id == double

@@ -49,7 +49,7 @@ def reading_tools(data: DataFolder, only: Feature | None = None) -> list[ToolDef
         files = data.analysis_files(feature, name)
         if not files:
             return {"status": "NO_DATA", "analysis_type": name, "feature_id": feature.feature_id}
-        found: dict[str, Json] = {one.source: _content(data, one.source) for one in files}
+        found: dict[str, Json] = {file.source: _content(data, file.source) for file in files}
         if len(found) == 1:
             return next(iter(found.values()))
         return {"files": found}
@@ -57,8 +57,12 @@ def reading_tools(data: DataFolder, only: Feature | None = None) -> list[ToolDef
     def list_docs(arguments: Arguments) -> Json:
         docs = data.docs(feature_of(arguments))
         return [
-            {"path": one.source, "name": one.path.name, "size": one.path.stat().st_size}
-            for one in docs
+            {
+                "path": document.source,
+                "name": document.path.name,
+                "size": document.path.stat().st_size,
+            }
+            for document in docs
         ]
 
     def read_doc(arguments: Arguments) -> Json:

@@ -100,11 +100,12 @@ def test_a_report_never_passes_for_a_tool_stage_or_corner_that_it_does_not_state
             # The banner of a file states its tool, whether its format reads that or not.
             if any(re.search(rf"(?i)(?<![a-z]){re.escape(name)}", text) for name in group):
                 continue
-            asked = {**more, "description": f"Confirm it for {group[-1]}."}
+            name = list(group)[-1]
+            asked = {**more, "description": f"Confirm it for {name}."}
             verdict = judge(tmp_path / f"{number}-{tried}", row, example.text, asked)
             tried += 1
             if verdict.status in ("PASS", "FAIL"):
-                passed.append(f"{row.name} for {group[-1]}: {verdict.status}")
+                passed.append(f"{row.name} for {name}: {verdict.status}")
     assert passed == []
 
 

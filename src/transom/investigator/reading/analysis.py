@@ -269,12 +269,14 @@ def _checks(root: Node) -> list[Observation]:
     found = []
     for node, bad in failing_cases(root):
         people = {"reviewer", "stakeholder", "approver", "approval", "signoff", "feedback"}
-        if people & set(node.words) or any(case_status(one) == "pending" for one in node.children):
+        if people & set(node.words) or any(
+            case_status(child) == "pending" for child in node.children
+        ):
             continue
         found.append(
             observe("review.checks", node, float(len(node.children)), formula="count of checks")
         )
-        found += [observe("review.check", one, "fail", label=one.label) for one in bad[:5]]
+        found += [observe("review.check", node, "fail", label=node.label) for node in bad[:5]]
     return found
 
 

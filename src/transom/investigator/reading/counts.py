@@ -134,7 +134,7 @@ def read_counts(root: Node, prefix: str) -> tuple[list[Observation], list[Remark
                 )
             )
         found += [
-            observe(f"{prefix}.case", one, "fail", label=one.label) for one in bad[:_MOST_SHOWN]
+            observe(f"{prefix}.case", node, "fail", label=node.label) for node in bad[:_MOST_SHOWN]
         ]
     if not found:
         found += _empty_lists(root, prefix)
@@ -322,11 +322,13 @@ def _of_group(group: Group, prefix: str) -> list[Observation]:
 def _unaccounted(group: Group) -> Observation | None:
     """Return the number of cases of the total without an outcome."""
     known = [
-        one for one in group.node.children if role_of(one.words) not in (None, "total", "executed")
+        child
+        for child in group.node.children
+        if role_of(child.words) not in (None, "total", "executed")
     ]
     operands = [
         group.counts["total"],
-        *((one.number, one) for one in known if one.number is not None),
+        *((node.number, node) for node in known if node.number is not None),
     ]
     rest = operands[0][0] - sum(value for value, _ in operands[1:])
     if rest > 0:

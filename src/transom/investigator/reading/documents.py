@@ -393,7 +393,7 @@ class _Reader:
     def _name(self, measure: str, name: str) -> None:
         if (
             len(name) <= _LONGEST_NAME
-            and sum(one.measure == measure for one in self.claims) < _MOST_NAMES
+            and sum(claim.measure == measure for claim in self.claims) < _MOST_NAMES
         ):
             quote = " ".join(name.split())
             self.claims.append(

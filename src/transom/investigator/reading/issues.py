@@ -91,9 +91,9 @@ def _stops(issue: Issue, root: Node) -> list[Observation]:
     """Return observations of a status or a flag that marks the issue as blocked."""
     state = root.find(issue.status_at)
     flags = [
-        one
-        for one in root.walk()
-        if one.words in (("blocked",), ("flagged",)) and one.pointer.count("/") <= 2
+        node
+        for node in root.walk()
+        if node.words in (("blocked",), ("flagged",)) and node.pointer.count("/") <= 2
     ]
     flags += _impediments(root)
     flags += _labels(root)
@@ -189,18 +189,22 @@ def _links(issue: Issue, root: Node) -> list[Observation]:
                     quote=quote_of(node) if node is not None else "",
                 )
             )
-    for one in (*blockers[:_MOST_SHOWN], *undone[:_MOST_SHOWN]):
+    for blocker in (*blockers[:_MOST_SHOWN], *undone[:_MOST_SHOWN]):
         measure = "jira.subtask"
-        if one in blockers:
+        if blocker in blockers:
             measure = "jira.blocker"
-        label = f"{one.key} {one.summary} ({one.status})"
-        node = root.find(one.locator)
+        label = f"{blocker.key} {blocker.summary} ({blocker.status})"
+        node = root.find(blocker.locator)
         quote = ""
         if node is not None:
             quote = quote_of(node)
         found.append(
             Observation(
-                measure=measure, value="fail", locator=one.locator, label=label[:160], quote=quote
+                measure=measure,
+                value="fail",
+                locator=blocker.locator,
+                label=label[:160],
+                quote=quote,
             )
         )
     return found
@@ -208,7 +212,7 @@ def _links(issue: Issue, root: Node) -> list[Observation]:
 
 def _count(measure: str, rows: list[LinkedIssue], formula: str, place: str) -> Observation:
     operands = tuple(
-        Operand(value="1", locator=one.locator, quote=one.key) for one in rows[:_MOST_SHOWN]
+        Operand(value="1", locator=row.locator, quote=row.key) for row in rows[:_MOST_SHOWN]
     )
     keys = ", ".join(one.key for one in rows[:_MOST_SHOWN])
     where = place

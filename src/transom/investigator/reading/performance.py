@@ -109,9 +109,9 @@ def _failed_share(node: Node) -> list[Observation]:
     if not isinstance(node.value, dict) or node.nature != "measured":
         return []
     counts = {
-        frozenset(one.words) - {"count", "number", "of"}: one
-        for one in node.children
-        if one.number is not None
+        frozenset(child.words) - {"count", "number", "of"}: child
+        for child in node.children
+        if child.number is not None
     }
     failed = _first(counts, _FAILED_KEYS)
     total = _first(counts, _REQUEST_KEYS)
@@ -368,7 +368,14 @@ def _fits(own: Quantity | None, quantity: Quantity) -> bool:
 
 def _is_only_figure(node: Node) -> bool:
     siblings = node.parent.children if node.parent is not None else ()
-    return sum(1 for one in siblings if one.nature != "limit" and quantity_of(one) is not None) <= 1
+    return (
+        sum(
+            1
+            for sibling in siblings
+            if sibling.nature != "limit" and quantity_of(sibling) is not None
+        )
+        <= 1
+    )
 
 
 def _flag(node: Node) -> list[Observation]:

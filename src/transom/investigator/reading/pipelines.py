@@ -67,7 +67,7 @@ def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
                 run,
                 float(len(failed)),
                 count,
-                [(1.0, one) for one in failed[:5]],
+                [(1.0, criterion) for criterion in failed[:5]],
             )
         )
         found += [observe("pipeline.stage", node, "fail", label=node.label) for node in failed[:5]]
@@ -262,7 +262,7 @@ def _stages(run: Node) -> list[tuple[Node, Status]]:
                 if child.number
                 else ()
             )
-            found += [(one, "fail") for one in names]
+            found += [(name, "fail") for name in names]
         elif (
             isinstance(child.value, dict)
             and child.nature != "history"

@@ -293,7 +293,9 @@ def _has_findings(root: Node) -> bool:
 
 def _has_counts(root: Node) -> bool:
     observations, _ = read_counts(root, "tests")
-    return any(one.measure in ("tests.failed", "tests.executed") for one in observations)
+    return any(
+        observation.measure in ("tests.failed", "tests.executed") for observation in observations
+    )
 
 
 def _has_coverage(root: Node) -> bool:
@@ -304,12 +306,14 @@ def _has_coverage(root: Node) -> bool:
 
 def _has_decisions(root: Node) -> bool:
     observations, _ = read_decisions(root)
-    return any(one.measure in ("review.decision", "review.person") for one in observations)
+    return any(
+        observation.measure in ("review.decision", "review.person") for observation in observations
+    )
 
 
 def _has_figures(root: Node) -> bool:
     figures = ("performance.latency", "performance.throughput", "performance.availability")
-    return any(one.measure in figures for one in read_performance(root))
+    return any(observation.measure in figures for observation in read_performance(root))
 
 
 _READERS: tuple[tuple[str, Callable[[Node], bool]], ...] = (

@@ -321,9 +321,12 @@ def _root_votes(root: Node) -> Iterator[tuple[Node, str, Status]]:
 
 def _number(node: Node, names: frozenset[str]) -> Node | None:
     """Return the number of sign-offs under one of these names."""
-    numbers = (one for one in node.children if one.number is not None and names & set(one.words))
+    numbers = (
+        child for child in node.children if child.number is not None and names & set(child.words)
+    )
     return next(
-        (one for one in numbers if set(one.words) <= names | _SIGNED | _PEOPLE | _COUNTS), None
+        (number for number in numbers if set(number.words) <= names | _SIGNED | _PEOPLE | _COUNTS),
+        None,
     )
 
 

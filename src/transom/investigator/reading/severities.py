@@ -46,11 +46,15 @@ def read_severities(root: Node, prefix: str) -> tuple[list[Observation], list[Re
         rows = [one for level, one, _ in listed if level == severity]
         gone = sum(1 for level, _, fate in listed if level == severity and fate == "closed")
         remaining = [one for level, one, fate in listed if level == severity and fate != "closed"]
-        for one in remaining[:_MOST_SHOWN]:
+        for finding in remaining[:_MOST_SHOWN]:
             shown[severity] += 1
             found.append(
                 observe(
-                    f"{prefix}.{severity}.entry", one, "fail", label=one.label, nature="measured"
+                    f"{prefix}.{severity}.entry",
+                    finding,
+                    "fail",
+                    label=finding.label,
+                    nature="measured",
                 )
             )
         if listed:
@@ -307,4 +311,4 @@ def _open_beside(node: Node) -> bool:
         for one in (*inner, *(leaf for key in keys for leaf in key.children))
         if one.number is not None
     ]
-    return any(_severity_of_key(one) == _severity_of_key(node) for one in same)
+    return any(_severity_of_key(other) == _severity_of_key(node) for other in same)

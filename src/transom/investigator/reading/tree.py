@@ -47,7 +47,7 @@ class Node(JsonNode):
         stay those of the whole."""
         children = self.children
         if isinstance(self.value, dict):
-            children = tuple(one for one in children if not set(one.words) <= _ENVELOPE)
+            children = tuple(child for child in children if not set(child.words) <= _ENVELOPE)
         if len(children) != 1 or not isinstance(children[0].value, dict | list):
             return self
         if isinstance(self.value, dict) and not set(children[0].words) <= _CONTENT:
@@ -59,9 +59,9 @@ class Node(JsonNode):
         counts.
         """
         wanted = [key_words(key) for key in keys]
-        for one in wanted:
+        for name in wanted:
             for child in self.children if isinstance(self.value, dict) else ():
-                if child.words == one:
+                if child.words == name:
                     return child
         return None
 
