@@ -1,5 +1,5 @@
-"""Draws the table of `docs/understands.md` from the shipped knowledge, and that of the measures in
-`docs/investigator.md` from the code.
+"""Draws the tables of `docs/understands.md` from the shipped claims, formats and domains, and the
+table of measures in `docs/investigator.md` from the code.
 
 python -m scripts.draw_knowledge            writes
 python -m scripts.draw_knowledge --check    exit 1 if a page is out of date
@@ -12,8 +12,10 @@ import re
 import sys
 from pathlib import Path
 
+from transom.checklist.claims.claim_data import shipped_claims
 from transom.checklist.rules import load_knowledge
 from transom.checklist.rules.plan import item_name
+from transom.formats.reports import shipped_formats
 from transom.investigator.measures import MEASURES
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -21,8 +23,33 @@ PAGES = (DOCS / "understands.md", DOCS / "investigator.md")
 _REGION = re.compile(r"(<!-- drawn: (\w+) -->\n).*?(<!-- end: \2 -->)", re.DOTALL)
 
 
-def table() -> str:
-    """A row for each domain."""
+_PROVENANCE = {
+    "tool": "output of the tool",
+    "file": "files of its users",
+    "documentation": "documentation, not seen from the tool",
+}
+
+
+def claims() -> str:
+    """Return a row for each claim: its title, and the sentences that are read at once."""
+    rows = ["| Claim | Name | Sentences |", "|---|---|---|"]
+    for name, claim in shipped_claims().claims.items():
+        sentences = "; ".join(claim.says).replace("<", "&lt;").replace(">", "&gt;")
+        rows.append(f"| {claim.title} | `{name}` | {sentences} |")
+    return "\n".join(rows)
+
+
+def formats() -> str:
+    """Return a row for each report format: its name, its title, and from where it is known."""
+    rows = ["| Format | Report | Known from |", "|---|---|---|"]
+    for report_format in shipped_formats():
+        known_from = _PROVENANCE[report_format.seen]
+        rows.append(f"| `{report_format.name}` | {report_format.model.title} | {known_from} |")
+    return "\n".join(rows)
+
+
+def knowledge() -> str:
+    """Return a row for each domain."""
     rows = ["| domain | answers | items | files |", "|---|---|---|---|"]
     for domain in load_knowledge().domains:
         items = ", ".join(dict.fromkeys(item_name(item, {}) for item in domain.items))
@@ -45,7 +72,12 @@ def measures() -> str:
     return "\n".join(rows)
 
 
-_TABLES = {"knowledge": table, "measures": measures}
+_TABLES = {
+    "claims": claims,
+    "formats": formats,
+    "knowledge": knowledge,
+    "measures": measures,
+}
 
 
 def drawn(text: str) -> str:

@@ -560,7 +560,8 @@ def test_an_input_that_is_no_file_is_named(desk: Desk) -> None:
     for name, why in said.items():
         (desk.here / "it.yaml").write_text(item.format(name=name), "utf-8")
         answer = desk.check("all", "it.yaml", "-q")
-        assert (answer.code, answer.out.splitlines()[1].strip()) == (
+        # The item's sentence stands between the verdict and its reason.
+        assert (answer.code, answer.out.splitlines()[2].strip()) == (
             2,
             f"error: {name}: {why}",
         ), name

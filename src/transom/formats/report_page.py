@@ -63,7 +63,7 @@ class VerdictPart:
 
     Attributes:
         lead: the sentence or the counts beside the verdict.
-        question: what was asked; only on a page.
+        question: what was asked.
         reason: why there is no answer, in one line; only on a page.
         made: how the verdict was made.
     """
@@ -79,13 +79,33 @@ class VerdictPart:
 
 
 @dataclass(frozen=True)
+class PageTable:
+    """A table above the parts of a page.
+
+    Attributes:
+        heads: the heads of its columns.
+        rows: its rows; each cell is a text with its tone, or without one if it is None.
+    """
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[tuple[str, Tone | None], ...], ...]
+
+
+@dataclass(frozen=True)
 class Page:
-    """A report; several parts get a table of links to them, below their `totals`."""
+    """A report; several parts get a table of links to them, below their `totals`.
+
+    Attributes:
+        trend: how the parts changed since an earlier report.
+        table: a table of all parts, such as blocks and items.
+    """
 
     title: str
     parts: tuple[VerdictPart, ...]
     footer: str = ""
     totals: str = ""
+    trend: str = ""
+    table: PageTable | None = None
 
 
 def place(file: str | None, line: int | None) -> str:
@@ -112,6 +132,8 @@ def text_of(part: VerdictPart, style: Style = plain, *, folded: bool = False) ->
 
 def _lines(part: VerdictPart, style: Style, folded: bool) -> Iterator[str]:
     yield "  ".join(filter(None, (style(part.tone, part.verdict), part.title, part.lead)))
+    if part.question:
+        yield f"  {short(part.question)}"
     for section in part.sections:
         count = len(section.entries)
         is_good = all(entry.tone == "pass" for entry in section.entries)

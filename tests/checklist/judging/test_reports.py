@@ -26,6 +26,7 @@ from transom.checklist.judging import (
     MadeBy,
     Nearest,
     Note,
+    ReportContext,
     UnusedWaiver,
     Verdict,
     Verdicts,
@@ -225,7 +226,7 @@ def test_csv_has_a_row_an_entry_and_none_of_the_items_is_lost() -> None:
 
 def test_html_shows_the_verdict_first_and_evidence_between_its_neighbours(tmp_path: Path) -> None:
     (tmp_path / "sta.rpt").write_text(LOG, encoding="utf-8")
-    text = report("html", FAILED, [tmp_path / "nowhere", tmp_path]).decode("utf-8")
+    text = report("html", FAILED, ReportContext((tmp_path / "nowhere", tmp_path))).decode("utf-8")
     read = Reader(text)
     words = " ".join(one.strip() for one in read.texts if one.strip())
     assert (
@@ -245,11 +246,15 @@ def test_html_says_of_each_item_what_was_asked_and_why_there_is_no_answer() -> N
     descriptions = {"STA-01": "Setup & hold <timing> is met.", "STA-04": "The moon is frobnicated."}
     waiting = UNREAD.model_copy(update={"checker_type": None})
     document = together([FAILED, waiting, PASSED, REVIEW])
-    words = " ".join(Reader(report("html", document, (), descriptions).decode()).texts)
+    words = " ".join(
+        Reader(report("html", document, ReportContext(descriptions=descriptions)).decode()).texts
+    )
     assert "4 checks: 1 PASS, 1 FAIL, 1 NEEDS_MODEL, 1 NEEDS_REVIEW" in words
     for text in (*descriptions.values(), 'not understood: "moon"', "mend its ItemSpec"):
         assert words.count(text) == 2, "in the table, and with the item"
-    alone = " ".join(Reader(report("html", waiting, (), descriptions).decode()).texts)
+    alone = " ".join(
+        Reader(report("html", waiting, ReportContext(descriptions=descriptions)).decode()).texts
+    )
     assert alone.count("The moon is frobnicated.") == 1
     assert "1 check:" not in alone
 
@@ -266,7 +271,7 @@ def test_html_says_what_is_doubted_and_why_an_item_waits() -> None:
 def test_html_shows_no_lines_of_a_file_that_changed_since(tmp_path: Path) -> None:
     (tmp_path / "sta.rpt").write_text(LOG.replace("-0.2", "0.3"), encoding="utf-8")
     for folders in ([tmp_path], []):
-        text = report("html", FAILED, folders).decode("utf-8")
+        text = report("html", FAILED, ReportContext(tuple(folders))).decode("utf-8")
         assert "line 6" not in text and "0.3" not in text
         assert text.count("slack -0.2 &lt;VIOLATED&gt;") == 2  # as the verdict has it
 
@@ -289,7 +294,7 @@ def test_a_browser_shows_the_evidence_and_runs_nothing(tmp_path: Path) -> None:
     (tmp_path / "sta.rpt").write_text(
         LOG.replace("line 6", "<script>document.title='run'</script>"), encoding="utf-8"
     )
-    (tmp_path / "page.html").write_bytes(report("html", ALL, [tmp_path]))
+    (tmp_path / "page.html").write_bytes(report("html", ALL, ReportContext((tmp_path,))))
     command = [
         "chromium",
         "--headless",

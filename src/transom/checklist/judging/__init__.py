@@ -6,7 +6,16 @@ from transom.checklist.judging.gather import Evidence, File, classify
 from transom.checklist.judging.inputs import Inputs, Roots
 from transom.checklist.judging.loading import APPROVAL, CONFIG, LoadedChecker, approve, load_checker
 from transom.checklist.judging.report import headline, reason_of, summary, text_report, text_reports
-from transom.checklist.judging.report_formats import REPORTS, report
+from transom.checklist.judging.report_formats import REPORTS, ReportContext, report
+from transom.checklist.judging.rollup import (
+    WORST_FIRST,
+    BlockItem,
+    RollUp,
+    block_items,
+    open_checks,
+    roll_up,
+    trend_of,
+)
 from transom.checklist.judging.verdict import (
     CheckedItem,
     Doubt,
@@ -31,6 +40,8 @@ __all__ = [
     "CONFIG",
     "REPORTS",
     "UNSAFE",
+    "WORST_FIRST",
+    "BlockItem",
     "CheckedItem",
     "Doubt",
     "Evidence",
@@ -42,6 +53,8 @@ __all__ = [
     "Note",
     "Occasion",
     "Outcome",
+    "ReportContext",
+    "RollUp",
     "Roots",
     "UnusedWaiver",
     "Verdict",
@@ -53,6 +66,7 @@ __all__ = [
     "apply_waivers",
     "approve",
     "artifact_bytes",
+    "block_items",
     "check_files",
     "classify",
     "field_of",
@@ -60,12 +74,15 @@ __all__ = [
     "headline",
     "is_empty",
     "load_checker",
+    "open_checks",
     "printed",
     "reason_of",
     "report",
+    "roll_up",
     "shortfall",
     "summary",
     "text_report",
     "text_reports",
     "together",
+    "trend_of",
 ]

@@ -12,7 +12,13 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from transom.checklist.judging.verdict import Compared, Verdict, Verdicts, Violation
+from transom.checklist.judging.verdict import (
+    Compared,
+    Counted,
+    Verdict,
+    Verdicts,
+    Violation,
+)
 from transom.errors import InputError
 from transom.formats.yaml_files import read_bytes
 
@@ -22,6 +28,9 @@ _LARGEST = 1 << 30
 class Baseline:
     """An earlier result: `transom.check/1` or `transom.checks/1`, as `--report json:FILE` writes
     it.
+
+    Attributes:
+        statuses: for each item, what its verdict counted as, once for each of its checks.
 
     Raises:
         InputError: the file cannot be read as one.
@@ -36,10 +45,12 @@ class Baseline:
             hint = "write one with --report json:FILE"
             raise InputError("is no result of transom check", place=str(path), hint=hint) from error
         checks = document.checks if isinstance(document, Verdicts) else (document,)
-        known = {
-            one.item_id: (*one.missing_items, *one.extra_items, *one.known_items) for one in checks
-        }
-        self._known = {item: Counter(map(_what, entries)) for item, entries in known.items()}
+        self._known = dict[str, Counter[tuple[object, ...]]]()
+        self.statuses = dict[str, list[Counted]]()
+        for check in checks:
+            entries = (*check.missing_items, *check.extra_items, *check.known_items)
+            self._known.setdefault(check.item_id, Counter()).update(map(_what, entries))
+            self.statuses.setdefault(check.item_id, []).append(check.counted_as)
 
     def compare(self, verdict: Verdict, *, fail_on_unused: bool = False) -> Verdict:
         """The verdict with what is new in its lists and the rest among `known_items`; unused

@@ -64,20 +64,39 @@ def reading_lines(readings: Sequence[ReadingRow], choose: str | None) -> list[st
     return lines
 
 
-def text_report(verdict: Verdict, style: Style = plain, *, folded: bool = False) -> str:
+def text_report(
+    verdict: Verdict, style: Style = plain, *, folded: bool = False, question: str = ""
+) -> str:
     """Return one verdict as lines of text, with a final newline.
 
     Args:
         verdict: the verdict.
         style: colours a text.
         folded: whether entries that are as they must be are counted only, if others are not.
+        question: the item's description.
     """
-    return text_of(part_of(verdict), style, folded=folded)
+    return text_of(part_of(verdict, question), style, folded=folded)
 
 
-def text_reports(verdicts: Verdicts, style: Style = plain, *, folded: bool = False) -> str:
-    """Return several verdicts, each as `text_report` does, and the count of each status."""
-    parts = [text_report(verdict, style, folded=folded) for verdict in verdicts.checks]
+def text_reports(
+    verdicts: Verdicts,
+    style: Style = plain,
+    *,
+    folded: bool = False,
+    questions: Mapping[str, str] | None = None,
+) -> str:
+    """Return several verdicts, each as `text_report` does, and the count of each status.
+
+    Args:
+        verdicts: the verdicts.
+        style: colours a text.
+        folded: see `text_report`.
+        questions: item id -> its description.
+    """
+    parts = list[str]()
+    for verdict in verdicts.checks:
+        question = (questions or {}).get(verdict.item_id, "")
+        parts.append(text_report(verdict, style, folded=folded, question=question))
     return "\n".join([*parts, f"{summary(verdicts, style)}\n"])
 
 
@@ -89,6 +108,11 @@ def summary(verdicts: Verdicts, style: Style = plain) -> str:
     )
     many = len(verdicts.checks)
     return f"{many} check{'' if many == 1 else 's'}: {told}"
+
+
+def tone_of(status: str) -> Tone:
+    """Return the tone in which a status is shown."""
+    return _STATUS.get(status, "warn")
 
 
 def headline(verdict: Verdict) -> tuple[str, str]:

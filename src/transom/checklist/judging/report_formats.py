@@ -5,6 +5,7 @@ spreadsheets, HTML for people.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -18,17 +19,37 @@ from transom.checklist.judging.report import (
     text_report,
     text_reports,
     title_of,
+    tone_of,
 )
+from transom.checklist.judging.rollup import BlockItem, roll_up
 from transom.checklist.judging.verdict import Verdict, Verdicts, WaivedItem, together
 from transom.formats.csv_report import csv_report
 from transom.formats.html_report import html_report
 from transom.formats.junit_report import ReportedCase, Result, junit_report
-from transom.formats.report_page import Page, place
+from transom.formats.report_page import Page, PageTable, Tone, place
 from transom.formats.sarif_report import SarifResult, SarifRule, State, sarif_report
 
 Checks: TypeAlias = Sequence[Verdict]
 Folders: TypeAlias = Sequence[Path]
 """Folders in which the files that a verdict names may lie."""
+
+
+@dataclass(frozen=True)
+class ReportContext:
+    """What a report shows beside the verdicts.
+
+    Attributes:
+        folders: where a page finds the files of evidence, to show it between its neighbours.
+        descriptions: item id -> its description.
+        places: the block and the item of each verdict, for a table of both.
+        trend: how the verdicts changed since an earlier result, in one line.
+    """
+
+    folders: Folders = ()
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    places: tuple[BlockItem, ...] = ()
+    trend: str = ""
+
 
 _RESULTS: dict[int, Result] = {0: "passed", 1: "failed"}
 _HEAD = (
@@ -45,62 +66,64 @@ _HEAD = (
     "because",
     "owner",
     "expires",
+    "block",
+    "description",
 )
 
 
-def report(
-    kind: str,
-    document: Verdict | Verdicts,
-    folders: Folders = (),
-    descriptions: Mapping[str, str] | None = None,
-) -> bytes:
-    """Return one verdict or several as one of `REPORTS`.
-
-    Args:
-        folders: where a page finds the files of evidence, to show it between its neighbours.
-        descriptions: item id -> its description, for a page.
-    """
+def report(kind: str, document: Verdict | Verdicts, context: ReportContext | None = None) -> bytes:
+    """Return one verdict or several as one of `REPORTS`."""
+    context = context or ReportContext()
     if kind == "json":
         return pretty_json(document).encode("utf-8", "backslashreplace")
     if kind == "text":
-        text = text_reports(document) if isinstance(document, Verdicts) else text_report(document)
+        descriptions = context.descriptions
+        if isinstance(document, Verdicts):
+            text = text_reports(document, questions=descriptions)
+        else:
+            text = text_report(document, question=descriptions.get(document.item_id, ""))
+        if context.trend:
+            text += f"{context.trend}\n"
         return text.encode("utf-8", "backslashreplace")
     checks = document.checks if isinstance(document, Verdicts) else (document,)
     if kind == "html":
-        return _html(checks, folders, descriptions or {})
-    return _WRITERS[kind](checks)
+        return _html(checks, context)
+    return _WRITERS[kind](checks, context)
 
 
-def _junit(checks: Checks) -> bytes:
-    return junit_report("transom check", map(_case, checks))
+def _junit(checks: Checks, context: ReportContext) -> bytes:
+    cases = [_case(verdict, context.descriptions.get(verdict.item_id, "")) for verdict in checks]
+    return junit_report("transom check", cases)
 
 
-def _case(verdict: Verdict) -> ReportedCase:
+def _case(verdict: Verdict, question: str) -> ReportedCase:
     """Return the case of an item.
 
     An item that waits or is in doubt is an error, since only PASS may look like one. An item that a
     person accepts unchecked is skipped.
     """
-    whole = text_report(verdict)
+    whole = text_report(verdict, question=question)
     result = _RESULTS.get(verdict.exit_code, "error")
     if verdict.is_accepted:
         result = "skipped"
-    told = [f"known: {title_of(one)}" for one in verdict.known_items]
-    told += [
+    remarks = [question] if question else []
+    remarks += [f"known: {title_of(one)}" for one in verdict.known_items]
+    remarks += [
         f"waived: {title_of(one)}: {one.waiver.reason or 'no reason given'}"
         for one in verdict.waived
     ]
     why = (" ".join(whole.partition("\n")[0].split()), whole) if result != "passed" else ("", "")
     return ReportedCase(
-        verdict.item_id, "transom.check", result, *why, verdict.seconds or 0.0, "\n".join(told)
+        verdict.item_id, "transom.check", result, *why, verdict.seconds or 0.0, "\n".join(remarks)
     )
 
 
-def _sarif(checks: Checks) -> bytes:
+def _sarif(checks: Checks, context: ReportContext) -> bytes:
     rules: dict[str, SarifRule] = {}
     results: list[SarifResult] = []
     for verdict in checks:
         for result, text in _sarif_results(verdict):
+            text = context.descriptions.get(result.rule, text)
             rules.setdefault(result.rule, SarifRule(result.rule, text))
             results.append(result)
     rows = [
@@ -150,9 +173,16 @@ def _sarif_results(verdict: Verdict) -> Iterator[tuple[SarifResult, str]]:
         yield SarifResult(rule, message, "fail", *where, because, state), one.name
 
 
-def _csv(checks: Checks) -> bytes:
-    rows = (row for verdict in checks for row in _rows(verdict))
-    return csv_report(_HEAD, ([row.get(name) for name in _HEAD] for row in rows))
+def _csv(checks: Checks, context: ReportContext) -> bytes:
+    lines = list[list[object]]()
+    for number, verdict in enumerate(checks):
+        added: dict[str, object] = {"description": context.descriptions.get(verdict.item_id, "")}
+        if context.places:
+            added["block"] = context.places[number].block
+        for row in _rows(verdict):
+            cells = {**row, **added}
+            lines.append([cells.get(name) for name in _HEAD])
+    return csv_report(_HEAD, lines)
 
 
 def _rows(verdict: Verdict) -> Iterator[dict[str, object]]:
@@ -205,17 +235,33 @@ def _rows(verdict: Verdict) -> Iterator[dict[str, object]]:
         yield {"item": verdict.item_id, "status": verdict.counted_as, **made}
 
 
-def _html(checks: Checks, folders: Folders, descriptions: Mapping[str, str]) -> bytes:
+def _html(checks: Checks, context: ReportContext) -> bytes:
     title = f"Checks: {len(checks)} items" if len(checks) != 1 else f"Check {checks[0].item_id}"
     footer = " · ".join(
         [f"transom {__version__}", *dict.fromkeys(f"as of {one.as_of}" for one in checks)]
     )
-    parts = [part_of(verdict, descriptions.get(verdict.item_id, "")) for verdict in checks]
-    page = Page(title, tuple(parts), footer, totals=summary(together(checks)))
-    return html_report(page, folders)
+    parts = [part_of(one, context.descriptions.get(one.item_id, "")) for one in checks]
+    totals = summary(together(checks))
+    table = _table_of_blocks(checks, context)
+    page = Page(title, tuple(parts), footer, totals, context.trend, table)
+    return html_report(page, context.folders)
 
 
-_WRITERS: Mapping[str, Callable[[Checks], bytes]] = {
+def _table_of_blocks(checks: Checks, context: ReportContext) -> PageTable | None:
+    """Return the table of blocks and items, or None if there is only one block."""
+    table = roll_up(checks, context.places) if context.places else None
+    if table is None:
+        return None
+    rows = list[tuple[tuple[str, Tone | None], ...]]()
+    for row in table.rows:
+        cells: list[tuple[str, Tone | None]] = [(row.block, None)]
+        for status in row.statuses:
+            cells.append((status or "", tone_of(status) if status else None))
+        rows.append((*cells, (row.totals, None)))
+    return PageTable(("Block", *table.items, ""), tuple(rows))
+
+
+_WRITERS: Mapping[str, Callable[[Checks, ReportContext], bytes]] = {
     "junit": _junit,
     "sarif": _sarif,
     "csv": _csv,

@@ -360,6 +360,10 @@ def _has_wrong_value(entry: CheckedItem) -> bool:
     with the field that was compared; the reason of a missing entry names a field without a value,
     or none.
     """
+    # What a claim measured says itself whether it holds.
+    for fields in entry.parsed_fields.values():
+        if isinstance(fields, dict) and fields.get("holds") is False:
+            return entry.line_number is not None
     path, _, _ = entry.reason.partition(" is ")
     category, _, field = path.partition(".")
     fields = entry.parsed_fields.get(category)

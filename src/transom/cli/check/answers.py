@@ -6,7 +6,7 @@ A person is asked what a description means if the rules do not understand it.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -33,7 +33,10 @@ Answer: TypeAlias = SpecResult | BuildResult | Verdict
 
 
 def print_verdicts(
-    session: Session, verdicts: Sequence[Verdict], reports: tuple[ReportFile, ...]
+    session: Session,
+    verdicts: Sequence[Verdict],
+    reports: tuple[ReportFile, ...],
+    descriptions: Mapping[str, str],
 ) -> int:
     """Print the verdicts, and write the reports.
 
@@ -43,9 +46,10 @@ def print_verdicts(
     # Good entries are folded, unless -v is given.
     folded = session.verbosity < 1
     if isinstance(document, Verdict):
-        text = text_report(document, toned, folded=folded)
+        question = descriptions.get(document.item_id, "")
+        text = text_report(document, toned, folded=folded, question=question)
     else:
-        text = text_reports(document, toned, folded=folded)
+        text = text_reports(document, toned, folded=folded, questions=descriptions)
     lines = text.rstrip("\n").split("\n")
     return session.show(document, *lines, code=document.exit_code, reports=reports)
 

@@ -23,12 +23,25 @@ from typing import Annotated, Any
 import typer
 
 from transom.canonical import Json, digest
-from transom.checklist.judging import CONFIG, Verdict, headline, reason_of, summary, together
+from transom.checklist.judging import (
+    CONFIG,
+    BlockItem,
+    Verdict,
+    block_items,
+    headline,
+    open_checks,
+    reason_of,
+    roll_up,
+    summary,
+    together,
+    trend_of,
+)
 from transom.cli.check.answers import verdict_for
 from transom.cli.check.options import (
     JUDGING,
     WHERE,
     CheckOptions,
+    baseline_of,
     check_app,
     comparison_of,
     reports_of,
@@ -89,8 +102,9 @@ async def batch(
     """
     paths = paths_named(targets)
     # A wrong option is an error before any item is checked.
-    reports = reports_of(session, options, paths)
-    compared = comparison_of(options)
+    baseline = baseline_of(options)
+    reports = reports_of(session, options, paths, baseline)
+    compared = comparison_of(options, baseline)
     session.record_arguments(as_of=options.day)
     inputs: dict[str, Json] = {"targets": [place(Path(text)) for text in targets]}
     async with (
@@ -108,13 +122,34 @@ async def batch(
         # What waits may go on, and then spends from the same purse.
         if document.exit_code != _WAITING_CODE:
             await forget_purse(store, run.id)
-    lines = [*table(map(_row, verdicts)), "", summary(document, toned)]
+    lines = [*_lines_of(verdicts, block_items(paths)), "", summary(document, toned)]
+    if baseline is not None:
+        lines.append(trend_of(verdicts, baseline.statuses))
     session.show(document, *lines, reports=reports)
     if waiting := sum(verdict.exit_code == _WAITING_CODE for verdict in verdicts):
         session.progress(
             f"{counted(waiting, 'item')} waiting: transom waiting; then: transom resume {run.id}"
         )
     return document.exit_code
+
+
+def _lines_of(verdicts: Sequence[Verdict], places: Sequence[BlockItem]) -> list[str]:
+    """Return a row for each verdict; or for several blocks a table of them, and what does not pass.
+
+    The table has a row a block and a column an item, the worst of both first.
+    """
+    rollup = roll_up(verdicts, places)
+    if rollup is None:
+        return table(map(_row, verdicts))
+    lines = table(rollup.cells, head=rollup.heads)
+    rows = list[tuple[str, str, str]]()
+    for verdict, name in open_checks(verdicts, places):
+        status, _, reason = _row(verdict)
+        rows.append((status, name, reason))
+    if rows:
+        lines.append("")
+        lines += table(rows)
+    return lines
 
 
 def paths_named(texts: Sequence[str]) -> list[Path]:

@@ -15,7 +15,18 @@ import typer
 from transom.agent.setup import seated
 from transom.checklist.building.inputs import BuildSettings
 from transom.checklist.item import load_item
-from transom.checklist.judging import REPORTS, Occasion, Verdict, Verdicts, load_checker, report
+from transom.checklist.judging import (
+    REPORTS,
+    BlockItem,
+    Occasion,
+    ReportContext,
+    Verdict,
+    Verdicts,
+    block_items,
+    load_checker,
+    report,
+    trend_of,
+)
 from transom.checklist.judging.baseline import Baseline
 from transom.checklist.pipeline import Manner, Places
 from transom.checklist.writing.rounds import ROUNDS
@@ -208,7 +219,10 @@ def places_of(session: Session, options: CheckOptions, default_results: Path | N
 
 
 def reports_of(
-    session: Session, options: CheckOptions, targets: Sequence[Path]
+    session: Session,
+    options: CheckOptions,
+    targets: Sequence[Path],
+    baseline: Baseline | None = None,
 ) -> tuple[ReportFile, ...]:
     """Return the files of each `--report`.
 
@@ -228,9 +242,15 @@ def reports_of(
     folders = tuple(sorted(places, key=lambda place: (len(place.parts), place)))
 
     def rendered(kind: str, document: Verdict | Verdicts) -> bytes:
-        # Only a page shows what was asked.
-        descriptions = descriptions_of(targets) if kind == "html" else {}
-        return report(kind, document, folders, descriptions)
+        if kind == "json":
+            return report(kind, document)
+        places_in_table = list[BlockItem]()
+        trend = ""
+        if isinstance(document, Verdicts):
+            places_in_table = block_items(targets)
+            trend = trend_of(document.checks, baseline.statuses) if baseline else ""
+        context = ReportContext(folders, descriptions_of(targets), tuple(places_in_table), trend)
+        return report(kind, document, context)
 
     return report_files(options.reports, {kind: partial(rendered, kind) for kind in REPORTS})
 
@@ -253,11 +273,16 @@ def descriptions_of(targets: Sequence[Path]) -> dict[str, str]:
     return descriptions
 
 
-def comparison_of(options: CheckOptions) -> Callable[[Verdict], Verdict]:
-    """Return the function that compares a verdict with `--baseline`, if there is one."""
-    if options.baseline is None:
+def comparison_of(options: CheckOptions, baseline: Baseline | None) -> Callable[[Verdict], Verdict]:
+    """Return the function that compares a verdict with the baseline, if there is one."""
+    if baseline is None:
         return lambda verdict: verdict
-    return partial(Baseline(options.baseline).compare, fail_on_unused=options.fail_on_unused)
+    return partial(baseline.compare, fail_on_unused=options.fail_on_unused)
+
+
+def baseline_of(options: CheckOptions) -> Baseline | None:
+    """Return the earlier result of `--baseline`, if there is one."""
+    return None if options.baseline is None else Baseline(options.baseline)
 
 
 def manner_of(

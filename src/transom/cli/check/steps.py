@@ -28,8 +28,10 @@ from transom.cli.check.options import (
     JUDGING,
     WHERE,
     CheckOptions,
+    baseline_of,
     check_app,
     comparison_of,
+    descriptions_of,
     manner_of,
     places_of,
     reports_of,
@@ -214,8 +216,9 @@ async def _judge(
     """
     day = options.day
     # A wrong option is an error before any target is judged.
-    reports = reports_of(session, options, targets)
-    compared = comparison_of(options)
+    baseline = baseline_of(options)
+    reports = reports_of(session, options, targets, baseline)
+    compared = comparison_of(options, baseline)
     verdicts: list[Verdict] = []
     for target in targets:
         outcome: answers.Answer | TransomError
@@ -227,7 +230,7 @@ async def _judge(
             say(f"transom: {error}")
             outcome = error
         verdicts.append(compared(answers.verdict_for(target, outcome, day)))
-    return answers.print_verdicts(session, verdicts, reports)
+    return answers.print_verdicts(session, verdicts, reports, descriptions_of(targets))
 
 
 async def answer_of(session: Session, store: Store, options: CheckOptions) -> answers.Answer:
