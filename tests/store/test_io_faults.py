@@ -60,4 +60,9 @@ def test_nothing_acknowledged_is_lost_whichever_call_fails(
     assert problems == []
     databases, failures = map(int, last.split())
     assert databases > 3, "the library reaches the calls of SQLite"
-    assert (failures == 0) == (kind in NEVER_FAIL)
+    if kind in NEVER_FAIL:
+        assert failures == 0
+    elif FAULTS[kind].is_lasting:
+        assert failures > 0
+    # A commit of the event loop that fails once is tried again by the thread: whether an append
+    # fails then depends on who commits, and nothing is lost either way.
