@@ -16,7 +16,7 @@ BILL := $(VENV)/.sbom
 PYTEST := $(BIN)/python -m pytest
 # Files or options for pytest in place of all tests.
 TESTS ?=
-# Options of tests/workers/chaos.py, e.g. CHAOS="--seeds 4 --faults 20".
+# Options of tests/workers/chaos.py, e.g. CHAOS="--seeds 4 --minutes 2".
 CHAOS ?=
 # Options of scripts/fresh.py, e.g. FRESH="--only root".
 FRESH ?=
@@ -88,7 +88,7 @@ leak: $(DEV) ## no word of the acceptance data in src/
 baddays: $(DEV) ## 1,000 conversations, 30 at a time, every fifth call failing; again with kills in between; minutes
 	@$(PYTEST) -s -m slow tests/agent/test_bad_days.py
 
-chaos: $(DEV) ## workers, their processes, the command and PostgreSQL killed and paused at random; three seeds, minutes
+chaos: $(DEV) ## workers, hosts, cables, clocks, disks and PostgreSQL killed, paused, cut, moved and filled at random; three seeds of ten minutes; root
 	@$(BIN)/python -m tests.workers.chaos $(CHAOS)
 
 fuzz: $(DEV) ## every property tried FUZZ times as often as by `make test`

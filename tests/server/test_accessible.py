@@ -88,6 +88,26 @@ def test_axe_finds_nothing_on_any_page(folder: Path, scheme: Any, width: int) ->
     assert {path: lines for path, lines in found.items() if lines} == {}
 
 
+def test_every_page_reads_without_scripts(folder: Path) -> None:
+    with (
+        served(folder) as server,
+        chromium(server) as watched,
+        watched.window(java_script_enabled=False) as page,
+    ):
+        runs = page.request.get(f"{server.url}/api/runs").json()["runs"]
+        for path in (*PAGES, *MORE, *(f"/runs/{run['run_id']}" for run in runs)):
+            page.goto(f"{server.url}{path}")
+            assert page.get_by_role("heading", level=1).count() == 1, path
+            assert page.get_by_role("navigation").first.is_visible(), path
+            assert page.locator("main").inner_text().strip(), path
+        # A form is sent, too: the wording of a search stands in the address.
+        page.goto(f"{server.url}/memory")
+        page.locator("main input[type=search], main input[name=query]").first.fill("slack")
+        page.locator("main form button").first.click()
+        assert "query=slack" in page.url
+        assert watched.trouble == []
+
+
 def test_axe_itself_finds_a_picture_without_words(folder: Path) -> None:
     axe = npm_script("axe-core/axe.min.js")
     with served(folder) as server, chromium(server) as watched, watched.window() as page:

@@ -115,7 +115,9 @@ def fetch_gitlab(text: str, environ: Mapping[str, str] = os.environ) -> dict[str
         hint = "write https://HOST/GROUP/NAME or https://HOST/GROUP/NAME@REF"
         raise InputError(f"{text!r} names no project", place="--gitlab", hint=hint)
     token = environ.get(GITLAB_TOKEN, "")
-    headers = {"PRIVATE-TOKEN": token} if token else {}
+    headers: dict[str, str] = {}
+    if token:
+        headers["PRIVATE-TOKEN"] = token
     client = RestClient(
         urlunsplit((parts.scheme, parts.netloc, "", "", "")),
         server="GitLab",
@@ -172,7 +174,9 @@ def _rows(
     """Return all rows of a list; none if the server does not have it."""
     rows: list[dict[str, Any]] = []
     for page in client.pages(path, fields, optional=True):
-        listed = _object(page).get(name) if name else page
+        listed = page
+        if name:
+            listed = _object(page).get(name)
         if isinstance(listed, list):
             rows += [row for row in listed if isinstance(row, dict)]
     return rows
@@ -197,12 +201,16 @@ def _release_notes(releases: list[dict[str, Any]]) -> str:
     title = release.get("name") or release.get("tag_name") or "Release"
     date = release.get("published_at") or release.get("released_at") or ""
     body = release.get("body") or release.get("description") or ""
-    status = "Status: draft\n\n" if release.get("draft") else ""
+    status = ""
+    if release.get("draft"):
+        status = "Status: draft\n\n"
     return f"# {title}\n\n{status}Published: {date}\n\n{body}\n"
 
 
 def _object(value: Json) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def _quoted(ref: str) -> str:

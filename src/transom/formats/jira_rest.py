@@ -79,7 +79,9 @@ class _Client:
                 "the token is missing", place="--jira", hint=f"set the environment variable {TOKEN}"
             )
         # Jira Cloud takes an e-mail address and an API token, a server takes a bearer token.
-        headers = {} if email else {"Authorization": f"Bearer {token}"}
+        headers: dict[str, str] = {}
+        if not email:
+            headers["Authorization"] = f"Bearer {token}"
         self._rest = RestClient(
             base,
             server="Jira",

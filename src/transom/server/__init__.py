@@ -2,6 +2,7 @@
 
 from transom.server.app import build_app
 from transom.server.chat_completions import build_agent_app
+from transom.server.client import ApiClient
 from transom.server.door import MOST_BYTES, Door
 from transom.server.listening import listen, new_token, serve
 from transom.server.run_file import run_file
@@ -9,6 +10,7 @@ from transom.server.site import Site
 
 __all__ = [
     "MOST_BYTES",
+    "ApiClient",
     "Door",
     "Site",
     "build_agent_app",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
@@ -31,6 +32,7 @@ HEARTBEAT_SECONDS = 2.0
 STALLED_SECONDS = 10.0
 """Seconds after the last heartbeat of a worker from which on others take its jobs over."""
 _LOOK_SECONDS = 5.0  # between two looks for jobs of dead workers
+_LONGEST_SILENCE = 20.0  # of this process's own worker, while the database can be reached
 _POLL_SECONDS = 2.0  # a new job is notified; one that is due again is not
 _TASK = "transom.job"
 _ROOM = "jobs"
@@ -119,6 +121,8 @@ class PostgresJobs:
         self._do: DoJob | None = None
         self._worker: Worker | None = None
         self._is_stopped = False
+        self._hangs = asyncio.Event()
+        self._heard_at = 0.0
         self._task = app.task(name=_TASK, pass_context=True, retry=_Retrying())(self._perform)
 
     async def put(self, jobs: Sequence[WorkerJob]) -> None:
@@ -194,18 +198,29 @@ class PostgresJobs:
             # The answers are kept in the store, so a job that is done leaves nothing here.
             delete_jobs="successful",
         )
+        self._hangs.clear()
+        self._heard_at = time.monotonic()
+        hanging = asyncio.create_task(self._hangs.wait())
         try:
             running = asyncio.create_task(_run(worker))
             # The number is given by the database when the worker begins.
-            while worker.worker_id is None and not running.done():
+            while worker.worker_id is None and not running.done() and not hanging.done():
                 await asyncio.sleep(0.02)
             if worker.worker_id is not None:
                 await registered(worker.worker_id)
             if self._is_stopped:
                 _stop(worker)
-            await running
+            await asyncio.wait({running, hanging}, return_when=asyncio.FIRST_COMPLETED)
+            if running.done():
+                await running
+            else:
+                # It cannot be cancelled: it would wait for what it waits for already.
+                _stop(worker)
+                _log.warning("the queue was not heard of since it was cut off; it is opened anew")
         except (ProcrastinateException, psycopg.Error, StoreError, OSError) as error:
             _log.warning("the queue cannot be reached, it is tried again: %s", _line(error))
+        finally:
+            hanging.cancel()
         if not self._is_stopped:
             await asyncio.sleep(1.0)
 
@@ -228,8 +243,7 @@ class PostgresJobs:
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
             try:
-                if self._worker is not None and self._worker.worker_id is not None:
-                    await self._query(_COME_BACK, id=self._worker.worker_id)
+                await self._look_after_own_worker()
                 stalled = await manager.get_stalled_jobs(seconds_since_heartbeat=STALLED_SECONDS)
                 for job in stalled:
                     await lost(_job_of(job))
@@ -238,6 +252,23 @@ class PostgresJobs:
                         await manager.retry_job(job, retry_at=_AT_ONCE)
             except (ProcrastinateException, psycopg.Error, StoreError, OSError) as error:
                 _log.warning("no look at dead workers' jobs was possible: %s", _line(error))
+                # What hangs is known only while the database can be reached.
+                self._heard_at = time.monotonic()
+
+    async def _look_after_own_worker(self) -> None:
+        """Bring this worker back to the list, or have it begun anew.
+
+        Procrastinate's worker may wait for ever once its connections were cut off while it had
+        jobs: it sends no heartbeat any more, and takes no job.
+        """
+        number = self._worker.worker_id if self._worker is not None else None
+        if number is not None:
+            await self._query(_COME_BACK, id=number)
+        living = {worker.id for worker in await self.workers()}
+        if self._is_stopped or number in living:
+            self._heard_at = time.monotonic()
+        elif time.monotonic() - self._heard_at > _LONGEST_SILENCE:
+            self._hangs.set()
 
     async def _query(self, statement: Any, **values: Any) -> list[dict[str, Any]]:
         with _typed(self._address):
