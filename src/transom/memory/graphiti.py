@@ -11,6 +11,7 @@ Source: tools of the Graphiti MCP server (`add_memory`, `search_memory_facts`, `
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
@@ -274,7 +275,8 @@ class GraphitiMemory:
                 yield client
             return
         import httpx2  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
-        from mcp.client import streamable_http  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
+
+        streamable_http = importlib.import_module("mcp.client.streamable_http")
 
         http = httpx2.AsyncClient(headers=self._headers, timeout=self._seconds)
         async with http:
