@@ -22,7 +22,7 @@ from tests.repository.tracked import ROOT
 from transom.config import known_keys
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-RUN_OR_READ = {"console", "python", "sh", "text"}
+RUN_OR_READ = {"console", "mermaid", "python", "sh", "text"}
 MARK = "@@end-of-command"
 STEP = """{{ {command}
 }} 2>.said
