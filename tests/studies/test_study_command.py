@@ -261,3 +261,23 @@ def test_forgotten_trials_teach_nothing_and_free_their_budget(
     # The budget is free again.
     result = ran(capsys, "study", "run", "plate.yaml")
     assert result["trials"]["complete"] + result["trials"]["failed"] == 30
+
+
+def test_old_folders_of_solves_are_counted_and_removed_but_those_of_the_best(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_study(here, trials=12)
+    result = ran(capsys, "study", "run", "plate.yaml")
+    folders = here / ".transom/studies/plate/trials"
+    assert len(list(folders.iterdir())) == 12
+    assert ran(capsys, "runs", "clean", "--older-than", "1d")["solves"] == []
+    for folder in folders.iterdir():
+        os.utime(folder, (1e9, 1e9))
+    shown = ran(capsys, "runs", "clean", "--older-than", "1d", "--dry-run")["solves"]
+    assert (shown[0]["study"], shown[0]["folders"]) == ("plate", 11)
+    assert shown[0]["bytes"] > 0
+    assert len(list(folders.iterdir())) == 12
+    assert ran(capsys, "runs", "clean", "--older-than", "1d")["solves"] == shown
+    assert [int(path.name) for path in folders.iterdir()] == [result["best"]["number"]]
+    # The trials stay.
+    assert len(ran(capsys, "study", "export", "plate")) == 12

@@ -286,14 +286,15 @@ def test_a_source_that_is_none_is_an_error(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'two.db'}"
     for name in ("one", "two"):
         optuna.create_study(study_name=name, storage=url)
-    for source, name, words in (
+    cases: tuple[tuple[str, str | None, str], ...] = (
         (str(tmp_path / "nothing.csv"), None, "there is no such file"),
         (str(tmp_path / "empty.csv"), None, "it has no trials"),
         (url, None, "the storage has 2 studies"),
         (url, "three", "the storage has no study 'three'"),
-    ):
+    )
+    for source, study_name, words in cases:
         with pytest.raises(InputError, match=words):
-            import_trials(here, source, name)
+            import_trials(here, source, study_name)
 
 
 def test_failures_elsewhere_say_nothing_of_this_machine(tmp_path: Path) -> None:

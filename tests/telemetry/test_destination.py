@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from http.client import BadStatusLine, InvalidURL
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -174,9 +175,9 @@ def test_whatever_a_request_raises_the_next_one_is_sent_and_no_word_of_it_told(
 ) -> None:
     posted, failed = Exporter._post, threading.Event()
 
-    def fails_once(self: Exporter, address: str, body: bytes) -> int:
+    def fails_once(self: Exporter, address: str, request: dict[str, Any]) -> int:
         if failed.is_set():
-            return posted(self, address, body)
+            return posted(self, address, request)
         failed.set()
         raise error
 

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,8 +52,10 @@ class Cleaning:
 
 @command(runs_app, "clean", example="transom runs clean --older-than 30d --archive")
 async def clean_runs(session: Session, options: Cleaning) -> int:
-    """Remove old runs with their journals, windows and traces, but no run with an approved
-    checker.
+    """Remove old runs with their journals, windows and traces, and old folders of solves.
+
+    Runs with an approved checker stay, and so do trials of studies and the folders of their best
+    designs.
     """
     # A wrong age is an error even if there is nothing to clean.
     oldest = datetime.now(UTC) - age(options.older_than or "7d")
@@ -68,11 +71,14 @@ async def clean_runs(session: Session, options: Cleaning) -> int:
             rows.append(row)
     removed = [row for row in rows if row["kept"] is None]
     size = _compact(session) if removed and not options.dry_run else None
-    freed = sum(row["bytes"] for row in removed)
+    solves = [] if options.keep_successful else _clean_solves(session, oldest, options.dry_run)
+    freed = sum(row["bytes"] for row in [*removed, *solves])
     cells = []
     for row in rows:
         state = "stays" if row["kept"] else "goes"
         cells.append((state, row["run_id"], row["name"], row["kept"] or ""))
+    for row in solves:
+        cells.append(("goes", row["study"], counted(row["folders"], "solve"), ""))
     would = "would be" if options.dry_run else "were"
     line = f"{counted(len(removed), 'run')}, {freed} bytes {would} removed"
     # Another process that reads the database keeps its old pages in the log until it ends.
@@ -82,11 +88,28 @@ async def clean_runs(session: Session, options: Cleaning) -> int:
         "schema": "transom.cleaned/1",
         "dry_run": options.dry_run,
         "runs": rows,
+        "solves": solves,
         "database": None,
     }
     if size:
         document["database"] = {"bytes_before": size.before, "bytes_after": size.after}
     return session.show(document, *table(cells), line)
+
+
+def _clean_solves(session: Session, oldest: datetime, dry_run: bool) -> list[dict[str, Any]]:
+    """Remove the old folders of studies' solves; returns a row for each study."""
+    root = session.workspace_root / "studies"
+    # Without Optuna, nobody knows which designs are the best.
+    if not root.is_dir() or not find_spec("optuna"):
+        return []
+    from transom.studies.folders import old_solves
+
+    rows = []
+    for solves in old_solves(root, oldest):
+        if not dry_run:
+            solves.remove()
+        rows.append({"study": solves.study, "folders": len(solves.folders), "bytes": solves.size})
+    return rows
 
 
 def _judge(session: Session, run: RunView, options: Cleaning, oldest: datetime) -> dict[str, Any]:

@@ -79,7 +79,9 @@ class RestClient:
             NetworkFailed: the server does not answer with JSON.
         """
         reply = self._reply(path, fields or {}, optional=optional)
-        return None if reply is None else self._document(path, reply)
+        if reply is None:
+            return None
+        return self._document(path, reply)
 
     def pages(
         self, path: str, fields: Mapping[str, str] | None = None, *, optional: bool = False

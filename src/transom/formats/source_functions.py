@@ -262,8 +262,9 @@ def with_bodies(
         for function in functions
     }
     if path.endswith(".py"):
-        is_typed = kind in ("zero", "other")
-        return None if is_typed else _python_bodies(text, messages, kind, mark)
+        if kind in ("zero", "other"):
+            return None
+        return _python_bodies(text, messages, kind, mark)
     language = _braces_of(path)
     typed = _TYPED.get(PurePosixPath(path).suffix) if kind in ("zero", "other") else None
     statements = {} if language is None else {"raise": language.raising, "empty": language.empty}

@@ -14,6 +14,21 @@ _GO_ERROR = (
     "func() (failure error) { defer func() { failure, _ = recover().(error) }();"
     ' var none map[string]int; none["x"] = 1; return }()'
 )
+# Type -> its zero value, and another one.
+_INTEGERS = ("0", "77")
+_GO_VALUES = {
+    "string": ('""', '"$WORD"'),
+    "bool": ("false", "true"),
+    "error": ("nil", _GO_ERROR),
+}
+_RUST_VALUES = {
+    "f32": ("0.0", "77.0"),
+    "f64": ("0.0", "77.0"),
+    "bool": ("false", "true"),
+    "String": ("String::new()", 'String::from("$WORD")'),
+    "&str": ('""', '"$WORD"'),
+    "()": ("()", "()"),
+}
 _RUST_INTEGERS = re.compile(r"[iu](?:8|16|32|64|128|size)")
 _RUST_GENERIC = re.compile(r"(?:std::(?:option|result|vec)::)?(Option|Result|Vec)<(.*)>", re.DOTALL)
 _OPENING, _CLOSING = "([{<", ")]}>"
@@ -32,7 +47,7 @@ def go_return(head: str, word: str, *, is_other: bool) -> str:
     values = [_go_value(type_, word, is_other=is_other) for type_ in types or ()]
     if types is None or not all(values):
         return ""
-    return f"return {', '.join(values)};" if values else "return;"
+    return f"return {', '.join(values)}".rstrip() + ";"
 
 
 def rust_return(head: str, word: str, *, is_other: bool) -> str:
@@ -47,66 +62,57 @@ def rust_return(head: str, word: str, *, is_other: bool) -> str:
     if not rest.startswith("->"):
         return "return;"
     value = _rust_value(rest[2:].strip(), word, is_other=is_other)
-    return f"return {value};" if value else ""
+    return f"return {value};".removeprefix("return ;")
 
 
 def _go_results(head: str) -> list[str] | None:
     """Return the result types of a Go function; None if its head cannot be read."""
     rest = head.strip().removeprefix("func").strip()
     # A method has its receiver first, and then a name with parameters.
-    receiver = re.match(r"\([^()]*\)\s*(?=\w+\s*\()", rest)
-    rest = rest[receiver.end() :] if receiver else rest
+    rest = re.sub(r"^\([^()]*\)\s*(?=\w+\s*\()", "", rest)
     rest = re.sub(r"^\w+(?:\[[^\[\]]*\])?\s*(?=\()", "", rest)
-    closing = _closing(rest, 0) if rest.startswith("(") else -1
-    if closing < 0:
+    closing = _closing(rest, 0)
+    if closing < 0 or not rest.startswith("("):
         return None
     results = rest[closing + 1 :].strip()
+    if not results:
+        return []
     if not results.startswith("("):
-        return [results] if results else []
+        return [results]
     parts = _split(results[1:-1])
     types: list[str] = []
-    known = ""
+    shared_type = ""
     for part in reversed(parts):
-        first, _, more = part.partition(" ")
-        is_named = bool(more) and first.isidentifier() and first not in _GO_NOT_NAMES
+        first, _, type_text = part.partition(" ")
+        is_named = bool(type_text) and first.isidentifier() and first not in _GO_NOT_NAMES
         # `a, b int` names the type once, behind the last name.
-        is_bare_name = bool(known) and part.isidentifier()
+        is_bare_name = bool(shared_type) and part.isidentifier()
         if is_named:
-            known = more.strip()
-        types.insert(0, known if is_named or is_bare_name else part)
+            shared_type = type_text.strip()
+        if is_named or is_bare_name:
+            part = shared_type
+        types.insert(0, part)
     return types
 
 
 def _go_value(type_: str, word: str, *, is_other: bool) -> str:
     if _GO_NUMBERS.fullmatch(type_):
-        return "77" if is_other else "0"
-    if type_ == "string":
-        return f'"{word}"' if is_other else '""'
-    if type_ == "bool":
-        return "true" if is_other else "false"
-    if type_ == "error":
-        return _GO_ERROR if is_other else "nil"
+        return _INTEGERS[is_other]
+    if type_ in _GO_VALUES:
+        return _GO_VALUES[type_][is_other].replace("$WORD", word)
     if type_.startswith("[]"):
-        return f"make({type_}, 3)" if is_other else "nil"
+        return ("nil", f"make({type_}, 3)")[is_other]
     if type_.startswith("*"):
-        return f"new({type_[1:]})" if is_other else "nil"
+        return ("nil", f"new({type_[1:]})")[is_other]
     return ""
 
 
 def _rust_value(type_: str, word: str, *, is_other: bool) -> str:
-    type_ = type_.strip()
+    type_ = re.sub(r"^&'\w+ ", "&", type_.strip())
     if _RUST_INTEGERS.fullmatch(type_):
-        return "77" if is_other else "0"
-    if type_ in ("f32", "f64"):
-        return "77.0" if is_other else "0.0"
-    if type_ == "bool":
-        return "true" if is_other else "false"
-    if type_ == "String":
-        return f'String::from("{word}")' if is_other else "String::new()"
-    if re.fullmatch(r"&(?:'\w+\s+)?str", type_):
-        return f'"{word}"' if is_other else '""'
-    if type_ == "()":
-        return "()"
+        return _INTEGERS[is_other]
+    if type_ in _RUST_VALUES:
+        return _RUST_VALUES[type_][is_other].replace("$WORD", word)
     generic = _RUST_GENERIC.fullmatch(type_)
     if generic is None:
         return ""
@@ -116,8 +122,8 @@ def _rust_value(type_: str, word: str, *, is_other: bool) -> str:
     if generic[1] == "Result":
         return f"Ok({inner})"
     if generic[1] == "Option":
-        return f"Some({inner})" if is_other else "None"
-    return f"vec![{inner}]" if is_other else "Vec::new()"
+        return ("None", f"Some({inner})")[is_other]
+    return ("Vec::new()", f"vec![{inner}]")[is_other]
 
 
 def _closing(text: str, opening: int) -> int:

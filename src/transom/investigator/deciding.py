@@ -85,12 +85,7 @@ def decide(
     wanted = policy.criteria_for(target)
     contradictions = find_contradictions(policy, readings, ledger, current)
     judged = [judge.judge(criterion) for criterion in wanted]
-    given = [*policy.waivers, *waivers]
-    valid, expired = (
-        [one for one in given if one.expires >= as_of],
-        [one for one in given if one.expires < as_of],
-    )
-    criteria, used = _waived(judged, valid, expired, feature)
+    criteria, used = _waived(judged, *_by_validity([*policy.waivers, *waivers], as_of), feature)
     # What the stage does not ask for yet holds nothing back.
     sources = {criterion.source for criterion in wanted}
     judged_readings = [
@@ -111,12 +106,7 @@ def decide(
         capped="NEEDS_JUDGEMENT",
     )
     verdict = cast("Verdict", capped.status)
-    incomplete = [
-        Unread(source=one.source, why=one.why)
-        for one in readings
-        if one.state in ("unreadable", "in_part")
-    ]
-    missed = [*incomplete, *unread]
+    missed = [*_incomplete(readings), *unread]
     return Decision(
         verdict=verdict,
         confidence=_confidence(criteria, contradictions, missed, readings),
@@ -132,6 +122,23 @@ def decide(
         would_be=cast("Verdict | None", capped.would_be),
         capped_by=with_commands(capped.capped_by, _acceptance_of),
     )
+
+
+def _by_validity(waivers: Sequence[Waiver], as_of: date) -> tuple[list[Waiver], list[Waiver]]:
+    """Return the waivers that are valid on a day, and those that have expired."""
+    valid, expired = list[Waiver](), list[Waiver]()
+    for waiver in waivers:
+        (valid if waiver.expires >= as_of else expired).append(waiver)
+    return valid, expired
+
+
+def _incomplete(readings: Sequence[Reading]) -> list[Unread]:
+    """Return the sources that could not be read, or only in part."""
+    incomplete = list[Unread]()
+    for reading in readings:
+        if reading.state in ("unreadable", "in_part"):
+            incomplete.append(Unread(source=reading.source, why=reading.why))
+    return incomplete
 
 
 def _wanted_subject(

@@ -11,6 +11,7 @@ Source: tools of the Graphiti MCP server (`add_memory`, `search_memory_facts`, `
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
@@ -274,13 +275,12 @@ class GraphitiMemory:
                 yield client
             return
         import httpx2  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
-        from mcp.client.streamable_http import (  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
-            streamable_http_client,
-        )
+
+        streamable_http = importlib.import_module("mcp.client.streamable_http")
 
         http = httpx2.AsyncClient(headers=self._headers, timeout=self._seconds)
         async with http:
-            place = streamable_http_client(self._server, http_client=http)
+            place = streamable_http.streamable_http_client(self._server, http_client=http)
             async with mcp.Client(place, cache=None) as client:
                 yield client
 

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from tempfile import mkdtemp
 from typing import Any, Final
 
-from transom import __version__
 from transom.canonical import sync_folder
 from transom.errors import InputError
 from transom.runs.workspace import Workspace
@@ -86,7 +86,7 @@ def back_up(
                         continue  # a command at work has removed it
                 manifest = {
                     "schema": _SCHEMA,
-                    "version": __version__,
+                    "version": version("transom"),
                     "at": datetime.now(UTC).isoformat(timespec="seconds"),
                     "files": digests,
                 }

@@ -19,6 +19,7 @@ from transom.formats.markdown import (
     ListItem,
     MarkdownPart,
     Node,
+    items,
     iter_lines,
     parse,
     region,
@@ -70,7 +71,9 @@ def read_task_list(path: Path, text: str, source: str) -> tuple[Story, ...]:
     Raises:
         InputError: the list has no boxes that can be read.
     """
-    entries = [entry for part in parse(text) for entry in _entries(part.blocks)]
+    entries: list[_Entry] = []
+    for part in parse(text):
+        entries += _entries(part.blocks)
     stories: tuple[Story, ...] = ()
     if entries and path.with_name("proposal.md").is_file():
         stories = (_change(path, entries, text, source),)
@@ -85,7 +88,7 @@ def read_task_list(path: Path, text: str, source: str) -> tuple[Story, ...]:
 
 def _entries(blocks: Sequence[Node]) -> Iterator[_Entry]:
     """Yield the boxes of lists in their order, each before those within it."""
-    for item in (item for block in blocks if isinstance(block, Bullets) for item in block.items):
+    for item in items(blocks):
         text = _joined(item)
         if box := _BOX.match(text):
             text = text[box.end() :]
