@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 
 from tests.agent.helpers import SEAT, scripted, tool
 from transom.agent import Agent, Home
-from transom.agent.views import Conversation, Message, SubConversation, ToolCall, ToolResult
+from transom.agent.views import Conversation, Message, SubConversation, ToolCall, ToolResult, thawed
 from transom.llm import Reply, Text
 from transom.llm import ToolCall as Called
 from transom.tools import ToolDefinition
@@ -238,7 +238,10 @@ def test_any_conversation_is_told_by_its_journal(sends: list[tuple[str, list[Rep
         ]
     ]
     made = [
-        (one.id, one.name, one.arguments) for message in view.messages for one in message.tool_calls
+        # A view gives lists as tuples, which cannot be changed.
+        (one.id, one.name, thawed(one.arguments))
+        for message in view.messages
+        for one in message.tool_calls
     ]
     assert made == [
         (one.id, one.name, one.arguments)

@@ -68,6 +68,7 @@ async def test_runs_of_an_older_database_are_summed_up_once(
     async with store:
         before = history.page()
     with sqlite3.connect(tmp_path / ".transom" / "state.db") as connection:
+        connection.execute("ALTER TABLE records DROP COLUMN chain")
         connection.execute("DROP TABLE summaries")
         connection.execute("PRAGMA user_version = 2")
     workspace = history.workspace

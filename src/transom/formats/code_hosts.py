@@ -55,8 +55,8 @@ def fetch_github(text: str, environ: Mapping[str, str] = os.environ) -> dict[str
     with client:
         base = f"/repos/{repository}"
         if not ref:
-            about = _object(client.get(base))
-            ref = str(about.get("default_branch") or "main")
+            project = _object(client.get(base))
+            ref = str(project.get("default_branch") or "main")
         selection = {"branch": ref}
         if _COMMIT.fullmatch(ref):
             selection = {"head_sha": ref}
@@ -133,14 +133,14 @@ def fetch_gitlab(text: str, environ: Mapping[str, str] = os.environ) -> dict[str
         if _COMMIT.fullmatch(ref):
             selection = {"sha": ref}
         order = {"order_by": "id", "sort": "desc", "per_page": "1"}
-        latest = client.get(f"{base}/pipelines", {**selection, **order})
-        if not isinstance(latest, list) or not latest:
+        pipelines = client.get(f"{base}/pipelines", {**selection, **order})
+        if not isinstance(pipelines, list) or not pipelines:
             raise InputError(
                 f"GitLab has no pipeline of {project} for {ref}",
                 place="--gitlab",
                 hint="check the branch or commit behind @",
             )
-        number = _object(latest[0]).get("id")
+        number = _object(pipelines[0]).get("id")
         pipeline = _object(client.get(f"{base}/pipelines/{number}"))
         jobs = _rows(client, f"{base}/pipelines/{number}/jobs", _PAGE)
         documents: dict[str, Json] = {
@@ -188,16 +188,19 @@ def _latest_runs(runs: list[dict[str, Any]]) -> list[Json]:
     for run in runs:
         workflow = str(run.get("workflow_id") or run.get("name"))
         order = (int(run.get("run_number") or 0), int(run.get("run_attempt") or 0))
-        known = latest.get(workflow, {})
-        if order >= (int(known.get("run_number") or 0), int(known.get("run_attempt") or 0)):
+        earlier_run = latest.get(workflow, {})
+        if order >= (
+            int(earlier_run.get("run_number") or 0),
+            int(earlier_run.get("run_attempt") or 0),
+        ):
             latest[workflow] = run
     return list(latest.values())
 
 
 def _release_notes(releases: list[dict[str, Any]]) -> str:
     """Return the latest release as a document; drafts are not published."""
-    published = [release for release in releases if not release.get("draft")] or releases
-    release = published[0]
+    public_releases = [release for release in releases if not release.get("draft")] or releases
+    release = public_releases[0]
     title = release.get("name") or release.get("tag_name") or "Release"
     date = release.get("published_at") or release.get("released_at") or ""
     body = release.get("body") or release.get("description") or ""

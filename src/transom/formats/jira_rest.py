@@ -57,7 +57,9 @@ def fetch_issues(
         for issue in client.search(selection):
             changelog: Json = {"histories": list(client.changelog(issue))}
             issues[str(issue["key"])] = {"issue": issue, "changelog": changelog}
-    missing = [key for key in keys if key not in issues] if not query else []
+    missing = list[str]()
+    if not query:
+        missing = [key for key in keys if key not in issues]
     if not issues or missing:
         # A saved file must not stand in for an issue that the server does not know.
         problem = f"has no issue for {selection!r}"
@@ -80,7 +82,10 @@ class _Client:
             )
         # Jira Cloud takes an e-mail address and an API token, a server takes a bearer token.
         headers: dict[str, str] = {}
-        if not email:
+        login: tuple[str, str] | None = None
+        if email:
+            login = (email, token)
+        else:
             headers["Authorization"] = f"Bearer {token}"
         self._rest = RestClient(
             base,
@@ -88,7 +93,7 @@ class _Client:
             place="--jira",
             token_name=TOKEN,
             headers=headers,
-            login=(email, token) if email else None,
+            login=login,
         )
 
     def __enter__(self) -> _Client:
@@ -155,4 +160,6 @@ class _Client:
 
 
 def _dicts(value: object) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    if not isinstance(value, list):
+        return []
+    return [row for row in value if isinstance(row, dict)]

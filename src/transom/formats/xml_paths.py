@@ -60,9 +60,9 @@ def value_at(root: Element, path: str) -> str | None:
         if not 0 <= place < len(siblings):
             return None
         element = siblings[place]
-    return " ".join(_shown(part) for part in (element, *element))
+    return " ".join(_element_text(part) for part in (element, *element))
 
 
-def _shown(element: Element) -> str:
+def _element_text(element: Element) -> str:
     attributes = " ".join(f'{name}="{value}"' for name, value in element.attrib.items())
     return f"{tag_of(element)} {attributes} {(element.text or '').strip()}".strip()
