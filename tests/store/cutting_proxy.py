@@ -10,7 +10,7 @@ from tempfile import mkdtemp
 from threading import Event, Thread
 from typing import Self
 
-_SOCKET = ".s.PGSQL.5432"
+_SOCKET = ".s.PGSQL.55432"
 _COMMIT = b"COMMIT"
 # The server's answer to a commit: the message CommandComplete.
 _COMMITTED = b"COMMIT\0"
