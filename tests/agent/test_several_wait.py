@@ -126,7 +126,7 @@ def test_the_call_that_was_shown_is_the_one_that_is_approved(
     assert 'the call is wire({"at":"mallory"})' in str(other)
     assert main(commands(other)[1]) == 0
     assert capsys.readouterr().out.startswith(
-        'refuse wire({"at":"mallory"}); to go on, start the program'
+        'refuse wire({"at":"mallory"}); to continue, start the program'
     )
     assert asyncio.run(bank.life("ok")) == "ok"
     assert bank.paid == ["rent"]

@@ -197,6 +197,7 @@ def failing(here: Path, capfd: pytest.CaptureFixture[str]) -> Callable[..., tupl
         finally:
             del app.TREE["failing"], sys.modules["transom.cli.failing"]
             app.root.registered_groups.pop()
+            app.load.cache_clear()
         return code, ids[0], capfd.readouterr().err
 
     return give

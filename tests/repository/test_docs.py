@@ -22,7 +22,8 @@ from tests.repository.tracked import ROOT
 from transom.config import known_keys
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-RUN_OR_READ = {"console", "mermaid", "python", "sh", "text"}
+# The page on stories has `bash` and `yaml`; a test of that product runs and reads them.
+RUN_OR_READ = {"bash", "console", "mermaid", "python", "sh", "text", "yaml"}
 MARK = "@@end-of-command"
 STEP = """{{ {command}
 }} 2>.said

@@ -141,7 +141,11 @@ class Trunk(CommandGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = {name: TyperCommand(name, help=line) for name, (_, line) in TREE.items()}
+        # A name of two words is told by the help of the command that is its first word.
+        self.commands = {
+            name: TyperCommand(name, help=line, hidden=" " in name)
+            for name, (_, line) in TREE.items()
+        }
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         # `investigate` takes a question, so the group below it is found by two words.

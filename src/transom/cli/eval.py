@@ -172,14 +172,14 @@ def _runner_of(
 
 
 ComparisonReports = Annotated[
-    tuple[str, ...],
+    list[str] | None,
     typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: markdown or html."),
 ]
 
 
 @command(eval_app, "compare", example="transom eval compare main 20261123-0930")
 async def compare_(
-    session: Session, before: Before, after: After, reports: ComparisonReports = ()
+    session: Session, before: Before, after: After, reports: ComparisonReports = None
 ) -> int:
     """Report changes from A to B that chance does not explain. Exit 1: something regressed.
 
@@ -197,7 +197,7 @@ async def compare_(
     document = new.model_copy(update={"regression_analysis": changes})
     lines = [f"{name} → {after}: {new.suite}", *change_lines(changes, toned)]
     code = 1 if changes.regressions else 0
-    return session.show(document, *lines, code=code, reports=report_files(reports, renderers))
+    return session.show(document, *lines, code=code, reports=report_files(reports or (), renderers))
 
 
 @command(eval_app, "history", example="transom eval history examples/evals/checklist")

@@ -109,6 +109,7 @@ async def investigate(
     """Judge whether a feature is ready for its next stage.
 
     Exit: READY 0, NOT_READY 1, error 2, NEEDS_JUDGEMENT and INSUFFICIENT_DATA 3.
+    See the policy with `transom investigate policy show`.
     """
     if earlier_run is not None:
         return await _follow_up(session, earlier_run, question)

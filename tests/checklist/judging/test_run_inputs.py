@@ -404,7 +404,7 @@ def test_a_damaged_checker_folder_is_one_clear_error(
         ("op: equals, value: true", "op: matches", 9, "needs a regular expression"),
         ("op: equals, value: true", "op: in, value: 1", 9, "needs a list"),
         ("op: equals, value: true", "op: lt, value: x", 9, "needs a number"),
-        ("op: equals, value: true", "op: is, value: x", 9, "input should be"),
+        ("op: equals, value: true", "op: about, value: x", 9, "input should be"),
         ("items:", "requirements: {value: 1, pattern_items: ['regex:(']}\nitems:", 5, "invalid"),
         (
             "items:",
