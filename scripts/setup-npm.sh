@@ -12,7 +12,8 @@ if ! command -v npm >/dev/null; then
   exit 0
 fi
 mkdir -p build/npm
-if npm install --prefix build/npm --ignore-scripts --no-audit --no-fund --silent "${packages[@]}" </dev/null; then
+# Without a network npm would try again for minutes.
+if timeout 120 npm install --fetch-retries 1 --prefix build/npm --ignore-scripts --no-audit --no-fund --silent "${packages[@]}" </dev/null; then
   touch "$stamp"
 else
   echo "setup: npm install ${packages[*]} failed: the tests that need them skip" >&2
