@@ -144,7 +144,7 @@ class SteeringWords(BaseModel):
             rf"|['\"]role['\"]\s*:\s*['\"]{labels}['\"]",
             "dialogue": rf"\b{any_of('askers')}\s*:.{{1,200}}?\b{labels}\s*:",
             # A note to a machine, or a machine that is called by its name: "AI reviewer, ..."
-            "heading": rf"^\W*{any_of('headings')}[^.:!?\n]{{0,30}}?{machines}"
+            "heading": rf"^\W*{any_of('headings')}\b[^.:!?\n]{{0,30}}?{machines}"
             rf"[^.:!?\n]{{0,30}}[::]|^\W*(?:\w+[ -]){{0,2}}{machines}(?:\w*|[- ]\w+)[,,]",
             "ready": r"(?-i:\bREADY\b)",
         }
