@@ -6,7 +6,10 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
+
 from tests.studies.helpers import runner, write_study
+from transom.studies import pictures
 from transom.studies.pictures import as_optuna, write_pictures
 from transom.studies.trials import front, ranked
 
@@ -18,7 +21,7 @@ def test_two_objectives_have_a_front_and_a_history_of_the_hypervolume(tmp_path: 
     path.write_text(path.read_text().replace("[{name: mass}]", TWO))
     made = runner(tmp_path, path)
     trials = made.run()
-    pictures = write_pictures(made, trials, tmp_path / "pictures")
+    written = write_pictures(made, trials, tmp_path / "pictures")
     assert {
         "history",
         "slice",
@@ -26,8 +29,8 @@ def test_two_objectives_have_a_front_and_a_history_of_the_hypervolume(tmp_path: 
         "contour",
         "front",
         "hypervolume",
-    } <= pictures.keys()
-    for file in pictures.values():
+    } <= written.keys()
+    for file in written.values():
         assert ElementTree.parse(file).getroot().tag.endswith("}svg")
     # Optuna's front is ours.
     best = {trial.values for trial in front(made.study, trials)}
@@ -47,6 +50,18 @@ def test_equal_studies_have_equal_pictures(tmp_path: Path) -> None:
         # Nothing is fetched when the page is opened.
         links = re.findall(r'href="([^"]+)"', file.read_text())
         assert all(link.startswith(("#", "data:")) for link in links)
+
+
+def test_without_scipy_all_but_the_contour_is_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`pip install .[studies]` brings no scipy."""
+    made = runner(tmp_path, write_study(tmp_path, trials=12))
+    trials = made.run()
+    monkeypatch.setattr(pictures, "find_spec", lambda name: None)
+    drawn = write_pictures(made, trials, tmp_path / "plain")
+    assert {"history", "slice", "parallel-coordinate"} <= drawn.keys()
+    assert "contour" not in drawn
 
 
 def test_a_study_without_a_solved_design_has_no_plots(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -128,10 +129,12 @@ def _drawings(
                 plots.plot_parallel_coordinate(single, params=names, target_name=first)
             ),
         )
-        yield (
-            "contour",
-            lambda: _figure(plots.plot_contour(single, params=leading, target_name=first)),
-        )
+        # Optuna interpolates between the trials by scipy, which it does not require.
+        if find_spec("scipy") is not None:
+            yield (
+                "contour",
+                lambda: _figure(plots.plot_contour(single, params=leading, target_name=first)),
+            )
     copied = as_optuna(study, trials)
     if len(objectives) in (2, 3):
         yield (
