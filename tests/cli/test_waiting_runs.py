@@ -11,6 +11,7 @@ import pytest
 from tests.investigator.helpers import NOT_READY, copy_of
 from tests.stories.projects import make_project
 from transom.cli import main
+from transom.sandbox import Level, needs
 
 Capture = pytest.CaptureFixture[str]
 
@@ -82,6 +83,7 @@ def test_an_item_that_was_reworded_and_judged_waits_no_more(here: Path, capsys: 
     assert (document["questions"], document["runs"]) == ([], [])
 
 
+@pytest.mark.skipif(bool(needs(Level.L3)), reason=needs(Level.L3))
 def test_a_paused_story_is_not_called_failed_and_waits(here: Path, capsys: Capture) -> None:
     make_project(here)
     (here / "transom.yaml").write_text(

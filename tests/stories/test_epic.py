@@ -17,6 +17,7 @@ from transom.config.model import StoriesSettings, WorkerKind
 from transom.errors import InputError
 from transom.learning import InsightCategory, Playbook
 from transom.llm import Reply, Request, ScriptedProvider, Text, ToolCall, Usage
+from transom.sandbox import Level, needs
 from transom.stories.epic import open_project, plan
 from transom.stories.shared import StorySettings
 
@@ -472,6 +473,7 @@ def test_a_project_is_the_top_of_a_repository_with_a_commit(tmp_path: Path) -> N
             asyncio.run(open_project(path))
 
 
+@pytest.mark.skipif(bool(needs(Level.L3)), reason=needs(Level.L3))
 async def test_a_commit_that_mends_the_tests_is_seen_and_nobody_was_paid_before(
     tmp_path: Path,
 ) -> None:
