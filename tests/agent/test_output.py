@@ -102,7 +102,7 @@ async def test_an_answer_that_does_not_follow_is_mended_once_and_each_call_is_ke
     _, asked, mending = requests
     *before, answer, complaint = mending.window.turns
     assert (tuple(before), answer) == (asked.window.turns, AssistantMessage((Text("seven"),)))
-    assert isinstance(complaint, UserMessage) and "it is no JSON" in complaint.text
+    assert isinstance(complaint, UserMessage) and "it is not JSON" in complaint.text
     assert response.usage.output_tokens == 30, "both were paid for"
     assert answer in response.turns, (
         "an answer that was mended stays in the history until it is folded"

@@ -55,7 +55,7 @@ def test_problems_become_errors(url: str) -> None:
         ApiClient(url, "wrong").waiting()
     with pytest.raises(InputError):
         client.get("runs", offset="many")
-    with pytest.raises(RunError, match="gives no answer"):
+    with pytest.raises(RunError, match="does not answer"):
         ApiClient(closed_port(), TOKEN).waiting()
     with pytest.raises(InputError, match="no address of a server"):
         ApiClient("ftp://x", TOKEN)
@@ -75,7 +75,7 @@ def test_the_token_follows_no_redirect_and_stands_in_no_error() -> None:
 
 @pytest.mark.parametrize(
     ("status", "body", "reason"),
-    [(200, b"<html>", "gives no answer"), (500, b"broken", "the server failed: status 500")],
+    [(200, b"<html>", "does not answer"), (500, b"broken", "the server failed: status 500")],
 )
 def test_what_is_no_document_is_an_error(status: int, body: bytes, reason: str) -> None:
     refused = pytest.raises(RunError, match=reason)

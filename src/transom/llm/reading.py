@@ -24,7 +24,7 @@ def read_json(text: str) -> Json:
     """Read JSON that a model wrote: an answer, or the arguments of a call.
 
     Raises:
-        ValueError: it is no JSON: it holds NaN, an infinity, a name twice in one object, or more
+        ValueError: it is not JSON: it holds NaN, an infinity, a name twice in one object, or more
             than `LEVELS` levels. What it says quotes nothing of the text.
     """
     return _read(text, LEVELS, _named_once)

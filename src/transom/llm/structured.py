@@ -114,7 +114,7 @@ def complaints(reply: Reply, check: Check) -> list[Complaint]:
     try:
         value = read_json(reply.text)
     except ValueError as error:
-        problem = f"it is no JSON: {error}"
+        problem = f"it is not JSON: {error}"
         return [Complaint(problem, problem)]
     return check(value)
 

@@ -254,7 +254,7 @@ class GraphitiMemory:
             raise MemoryUnavailable(
                 f"the Graphiti server cannot be reached: {reason}",
                 place="memory",
-                hint="is it running, and is its address right?",
+                hint="check that the server runs and that its address is right",
             ) from error
         answer = _answer(result)
         if result.is_error or "error" in answer:

@@ -144,7 +144,7 @@ def _unpack(archive: Path, folder: Path) -> BackupContent:
             for member in packed:
                 source = packed.extractfile(member) if member.isreg() else None
                 if source is None or not _is_inside(member.name):
-                    raise _altered(archive, f"{member.name!a} is no file of a workspace")
+                    raise _altered(archive, f"{member.name!a} is not a file of a workspace")
                 if member.name == _MANIFEST:
                     manifest = json.loads(source.read())
                     continue
@@ -163,7 +163,7 @@ def _unpack(archive: Path, folder: Path) -> BackupContent:
         raise _altered(archive, f"it cannot be read ({error})") from error
     # The manifest is packed last, so an archive that was cut off has none.
     if manifest.get("schema") != _SCHEMA:
-        raise _altered(archive, "it is no whole backup")
+        raise _altered(archive, "the backup is incomplete")
     if manifest["files"] != digests:
         names = sorted({*manifest["files"], *digests})
         different = [name for name in names if manifest["files"].get(name) != digests.get(name)]

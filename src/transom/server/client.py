@@ -42,7 +42,7 @@ class ApiClient:
             parse_address(url)
         except ValueError as error:
             problem = f"{safe_address(url)!r} is no address of a server: {error}"
-            raise InputError(problem, hint="say http://127.0.0.1:8420") from None
+            raise InputError(problem, hint="use an address such as http://127.0.0.1:8420") from None
         self._url = url.rstrip("/")
         self._token = token
         self._seconds = seconds
@@ -114,7 +114,7 @@ class ApiClient:
                 raise _error_of(error.code, error.read(), place) from None
         except (URLError, OSError, ValueError) as error:
             reason = getattr(error, "reason", error)
-            raise RunError(f"the server gives no answer: {reason}", place=place) from error
+            raise RunError(f"the server does not answer: {reason}", place=place) from error
 
 
 def _error_of(status: int, body: bytes, place: str) -> Exception:

@@ -146,7 +146,7 @@ def _json_rows(path: Path) -> Iterator[Outcome]:
             try:
                 rows += [json.loads(line)] if line.strip() else []
             except ValueError as error:
-                raise InputError("it is no JSON", place=f"{path}:{number}") from error
+                raise InputError("it is not JSON", place=f"{path}:{number}") from error
     for number, row in enumerate(rows, 1):
         if isinstance(row, dict):
             yield _outcome(_flat(row), f"row {number}")
@@ -228,7 +228,7 @@ def _stored_outcome(frozen: FrozenTrial) -> Outcome:
 
 
 def _trial(outcome: Outcome, study: Study, runner: StudyRunner) -> Trial:
-    """Return the trial that an outcome tells of; raise ValueError if it does not count."""
+    """Return the trial of an outcome; raise ValueError if it does not count."""
     params = {}
     for name, variable in study.variables.items():
         if name not in outcome.numbers:

@@ -198,7 +198,7 @@ def _returned(value: Any) -> Json | ToolReturn:
     try:
         content: Json = to_jsonable_python(value)
     except PydanticSerializationError:
-        return value  # type: ignore[no-any-return]  # the toolbox reports that it is no JSON
+        return value  # type: ignore[no-any-return]  # the toolbox reports that it is not JSON
     return content
 
 

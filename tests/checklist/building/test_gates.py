@@ -258,7 +258,7 @@ async def test_what_crashes_names_the_atom_in_which_it_does(tmp_path: Path) -> N
             "    results = []\n",
             "    results = []\n    float(text.split()[1])\n",
             "schema",
-            "(while it reads power.rpt, which stands in line",
+            "(while it reads power.rpt; line 1 holds that text: ",
         ),
         pytest.param(
             "    results = []\n",

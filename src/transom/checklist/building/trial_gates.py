@@ -109,7 +109,7 @@ def _with_text(finding: Finding, file: RealFile) -> Finding:
     numbers = [
         number for number, line in enumerate(file.lines, 1) if found and found["text"] in line
     ]
-    line = f", which stands in line {numbers[0]}: {quoted(file, numbers[0])}" if numbers else ""
+    line = f"; line {numbers[0]} holds that text: {quoted(file, numbers[0])}" if numbers else ""
     return replace(finding, message=f"{finding.message} (while it reads {file.name}{line})")
 
 
