@@ -60,8 +60,8 @@ def make_role(seat: str, tools: tuple[ToolSpec, ...] = ()) -> Role:
 def blocks_for(
     seat: str, story: Story, handoff: StoryHandoff, context: Mapping[str, Json] | None = None
 ) -> list[Block]:
-    """Return a seat's blocks: the whole story, the hand-over's context, and `context`: texts or data of
-    the run.
+    """Return a seat's blocks: the whole story, what the hand-over has, and `context`: texts or
+    data of the run.
 
     Empty blocks are left out, and blocks that the seat does not see.
     """
