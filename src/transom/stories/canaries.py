@@ -80,9 +80,9 @@ def check_canaries(canaries: Canaries, run: TestRun) -> list[str]:
     if run.only_code:
         failed = run.code != 0
         return [] if failed else ["the exit code is 0, although a canary failed"]
-    seen = {case: status for case, status in run.cases.items() if canaries.owns(case)}
-    passing = {case: status for case, status in seen.items() if _is_in(canaries.passing, case)}
-    failing = {case: status for case, status in seen.items() if _is_in(canaries.failing, case)}
+    results = {case: status for case, status in run.cases.items() if canaries.owns(case)}
+    passing = {case: status for case, status in results.items() if _is_in(canaries.passing, case)}
+    failing = {case: status for case, status in results.items() if _is_in(canaries.failing, case)}
     problems = []
     if not passing or not failing:
         problems.append("canaries in the test files were not run, so its report proves nothing")
