@@ -85,11 +85,12 @@ class Door:
     here: Path
 
     def __call__(self, *arguments: str) -> Answer:
-        out, err = io.StringIO(), io.StringIO()
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
         with inside(self.here), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = main([*arguments])
-        assert "Traceback" not in err.getvalue()
-        return Answer(code, out.getvalue(), err.getvalue())
+        answer = Answer(code, _text(out), _text(err))
+        assert "Traceback" not in answer.err
+        return answer
 
     def json(self, *arguments: str) -> Any:
         """The document of a command."""
@@ -112,6 +113,11 @@ class Door:
         return folder
 
 
+def _text(stream: io.TextIOWrapper) -> str:
+    stream.seek(0)
+    return stream.read()
+
+
 @contextlib.contextmanager
 def inside(folder: Path) -> Iterator[None]:
     """Work in a folder."""
@@ -129,3 +135,14 @@ def fan_door(here: Path) -> Door:
     door.item("FAN-1.yaml", FAN)
     door.write("logs/boot.log", BOOT_LOG)
     return door
+
+
+class OtherModel(FanModel):
+    """The same replies under another name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.name = "other"
+
+    def _written(self, request: Request) -> Reply:
+        return Reply(super()._written(request).parts, by="other")

@@ -7,21 +7,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from transom.canonical import Json, pretty_json
+from transom.checklist.calls import rules_provider
 from transom.checklist.item import load_item
 from transom.checklist.judging import Occasion
 from transom.checklist.pipeline import Manner, Places, spec_of
 from transom.checklist.results import SpecResult
-from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table
 from transom.checklist.writing.round_copies import debug_folder, export_rounds
 from transom.checklist.writing.rounds import ROUNDS
 from transom.checklist.writing.write import WrittenSpec
 from transom.config import Settings, load_settings
 from transom.errors import InputError, TransomError
-from transom.llm import CallSettings, RulesProvider
+from transom.llm import CallSettings
 from transom.llm.hosted import HOSTED, SERVICES
 from transom.llm.naming import Surroundings, named_chain
 from transom.llm.rules import RULES
@@ -115,7 +116,7 @@ class ContextAgent:
         )
         places = Places(search_root=settings.paths.search_root, out=output_dir)
         about: dict[str, Json] = {"item": str(config_path.absolute()), "item_id": item.item_id}
-        own = {"rules": _rules(settings)}
+        own = {"rules": partial(rules_provider, settings)}
         async with workspace.open_store() as store:
             around = Surroundings(Path.cwd(), settings, store=store, place="llm_config", own=own)
             chain = named_chain(settings.model, around)
@@ -260,11 +261,3 @@ def _with_provider(model: str, provider: str | None, configured: str) -> str:
             return f"{kind}:{model}"
     # The chain says what is wrong with it, and which forms there are.
     return model
-
-
-def _rules(settings: Settings) -> Callable[[], RulesProvider]:
-    def make_rules() -> RulesProvider:
-        knowledge = load_knowledge(settings.paths.knowledge_dirs)
-        return RulesProvider(rule_table(knowledge), RULE_VERSIONS, knowledge.digests)
-
-    return make_rules
