@@ -362,6 +362,13 @@ def log_llm_calls(desk: Desk) -> None:
     assert calls() == []
 
 
+def parallel_rounds(desk: Desk) -> None:
+    """What comes of it: tests/documents/test_document_000.py."""
+    settle(desk, "execution: {parallel_rounds: true}\n")
+    session = Session.start(CommonOptions(), cwd=desk.here, environ={})
+    assert manner_of(session, CheckOptions(), needs_sandbox=False).parallel_rounds
+
+
 def retry_after(desk: Desk) -> None:
     """What comes of it: tests/cli/test_check_batch.py."""
     settle(desk, "execution: {retry_after: -1}\n")
@@ -431,6 +438,7 @@ OBEYED: dict[str, Callable[[Desk], None]] = {
     "execution.timeout_per_stage": timeout_per_stage,
     "execution.max_cost": max_cost,
     "execution.retry_after": retry_after,
+    "execution.parallel_rounds": parallel_rounds,
     "paths.prices": max_cost,
     "logging.level": logging_level,
     "logging.log_file": log_file,
