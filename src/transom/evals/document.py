@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from transom.evals.shapes import Shape, Used
+from transom.evals.models import Shape, Used
 
 Status = Literal["pass", "fail", "error"]
 

@@ -10,10 +10,10 @@ from pydantic import ValidationError
 from transom.agent import call
 from transom.canonical import Json, pretty_json
 from transom.errors import ReplyError
+from transom.evals.models import Outcome, Scenario, Shape
 from transom.evals.scorers import RUBRIC, SCORERS, Score
-from transom.evals.shapes import Outcome, Scenario, Shape
 from transom.llm import Block, CallSettings, Role, Tier
-from transom.llm.reading import read_json
+from transom.llm.strict_json import read_json
 from transom.llm.turns import Egress
 from transom.runs import Run, Stage, model_file
 

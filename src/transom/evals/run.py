@@ -19,8 +19,8 @@ from transom.evals.document import (
 )
 from transom.evals.faults import Case, prepared
 from transom.evals.judge import judge
+from transom.evals.models import Outcome, Scenario, Used
 from transom.evals.scorers import DIMENSIONS, VERDICT, below, by_dimension, score
-from transom.evals.shapes import Outcome, Scenario, Used
 from transom.evals.suite import Suite
 from transom.runs import Run, Stage, model_file
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from transom.evals.faults import Case
-from transom.evals.shapes import (
+from transom.evals.models import (
     Evidence,
     Expected,
     ExpectedTool,

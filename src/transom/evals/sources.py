@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from transom.errors import InputError
-from transom.evals.shapes import Evidence, Outcome
+from transom.evals.models import Evidence, Outcome
 from transom.evidence.facts import FactSource, facts_of
 from transom.formats.places import PlaceIndex as Place
 from transom.formats.places import stands_in

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from transom.canonical import digest
 from transom.errors import InputError
 from transom.evals import Case, Evidence, Outcome, ToolUse, Used
-from transom.evals.shapes import Shape, Texts
+from transom.evals.models import Shape, Texts
 from transom.investigator.dialogue import FollowUp
 from transom.investigator.policy import load_policy
 from transom.investigator.result import Investigation
