@@ -224,7 +224,7 @@ async def history(session: Session, suite: SuiteName) -> int:
     )
 
 
-def apart(session: Session, case: evals.Case, chain: Chain) -> Session:
+def apart(session: Session, case: evals.ScenarioCase, chain: Chain) -> Session:
     """Return a session with a workspace of the case's own.
 
     Otherwise an epoch would be answered from the journal of another one.
@@ -248,7 +248,7 @@ def checklist_runner(session: Session, chain: Chain) -> evals.Runner:
     scenario's data.
     """
 
-    async def run(case: evals.Case) -> evals.Outcome:
+    async def run(case: evals.ScenarioCase) -> evals.ScenarioOutcome:
         item = case.below("item")
         variables = case.scenario.input.get("variables") or {}
         if not isinstance(variables, dict):
@@ -278,7 +278,7 @@ def checklist_runner(session: Session, chain: Chain) -> evals.Runner:
 def investigator_runner(session: Session, chain: Chain) -> evals.Runner:
     """Return what investigates a scenario's question."""
 
-    async def run(case: evals.Case) -> evals.Outcome:
+    async def run(case: evals.ScenarioCase) -> evals.ScenarioOutcome:
         inputs = evaluation.asked_in(case)
         own_session = apart(session, case, chain)
         async with opened_memory(own_session) as memory:
@@ -288,7 +288,7 @@ def investigator_runner(session: Session, chain: Chain) -> evals.Runner:
                 await attempt.investigate(question)
             result = await attempt.investigate(inputs.question)
             if result is None:
-                return evals.Outcome(questions=tuple(attempt.questions))
+                return evals.ScenarioOutcome(questions=tuple(attempt.questions))
             replies = []
             for question in inputs.then:
                 async with attempt.opened(inputs.question) as (run, inquiry):
@@ -311,7 +311,7 @@ class _Attempt:
     """One epoch of a scenario: its runs, and the questions they asked a person."""
 
     def __init__(
-        self, session: Session, case: evals.Case, inputs: evaluation.Asked, memory: Memory
+        self, session: Session, case: evals.ScenarioCase, inputs: evaluation.Asked, memory: Memory
     ) -> None:
         self._session = session
         self._inputs = inputs
