@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from inspect import isfunction
 from pathlib import Path
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
 from transom.errors import InputError, SettingsError
@@ -170,7 +171,13 @@ def imported(name: str, folder: Path, place: str) -> Any:
         return value() if isinstance(value, type) or isfunction(value) else value
     except Exception as error:  # the user's module may raise anything
         problem = f"{name} cannot be made: {type(error).__name__}: {error}"
-        hint = "correct it; package.module:Class is made without arguments"
+        # The last line of the user's own: the error may be raised further inside.
+        for frame in reversed(extract_tb(error.__traceback__)):
+            file = Path(frame.filename)
+            if file.is_relative_to(folder) and "site-packages" not in file.parts:
+                problem += f" ({file.name}:{frame.lineno})"
+                break
+        hint = "correct that module; a class or a function in it is called without arguments"
         raise InputError(problem, place=place, hint=hint) from error
 
 
