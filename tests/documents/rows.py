@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import pytest
 
@@ -46,6 +47,12 @@ def row(name: str, stub: str) -> Callable[[Test], Test]:
 def row_of(test: Any) -> Row | None:
     """Return the row that a test function declares."""
     return getattr(test, "row", None)
+
+
+def shared(fixture_name: str, config: pytest.Config) -> Literal["function", "module"]:
+    """Return the scope of a fixture: a stubbed row makes its own, the others share one."""
+    del fixture_name, config
+    return "function" if os.environ.get(STUBBED) else "module"
 
 
 def stub_out(entry_point: str, patch: pytest.MonkeyPatch) -> None:

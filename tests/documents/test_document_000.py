@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from typing import Any
 
 import pytest
 import yaml
 
 from tests.documents.door import FAN, MODEL, Door, FanModel, fan_door, inside
-from tests.documents.rows import STUBBED, row
+from tests.documents.rows import row, shared
 from transom.compat.context_agent import ContextAgent
 from transom.llm import render
 
@@ -19,12 +18,6 @@ PIPELINE = "transom.checklist.pipeline"
 ROUNDS = "transom.checklist.writing.rounds:write_sections"
 WRITE = f"{PIPELINE}:write_spec"
 FILES = ("analysis", "section1", "section2", "section3", "section4")
-
-
-def shared(fixture_name: str, config: pytest.Config) -> str:
-    """A stubbed row makes its own; the others share one."""
-    del fixture_name, config
-    return "function" if os.environ.get(STUBBED) else "module"
 
 
 @pytest.fixture(scope=shared)
@@ -324,7 +317,7 @@ async def test_bare_model_name(fan: Door) -> None:
     assert "ANTHROPIC_API_KEY" in result.errors[0]
 
 
-ITEM_ERRORS = {
+ITEM_ERRORS: dict[str, tuple[Any, str]] = {
     "empty": ("", "is empty"),
     "syntax": ('description: "no end\n  key: value\n', "bad.yaml:"),
     "a list": ("- one\n- two\n", "bad.yaml"),
@@ -351,7 +344,7 @@ def test_minimal_item(fan: Door) -> None:
     assert fan("check", "spec", "FAN-2.yaml", "--model", MODEL).code == 0
 
 
-TYPES = {
+TYPES: dict[int, tuple[Any, list[str], Any, list[str]]] = {
     1: ("N/A", [], "N/A", []),
     4: ("N/A", [], 0, ["all known"]),
 }
