@@ -202,6 +202,8 @@ def visitor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[T
     asyncio.run(store.close())
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_a_run_shows_its_stages_calls_and_trace(visitor: tuple[TestClient, str]) -> None:
     client, run = visitor
     page = client.get(f"/runs/{run}").text

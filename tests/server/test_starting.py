@@ -70,6 +70,8 @@ def test_a_form_that_cannot_be_used_is_refused(kind: str, fields: dict[str, str]
         filled(kind, fields)
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_a_command_starts_in_a_process_of_its_own_and_shows_what_it_printed(
     browser: TestClient, history: RunHistory
 ) -> None:

@@ -24,6 +24,8 @@ def beam(width: float, height: float) -> dict[str, float]:
 BEAM = {"width": (5, 60), "height": (10, 120)}
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_a_function_is_optimised_within_its_constraints(tmp_path: Path) -> None:
     best = optimize(beam, BEAM, minimize="mass", constraints=["stress <= 180"], n_trials=30, seed=1)
     assert best.params is not None and best.value is not None

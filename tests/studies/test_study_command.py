@@ -99,6 +99,8 @@ def test_a_study_is_run_reported_and_exported(
     assert len(history) == result["trials"]["failed"]
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_a_study_without_a_feasible_design_says_no(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -242,6 +244,8 @@ def test_a_second_process_helps_with_the_trials_of_the_first(
     assert len((here / "calls.txt").read_text().split()) == 12
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_forgotten_trials_teach_nothing_and_free_their_budget(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -263,6 +267,8 @@ def test_forgotten_trials_teach_nothing_and_free_their_budget(
     assert result["trials"]["complete"] + result["trials"]["failed"] == 30
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_old_folders_of_solves_are_counted_and_removed_but_those_of_the_best(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -121,6 +121,8 @@ def test_a_study_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
 # Optuna's storages
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_a_study_in_a_database_of_optuna(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'trials.db'}"
     path = write_study(tmp_path, trials=8, more=f"storage: {url}\n")
@@ -154,6 +156,8 @@ def test_a_study_that_transom_did_not_make_is_not_mixed_with_ours(tmp_path: Path
         runner(tmp_path, write_study(tmp_path, more=f"storage: {url}\n"))
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_processes_of_one_study_share_a_folder(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'trials.db'}"
     path = write_study(tmp_path, trials=3, more=f"storage: {url}\n")
@@ -350,6 +354,8 @@ made.run()
 """
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @pytest.mark.parametrize("kind", ["tpe", "random"])
 def test_a_killed_study_gives_the_designs_of_an_undisturbed_one(tmp_path: Path, kind: str) -> None:
     found = []

@@ -83,9 +83,9 @@ async def open_request(project: Git, base: str, result: EpicResult) -> str:
         "gh": ("gh", "pr", "view", branch, "--json", "url", "--jq", ".url"),
         "glab": ("glab", "mr", "view", branch),
     }
-    code, shown = await run_forge(view[forge], project.folder)
-    if code == 0 and shown:
-        return _address(shown)
+    code, output = await run_forge(view[forge], project.folder)
+    if code == 0 and output:
+        return _address(output)
     title, text = f"Epic {result.epic}", request_text(result)
     if forge == "gh":
         words = ["pr", "create", "--head", branch, "--base", base, "--title", title]
@@ -93,11 +93,11 @@ async def open_request(project: Git, base: str, result: EpicResult) -> str:
     else:
         words = ["mr", "create", "--source-branch", branch, "--target-branch", base]
         words += ["--title", title, "--description", text, "--yes"]
-    code, shown = await run_forge([forge, *words], project.folder)
+    code, output = await run_forge([forge, *words], project.folder)
     if code:
         hint = f"run {forge} auth status, then the same command again"
-        raise InputError(f"{forge} failed: {shown[-300:]}", place=branch, hint=hint)
-    return _address(shown)
+        raise InputError(f"{forge} failed: {output[-300:]}", place=branch, hint=hint)
+    return _address(output)
 
 
 def request_text(result: EpicResult) -> str:
@@ -130,26 +130,26 @@ async def forge_of(project: Git) -> str:
 
 def _forge(address: str) -> str:
     """Return the program for the host of a repository."""
-    wanted = "glab" if "gitlab" in address.lower() else "gh"
-    if shutil.which(wanted):
-        return wanted
+    program = "glab" if "gitlab" in address.lower() else "gh"
+    if shutil.which(program):
+        return program
     # A forge with a host name of its own: the program that is there is the one that is meant.
-    other = "gh" if wanted == "glab" else "glab"
+    other = "gh" if program == "glab" else "glab"
     if shutil.which(other):
         return other
     hint = "install it, or set stories.finish to branch"
-    raise InputError(f"the program {wanted} is not installed", place=address, hint=hint)
+    raise InputError(f"the program {program} is not installed", place=address, hint=hint)
 
 
-def _address(shown: str) -> str:
-    words = [word for word in shown.split() if word.startswith(("http://", "https://"))]
-    return words[-1] if words else shown.strip()[-200:]
+def _address(output: str) -> str:
+    words = [word for word in output.split() if word.startswith(("http://", "https://"))]
+    return words[-1] if words else output.strip()[-200:]
 
 
 async def run_forge(argv: Sequence[str], folder: Path) -> tuple[int, str]:
     """Run a program of a forge; returns its exit code and its output."""
-    done = await run_openly(argv, folder, {}, seconds=_SECONDS, setting="stories.finish")
-    return done.code, (done.stdout or done.stderr).strip()
+    process = await run_openly(argv, folder, {}, seconds=_SECONDS, setting="stories.finish")
+    return process.code, (process.stdout or process.stderr).strip()
 
 
 async def notify(settings: NotifySettings, result: EpicResult, folder: Path) -> str:
@@ -167,7 +167,7 @@ async def notify(settings: NotifySettings, result: EpicResult, folder: Path) -> 
     problems = []
     if settings.command:
         try:
-            done = await run_openly(
+            process = await run_openly(
                 settings.command,
                 folder,
                 {},
@@ -178,8 +178,8 @@ async def notify(settings: NotifySettings, result: EpicResult, folder: Path) -> 
         except InputError as error:
             problems.append(str(error))
         else:
-            if done.code:
-                problems.append(f"{settings.command[0]} ended with exit code {done.code}")
+            if process.code:
+                problems.append(f"{settings.command[0]} ended with exit code {process.code}")
     if settings.url:
         problems += await asyncio.to_thread(_post, settings.url, notice.encode())
     return "; ".join(problems)

@@ -26,13 +26,13 @@ from transom.stories.criteria import Covering
 from transom.stories.decisions import Read, Seat, read_reply
 from transom.stories.evidence import Evidence
 from transom.stories.git import Change, Git
-from transom.stories.handoff import AgentValidator, StoryHandoff, now
+from transom.stories.handoff import AgentValidator, StoryHandoff, timestamp
 from transom.stories.judging import StoryJudge
 from transom.stories.markdown_story import read_story_file
 from transom.stories.merge import merge
 from transom.stories.results import FileChange, StageRow, StoryResult, quality
 from transom.stories.seats import Seats
-from transom.stories.shared import Baseline, Epic, Merged, Said, Stopped
+from transom.stories.shared import Baseline, Epic, Merged, SeatReply, Stopped
 from transom.stories.story import Story
 from transom.stories.testrun import Comparison, TestRun
 from transom.stories.workers import AgentLimit
@@ -100,7 +100,7 @@ class StoryFlow:
                 await self.epic.places.remove(base.branch, unless_beyond=base.base)
         result.truncations = self.handoff.truncations
         form = re.compile(rf"transom/parked/{re.escape(self.story.slug)}(-\d+)+")
-        result.parked = [one for one in self.epic.places.parked if form.fullmatch(one)]
+        result.parked = [branch for branch in self.epic.places.parked if form.fullmatch(branch)]
         result.usage = _tokens(self.seats.usage if base else Usage())
         result.cost = self.seats.usage.cost if base else None
         return result
@@ -118,15 +118,15 @@ class StoryFlow:
             branch = target or await project.branch()
             base = await project.commit_of(f"refs/heads/{branch}") if branch else None
             if base is None:
-                what = (
+                problem = (
                     f"branch {branch!r} does not exist or has no commit"
                     if branch
                     else "no branch is checked out"
                 )
                 hint = "check out a branch with a commit, or set stories.target"
-                raise InputError(what, place=str(self.epic.project), hint=hint)
+                raise InputError(problem, place=str(self.epic.project), hint=hint)
             name = await project.free(f"transom/{story.slug}")
-            return Baseline(base=base, branch=name, target=branch, at=now())
+            return Baseline(base=base, branch=name, target=branch, at=timestamp())
 
         # A commit that mended the tests made another baseline, see `_try_tests`.
         folders = (self.run.folder / self.name).glob("baseline-*")
@@ -136,9 +136,9 @@ class StoryFlow:
             name = f"baseline-{head[:12]}"
         elif later:
             name = later[-1].name
-        out = model_file("baseline.json", Baseline)
+        artifact = model_file("baseline.json", Baseline)
         stage = f"{self.name}/{name}"
-        self.base = (await self.run.stage(stage, step, self.story, target, out=out)).value
+        self.base = (await self.run.stage(stage, step, self.story, target, out=artifact)).value
         self.handoff.path = self.run.folder / "handoffs" / f"{self.story.slug}.yaml"
         self.handoff.created_at = self.base.at
         self.handoff.set_acceptance_criteria(self.story.criteria)
@@ -166,19 +166,19 @@ class StoryFlow:
         """Run SM and PO until the story is approved."""
         feedback = ""
         for number in range(1, self.settings.reviews + 2):
-            said = await self.seats.ask(
+            artifact = await self.seats.ask(
                 "sm", number, self.story, {"feedback": feedback}, self.base.base
             )
-            self.story = _drafted(self.story, said.value.reply)
+            self.story = _drafted(self.story, artifact.value.reply)
             self.handoff.set_acceptance_criteria(self.story.criteria)
-            self._record("sm", number, read_reply(said.value.reply), said)
+            self._record("sm", number, read_reply(artifact.value.reply), artifact)
             valid, feedback = AgentValidator.validate_sm_output(self.story, self.handoff)
             if not valid:
                 continue
-            said = await self.seats.ask("po", number, self.story, {}, self.base.base)
-            read = read_reply(said.value.reply, "po")
-            self._record("po", number, read, said)
-            valid, decision = AgentValidator.validate_po_output(said.value.reply, self.handoff)
+            artifact = await self.seats.ask("po", number, self.story, {}, self.base.base)
+            read = read_reply(artifact.value.reply, "po")
+            self._record("po", number, read, artifact)
+            valid, decision = AgentValidator.validate_po_output(artifact.value.reply, self.handoff)
             if not valid:
                 raise Stopped("failed", decision)
             if decision == "APPROVED":
@@ -217,12 +217,18 @@ class StoryFlow:
             await self.epic.places.remove(self.base.branch, unless_beyond=self.base.base)
             await self._begin(head)
             before = await self.judge.tests(f"tests-before-{head[:12]}", head)
-        problem = before.problem or await self.judge.try_command(before)
-        if problem:
+        if before.problem:
             raise Stopped(
                 "paused",
-                f"before anybody is called, {problem}; fix the `stories` settings, or commit what"
-                " is missing, and run the command again",
+                f"before anybody is called, {before.problem}; fix the `stories` settings, or commit"
+                " what is missing, and run the command again",
+            )
+        if problem := await self.judge.try_command(before):
+            raise Stopped(
+                "paused",
+                "before anybody is called, the test command was tried with a test that fails and"
+                f" one that passes: {problem}; set `stories.tests` to a command that runs the tests"
+                " and reports each failure, and run the command again",
             )
         return before
 
@@ -234,11 +240,11 @@ class StoryFlow:
         number, last = 0, self.settings.attempts
         while number < last:
             number += 1
-            more: dict[str, Json] = {
+            context: dict[str, Json] = {
                 "findings": "\n".join(f"- {finding}" for finding in findings),
                 "playbook": await self.seats.recall(self.story),
             }
-            worked = await self.seats.ask("dev", number, self.story, more, start)
+            worked = await self.seats.ask("dev", number, self.story, context, start)
             if worked.value.outside:
                 await self._ask_who(number, ", ".join(worked.value.outside[:5]))
             evidence, tests = await self._look(number, start, worked, before)
@@ -255,8 +261,8 @@ class StoryFlow:
             if not findings:
                 await self._merge(number, start, before, evidence.coverage)
                 return
-            if same := [finding for finding in findings if finding in earlier]:
-                prompt = f"{self.story.label}: the same finding came twice: {same[0]}"
+            if repeated := [finding for finding in findings if finding in earlier]:
+                prompt = f"{self.story.label}: the same finding came twice: {repeated[0]}"
                 answer, reason = await self._ask(
                     f"same#{number}", prompt, "let Dev try again", "give up"
                 )
@@ -295,29 +301,29 @@ class StoryFlow:
         self.result.coverage = rows
         return (), replace(evidence, coverage=tuple(rows))
 
-    async def _ask_who(self, number: int, where: str) -> None:
+    async def _ask_who(self, number: int, paths: str) -> None:
         """Ask a person who changed files outside the worktree while Dev worked."""
         prompt = (
-            f"While Dev worked on {self.story.label}, this changed outside its worktree: {where};"
+            f"While Dev worked on {self.story.label}, this changed outside its worktree: {paths};"
             " who did that?"
         )
         options = ("a person did; go on", "Dev did; refuse its work")
         if (await self._ask(f"dev#{number}/outside", prompt, *options))[0] != options[0]:
-            raise Stopped("failed", f"Dev changed what lies outside its worktree: {where}")
+            raise Stopped("failed", f"Dev changed what lies outside its worktree: {paths}")
 
     async def _look(
-        self, number: int, start: str, worked: Artifact[Said], before: TestRun
+        self, number: int, start: str, worked: Artifact[SeatReply], before: TestRun
     ) -> tuple[Evidence, Comparison]:
         """Collect the evidence of an attempt, and record it."""
-        said = worked.value
-        read = read_reply(said.reply)
+        reply = worked.value
+        read = read_reply(reply.reply)
         evidence, tests = await self.judge.look(
-            number, self.story, read, (start, said.head), before
+            number, self.story, read, (start, reply.head), before
         )
-        if said.strayed:
-            evidence = replace(evidence, findings=(said.strayed, *evidence.findings))
+        if reply.strayed:
+            evidence = replace(evidence, findings=(reply.strayed, *evidence.findings))
         for change in self._by_time(evidence.changes):
-            self.handoff.add_file_modified(change.path, change.action, at=said.at)
+            self.handoff.add_file_modified(change.path, change.action, at=reply.at)
         rows = self.handoff.files_modified
         self.result.files_modified = [
             FileChange(path=change.path, action=change.action)
@@ -362,16 +368,16 @@ class StoryFlow:
             "uncovered": list(evidence.uncovered),
         }
         diff = await self.epic.places.project.diff(self.base.base, head)
-        more: dict[str, Json] = {
+        context: dict[str, Json] = {
             "tests": results,
             "diff": self.handoff.cut(diff, _DIFF_SHOWN, "diff for qa"),
         }
-        said = await self.seats.ask("qa", number, self.story, more, head)
-        read = read_reply(said.value.reply, "qa")
+        artifact = await self.seats.ask("qa", number, self.story, context, head)
+        read = read_reply(artifact.value.reply, "qa")
         valid, decision = AgentValidator.validate_qa_output(
-            said.value.reply, self.handoff, tests, evidence.uncovered
+            artifact.value.reply, self.handoff, tests, evidence.uncovered
         )
-        self._record("qa", number, read, said, {"tests": tests.after.counts})
+        self._record("qa", number, read, artifact, {"tests": tests.after.counts})
         if not valid:
             raise Stopped("failed", decision)
         return () if decision == "PASS" else tuple(f"QA: {reason}" for reason in read.reasons)
@@ -415,16 +421,21 @@ class StoryFlow:
         seat: Seat,
         number: int,
         read: Read,
-        said: Artifact[Said],
+        artifact: Artifact[SeatReply],
         evidence: dict[str, Any] | None = None,
     ) -> StageRow:
         """Write an attempt to the hand-over and to the result."""
         decision = read.decision or None
-        self.handoff.add_stage_summary(seat, read.summary, decision, at=said.value.at)
+        self.handoff.add_stage_summary(seat, read.summary, decision, at=artifact.value.at)
         self.handoff.save()
-        summary, usage = self.handoff.stages[seat]["summary"], _tokens(said.usage)
+        summary, usage = self.handoff.stages[seat]["summary"], _tokens(artifact.usage)
         row = StageRow(
-            stage=seat, decision=decision, attempt=number, summary=summary, by=said.by, usage=usage
+            stage=seat,
+            decision=decision,
+            attempt=number,
+            summary=summary,
+            by=artifact.by,
+            usage=usage,
         )
         row.evidence = evidence or {}
         self.result.stages.append(row)

@@ -92,7 +92,7 @@ class Outside(RootModel[dict[str, str]]):
     """State outside a worktree before an attempt: path or ref -> digest."""
 
 
-class Said(Record):
+class SeatReply(Record):
     """A seat's reply; for Dev also the commit, the damage to its branch (`strayed`), and changes
     `outside`.
 
