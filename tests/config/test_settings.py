@@ -326,6 +326,41 @@ WRONG_VARIABLES = {
 }
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "TRANSOM_MODELL",
+        "TRANSOM_WORKSPCE",
+        "TRANSOM_WORK_SPACE",
+        "TRANSOM_LLM_MODEL",
+        "TRANSOM_STORE_URL",
+        "TRANSOM_PATHS_PRICES",
+        "TRANSOM_NOWHERE__KEY",
+    ],
+)
+def test_a_variable_that_was_meant_as_a_setting_is_a_mistake(name: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=f"environment: unknown setting {name}; did you mean"):
+        load_settings(tmp_path, environ={name: "x"})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "TRANSOM_PORT",
+        "TRANSOM_PORT_8642_TCP_ADDR",
+        "TRANSOM_SERVICE_HOST",
+        "TRANSOM_WORKER_SERVICE_PORT_HTTP",
+        "TRANSOM_VERSION",
+        "TRANSOM_IMAGE",
+        "TRANSOM_HOME",
+        "TRANSOM_DATA",
+        "TRANSOM_PYTHON",
+    ],
+)
+def test_a_variable_of_somebody_else_is_left_alone(name: str, tmp_path: Path) -> None:
+    assert load_settings(tmp_path, environ={name: "x"}).origins == {}
+
+
 @pytest.mark.parametrize("name", WRONG_VARIABLES)
 def test_a_mistake_in_a_variable_names_it(name: str, tmp_path: Path) -> None:
     text, message = WRONG_VARIABLES[name]

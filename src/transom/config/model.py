@@ -59,7 +59,7 @@ class Paths(_Section):
     Attributes:
         search_root: value of `${CHECKLIST_ROOT}` and `${DESIGN_ROOT}`; `${LOG_ROOT}` is its
             `logs/`.
-        item_specs_dir: output folder of `check spec` without `-o`.
+        item_specs_dir: output folder of `check spec` without `-o`; `check build NAME` looks here.
         cache_dir: the workspace, if neither `workspace` nor `--workspace` is given.
         output_dir: output folder of `check build` without `-o`.
         knowledge_dirs: folders with your own knowledge files, in addition to the shipped ones.
@@ -167,6 +167,8 @@ class Execution(_Section):
         max_cost: limit in US dollars for a command's runs in total, earlier commands on them
             included; None: no limit.
         retry_after: seconds after which `check batch` retries a failed provider, once; 0: no retry.
+        parallel_rounds: whether sections 2 and 3 of an ItemSpec are drafted while section 1 is
+            written; a draft that does not fit the sections before it is written again.
     """
 
     max_iterations: int = Field(default=3, ge=0)
@@ -174,6 +176,7 @@ class Execution(_Section):
     enable_streaming: bool = True
     max_cost: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     retry_after: float = Field(default=300, ge=0, allow_inf_nan=False)
+    parallel_rounds: bool = False
 
 
 class Logging(_Section):

@@ -218,12 +218,18 @@ class StoryFlow:
             await self.epic.places.remove(self.base.branch, unless_beyond=self.base.base)
             await self._begin(head)
             before = await self.judge.tests(f"tests-before-{head[:12]}", head)
-        problem = before.problem or await self.judge.try_command(before)
-        if problem:
+        if before.problem:
             raise Stopped(
                 "paused",
-                f"before anybody is called, {problem}; fix the `stories` settings, or commit what"
-                " is missing, and run the command again",
+                f"before anybody is called, {before.problem}; fix the `stories` settings, or commit"
+                " what is missing, and run the command again",
+            )
+        if problem := await self.judge.try_command(before):
+            raise Stopped(
+                "paused",
+                "before anybody is called, the test command was tried with a test that fails and"
+                f" one that passes: {problem}; set `stories.tests` to a command that runs the tests"
+                " and reports each failure, and run the command again",
             )
         return before
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from transom.server.rendering import page
-from transom.server.results import RunResult, studies_of, study_result
+from transom.server.run_results import RunResult, studies_of, study_result
 from transom.server.site import Site
 
 router = APIRouter(include_in_schema=False)
