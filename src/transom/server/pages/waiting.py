@@ -163,6 +163,7 @@ async def answer_sheet(request: Request) -> Response:
         # A question without a choice is left open.
         if not field.startswith(_SHEET_FIELD) or not words:
             continue
+        # The id of a run has no slash; the name of a question may have some.
         run_id, _, question = field.removeprefix(_SHEET_FIELD).partition("/")
         reply = GivenAnswer(words=words, question=question or None, person=person, reason=reason)
         try:
@@ -172,6 +173,7 @@ async def answer_sheet(request: Request) -> Response:
         except TransomError as error:
             notes.append(f"Not answered: {error}")
     plural = "" if count == 1 else "s"
+    # Shown by the next page, which a reload does not send again.
     note = " ".join([f"{count} question{plural} answered.", *notes])
     return keep_name(RedirectResponse(f"/waiting/sheet?answered={quote(note)}", 303), person)
 
