@@ -18,6 +18,7 @@ from transom.checklist.claims.claim_data import (
     bad_facts,
     is_in_scope,
     measure_name,
+    proof_facts,
     scope_of_claim,
     shipped_claims,
 )
@@ -140,8 +141,13 @@ class _ClaimView:
     @property
     def patterns(self) -> tuple[FactPattern, ...]:
         """Return all measurements that prove or break the claim."""
-        proof = [pattern for group in self.claim.proof for pattern in group]
+        proof = [pattern for group in self.proof for pattern in group]
         return (*bad_facts(self.claim, self.row.parameters), *proof)
+
+    @property
+    def proof(self) -> tuple[tuple[FactPattern, ...], ...]:
+        """Return the groups of measurements that prove the claim."""
+        return proof_facts(self.claim, self.row.parameters)
 
     def matching(self, patterns: Iterable[FactPattern]) -> Iterator[Measurement]:
         """Yield the measurements that patterns speak of."""
@@ -158,7 +164,7 @@ class _ClaimView:
 
     def caps_of_proof(self) -> Iterator[Cap]:
         """Yield a cap for each group of the proof of which nothing was measured."""
-        for group in self.claim.proof:
+        for group in self.proof:
             # A fact without a number is held back for itself.
             if next(self.matching(group), None) is None:
                 names = " or ".join(self.names(group))
@@ -174,7 +180,7 @@ class _ClaimView:
 
         A part without a value, such as a path group with no path, is covered by the whole.
         """
-        proof = [pattern for group in self.claim.proof for pattern in group]
+        proof = [pattern for group in self.proof for pattern in group]
         for pattern in proof:
             facts = list(self.matching([pattern]))
             measured = [fact for fact in facts if isinstance(fact.number, PrintedNumber)]
@@ -265,13 +271,13 @@ class _ClaimView:
             where = f"{name}:{fact.line}; the report does not name its check"
             yield UnreadMatter(fact.content.strip(), where)
         if not facts and not unnamed:
-            names = " or ".join(dict.fromkeys(self.names(self.claim.proof[0])))
+            names = " or ".join(dict.fromkeys(self.names(self.proof[0])))
             yield UnreadMatter(names, f"{name}, in which no report format reads it")
 
     def without_check(self) -> Iterator[Measurement]:
         """Yield what would prove the claim if the report said of which check it is."""
         names = self.proof_names
-        checks = [pattern.check for group in self.claim.proof for pattern in group]
+        checks = [pattern.check for group in self.proof for pattern in group]
         is_asked = "check" in scope_of_claim(self.claim, self.row.parameters) or any(checks)
         for fact in self.measurements:
             if is_asked and fact.name in names and "check" not in fact.scope:
@@ -300,8 +306,8 @@ class _ClaimView:
     @property
     def proof_names(self) -> set[str]:
         """Return the names of the measurements that prove the claim."""
-        groups = self.claim.proof
-        return {measure_name(each, self.row.parameters) for group in groups for each in group}
+        patterns = [pattern for group in self.proof for pattern in group]
+        return {measure_name(pattern, self.row.parameters) for pattern in patterns}
 
     def other_facts(self) -> str:
         """Return why a report holds other facts only, or ""."""

@@ -20,7 +20,12 @@ from typing import Final
 
 from transom.evidence.identity import Identity, IdentityFact
 from transom.evidence.trouble import TroubleFinder
-from transom.formats.reports.readings import FileReading, SectionReading, UnexplainedLines
+from transom.formats.reports.readings import (
+    FileReading,
+    SectionReading,
+    UnexplainedLines,
+    UnexplainedShape,
+)
 from transom.formats.reports.report_commands import command_of, head_options, is_command, is_step
 from transom.formats.reports.rules import CompiledFormat, LineRule
 from transom.formats.reports.section import (
@@ -198,6 +203,7 @@ class FilePass:
         self._reading = FileReading(path)
         self._formats = tuple(formats)
         self._any_begin = _any_begin(formats)
+        self._preceding = {each.name: each.preceded_by for each in formats}
         self._number = 0
         self._line = ""
         # `log` may hold `report`; either may be missing.
@@ -208,6 +214,8 @@ class FilePass:
         self._held: _HeldLines | None = None
         # Line in which no section may begin, since no format was confirmed there.
         self._refused_line = 0
+        # The beginning of a command that goes on in the next line.
+        self._unfinished = ""
         # The command that narrows the report which follows: its line, and the options.
         self._narrowing: tuple[int, str, tuple[str, ...]] | None = None
         self._has_head = False
@@ -230,7 +238,8 @@ class FilePass:
             self._number = first + index + 1
             self._take(self._number, lines[index], shape)
             # While lines are held, each one is wanted.
-            skipped = self._state.skipped if self._held is None else set()
+            is_waiting = self._held is not None or self._unfinished
+            skipped = set() if is_waiting else self._state.skipped
         self._number = first + len(shapes)
 
     def take_line(self, number: int, line: str) -> None:
@@ -240,6 +249,9 @@ class FilePass:
 
     def finish(self) -> FileReading:
         """Return the reading of the whole file."""
+        if self._unfinished:
+            line, self._unfinished = self._unfinished, ""
+            self._take(self._number, line, _zeroed(line))
         # Lines that are read at last may be held anew.
         while self._held is not None:
             self._resolve(self._held.undemanding())
@@ -254,9 +266,21 @@ class FilePass:
         for shape in self._outside.shapes:
             # In front of a log anything may stand, but around other reports each line counts.
             if shape.reason == "trouble" or (reading.sections and not has_log):
-                reading.unexplained.append(shape)
+                if not self._precedes_report(shape):
+                    reading.unexplained.append(shape)
         reading.unexplained.sort(key=lambda shape: shape.lines[0])
         return reading
+
+    def _precedes_report(self, shape: UnexplainedShape) -> bool:
+        """Return whether harmless lines of a shape belong to a report that follows all of them."""
+        if shape.reason == "trouble" or shape.count > len(shape.lines):
+            return False
+        return any(
+            pattern.search(shape.text)
+            for section in self._reading.sections
+            if section.first_line > shape.lines[-1]
+            for pattern in self._preceding[section.format]
+        )
 
     def _take(self, number: int, line: str, shape: str) -> None:
         """Read one line."""
@@ -277,6 +301,11 @@ class FilePass:
         if self._held is not None:
             self._hold(number, line, shape)
             return
+        if self._unfinished or line.endswith("\\"):
+            line = self._joined(line)
+            if not line:
+                return
+            shape = _zeroed(line)
         commands = self._commands_of(line)
         if commands != [line]:
             for command in commands:
@@ -325,6 +354,21 @@ class FilePass:
             command_number, command_line, options = narrowing
             self._unexplained.add(command_number, command_line, "narrowed", options)
             self._narrowing = None
+
+    def _joined(self, line: str) -> str:
+        """Return a line behind those that it continues, or nothing while the next continues it."""
+        joined = f"{self._unfinished} {line}".strip()
+        self._unfinished = ""
+        current = self._report or self._log
+        joining = [each for each in self._formats if each.model.joins_lines]
+        if current is not None:
+            goes_on = current.format in joining
+        else:
+            goes_on = any(_matches_begin(each, joined) for each in joining)
+        if not goes_on or not joined.endswith("\\") or len(joined) > LONGEST_LINE:
+            return joined
+        self._unfinished = joined[:-1].rstrip()
+        return ""
 
     def _commands_of(self, line: str) -> list[str]:
         """Return the commands on a line, if the report parts them; else the line alone.
