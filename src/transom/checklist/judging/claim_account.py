@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from transom.checklist.atoms import ClaimRow
 from transom.checklist.claims.claim_data import (
@@ -86,9 +87,45 @@ def evidence_of_claim(row: ClaimRow, readings: Iterable[FileReading]) -> str:
     return "; ".join(lacking) or "no file can be read"
 
 
-def caps_of_words(row: ClaimRow) -> tuple[Cap, ...]:
-    """Return a cap for the words of the description that the claim does not check."""
-    return tuple(Cap("words", f'not checked: "{text}"') for text in row.left_out)
+def caps_of_words(row: ClaimRow, readings: Iterable[FileReading]) -> tuple[Cap, ...]:
+    """Return a cap for the words of the description that neither the claim nor a report checks.
+
+    "All reg2reg paths" narrows nothing if each path that was measured is of the group reg2reg.
+    """
+    claim = shipped_claims().claims.get(row.name)
+    scopes = list[Mapping[str, str]]()
+    if claim is not None and row.left_out:
+        for reading in readings:
+            view = _ClaimView(claim, row, reading.path, reading.measurements)
+            patterns = [pattern for group in view.proof for pattern in group]
+            scopes += [fact.scope for fact in view.matching(patterns)]
+    caps = list[Cap]()
+    for text in row.left_out:
+        if not _is_stated(text, scopes):
+            caps.append(Cap("words", f'not checked: "{text}"'))
+    return tuple(caps)
+
+
+def _is_stated(text: str, scopes: Sequence[Mapping[str, str]]) -> bool:
+    """Return whether words name what the scope of each proving measurement says.
+
+    "All corners" is said by a report that tells more than one corner apart.
+    """
+    written = text.lower().split()
+    words = [word for word in written if word not in shipped_claims().grammar]
+    if not scopes or not words:
+        return False
+    for word in words:
+        keys = _SPLITS.get(word.rstrip("s"), ())
+        values = [{scope[key] for scope in scopes if key in scope} for key in keys]
+        is_split = bool(_QUANTIFIERS & set(written)) and any(len(each) > 1 for each in values)
+        named = all(
+            word in {value.lower() for key, value in scope.items() if key in _NAMED_PARTS}
+            for scope in scopes
+        )
+        if not is_split and not named:
+            return False
+    return True
 
 
 def excused_lines(row: ClaimRow, measurements: Iterable[Measurement]) -> Mapping[int, str]:
@@ -109,6 +146,18 @@ def excused_lines(row: ClaimRow, measurements: Iterable[Measurement]) -> Mapping
         if not states & _GRAVE_STATES:
             excused[fact.line] = fact.content
     return excused
+
+
+# What a report may be split by, as a description calls it and as its measurements name it.
+_SPLITS: Final = {
+    "corner": ("corner", "scenario", "view"),
+    "scenario": ("scenario", "view", "corner"),
+    "view": ("view", "scenario", "corner"),
+    "mode": ("mode", "scenario", "view"),
+    "clock": ("clock", "path_group", "group"),
+}
+_NAMED_PARTS: Final = frozenset({"group", "path_group", "corner", "scenario", "view", "clock"})
+_QUANTIFIERS: Final = frozenset({"all", "every", "each"})
 
 
 def fact_words(fact: Measurement) -> str:

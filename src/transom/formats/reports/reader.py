@@ -415,7 +415,11 @@ class FilePass:
                 self._close_report(number - 1)
                 return
         if plan.begins and number != self._refused_line:
-            beginning = [each for each in plan.begins if _matches_begin(each, command)]
+            beginning = [
+                each
+                for each in plan.begins
+                if _matches_begin(each, command) and not self._is_echoed(each)
+            ]
             if beginning:
                 self._hold_from(beginning, number, line, shape)
                 return
@@ -425,6 +429,17 @@ class FilePass:
             current.take_unknown(number, command)
         else:
             self._take_outside(number, line)
+
+    def _is_echoed(self, report_format: CompiledFormat) -> bool:
+        """Return whether a log that has not come to its end echoes a file of a format.
+
+        A tool prints the constraints and the netlists that it reads, which end no log.
+        """
+        model = report_format.model
+        is_file = model.is_log and not model.tool and report_format.ends == 0
+        if not is_file or self._log is None or self._log.format is report_format:
+            return False
+        return self._log.format.ends > 0 and not self._log.is_finished
 
     def _is_quiet_command(self, line: str) -> bool:
         """Return whether a line echoes a command and says nothing more."""
