@@ -128,9 +128,7 @@ def limited_measure(parameters: Mapping[str, str]) -> LimitedMeasure | None:
     return named[0] if named else None
 
 
-def proof_facts(
-    claim: Claim, parameters: Mapping[str, str]
-) -> tuple[tuple[FactPattern, ...], ...]:
+def proof_facts(claim: Claim, parameters: Mapping[str, str]) -> tuple[tuple[FactPattern, ...], ...]:
     """Return the groups of measurements that prove a claim with its parameters."""
     measure = limited_measure(parameters) if "measure" in claim.parameters else None
     if measure is None:
