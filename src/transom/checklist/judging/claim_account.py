@@ -115,15 +115,10 @@ def _is_stated(text: str, scopes: Sequence[Mapping[str, str]]) -> bool:
     words = [word for word in written if word not in shipped_claims().grammar]
     if not scopes or not words:
         return False
+    quantified = bool(_QUANTIFIERS & set(written))
     for word in words:
         keys = _SPLITS.get(word.rstrip("s"), ())
-        values = [{scope[key] for scope in scopes if key in scope} for key in keys]
-        is_split = bool(_QUANTIFIERS & set(written)) and any(len(each) > 1 for each in values)
-        named = all(
-            word in {value.lower() for key, value in scope.items() if key in _NAMED_PARTS}
-            for scope in scopes
-        )
-        if not is_split and not named:
+        if not (quantified and _is_split_by(keys, scopes)) and not _is_named(word, scopes):
             return False
     return True
 
@@ -146,6 +141,25 @@ def excused_lines(row: ClaimRow, measurements: Iterable[Measurement]) -> Mapping
         if not states & _GRAVE_STATES:
             excused[fact.line] = fact.content
     return excused
+
+
+def _is_split_by(keys: Iterable[str], scopes: Sequence[Mapping[str, str]]) -> bool:
+    """Return whether measurements differ in one of the keys of their scope."""
+    for key in keys:
+        values = {scope.get(key) for scope in scopes}
+        values.discard(None)
+        if len(values) > 1:
+            return True
+    return False
+
+
+def _is_named(word: str, scopes: Iterable[Mapping[str, str]]) -> bool:
+    """Return whether each scope has a word as the name of a part of the report."""
+    for scope in scopes:
+        names = {scope.get(key, "").lower() for key in _NAMED_PARTS}
+        if word not in names:
+            return False
+    return True
 
 
 # What a report may be split by, as a description calls it and as its measurements name it.
