@@ -106,7 +106,7 @@ class StoryFlow:
         return result
 
     async def _begin(self, head: str = "") -> Baseline:
-        """Record the baseline; the worktree is made when it is first needed.
+        """Record the baseline, and make the worktree.
 
         Args:
             head: the target's newest commit, if the story begins anew from there.
@@ -125,7 +125,7 @@ class StoryFlow:
                 )
                 hint = "check out a branch with a commit, or set stories.target"
                 raise InputError(problem, place=str(self.epic.project), hint=hint)
-            name = await project.free(f"transom/{story.slug}")
+            name = await self.epic.places.create(f"transom/{story.slug}", base)
             return Baseline(base=base, branch=name, target=branch, at=timestamp())
 
         # A commit that mended the tests made another baseline, see `_try_tests`.
@@ -152,6 +152,11 @@ class StoryFlow:
         async with places.lock:
             folder = (await project.worktrees()).get(f"transom/{slug}")
         if folder is None or not folder.is_dir() or folder.is_relative_to(places.root.resolve()):
+            return
+        # `runs/EPIC/RUN/worktrees/STORY`: another epic may have a story of the same name.
+        parents = folder.parents[:4]
+        is_of_run = len(parents) > 3 and (parents[0].name, parents[3].name) == ("worktrees", "runs")
+        if is_of_run and parents[2].name != self.run.folder.parent.name:
             return
         prompt = (
             f"An earlier run left the worktree {folder} for {self.story.label}; may it be removed?"
