@@ -115,7 +115,11 @@ class Advice:
 
     def insights(self, scope: str) -> list[Insight]:
         """Return all insights of a scope with their standing."""
-        return [self._standing(insight) for insight in self._latest() if insight.scope == scope]
+        insights = []
+        for insight in self._latest():
+            if insight.scope == scope:
+                insights.append(self._standing(insight))
+        return insights
 
     def _latest(self) -> list[Insight]:
         """Return the latest version of each insight, in order of addition, without standing."""
@@ -169,7 +173,10 @@ class Advice:
     def rules_with_rows(self, scope: str) -> set[str]:
         """Return the ids of the rules that cover a solve which is known today."""
         rows = self.rows(scope)
-        rules = [insight for insight in self.insights(scope) if insight.kind == RULE]
+        rules = []
+        for insight in self.insights(scope):
+            if insight.kind == RULE:
+                rules.append(insight)
         covering = set()
         for insight in rules:
             if any(insight.rule.matches(row.features) for row in rows):
@@ -193,7 +200,9 @@ class Advice:
         returns their ids.
         """
         rules = learn(self.rows(scope))
-        return [
-            self.add(Insight(scope, RULE, in_words(rule.sentence), rule.to_data()), study)
-            for rule in rules
-        ]
+        ids = []
+        for rule in rules:
+            ids.append(
+                self.add(Insight(scope, RULE, in_words(rule.sentence), rule.to_data()), study)
+            )
+        return ids

@@ -150,9 +150,11 @@ class Advisor:
         return "\n".join(lines)
 
     def _ended(self, failure: str) -> list[Trial]:
-        return [
-            trial for trial in self.trials if trial.kind == "failed" and trial.failure == failure
-        ]
+        ended = []
+        for trial in self.trials:
+            if trial.kind == "failed" and trial.failure == failure:
+                ended.append(trial)
+        return ended
 
     def check(self, proposal: Proposal) -> Advised:
         """Check a proposal against trials and rows, and store the rules that hold."""
@@ -169,11 +171,12 @@ class Advisor:
         for proposed in proposal.rules:
             conditions = tuple(sorted(proposed.conditions))
             rule, problem = measured(conditions, rows)
-            known_ids = {
-                item.rule.key: item.data for item in advice.insights(scope) if item.kind == RULE
-            }
+            known_rules = {}
+            for insight in advice.insights(scope):
+                if insight.kind == RULE:
+                    known_rules[insight.rule.key] = insight.data
             # A rule with the same numbers was added at an earlier end of the study.
-            if rule and known_ids.get(rule.key, rule.to_data()) == rule.to_data():
+            if rule and known_rules.get(rule.key, rule.to_data()) == rule.to_data():
                 words = self.guide.in_words(rule.sentence)
                 added.append(advice.add(Insight(scope, RULE, words, rule.to_data()), name))
             else:

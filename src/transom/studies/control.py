@@ -75,7 +75,10 @@ def learnable(trials: Sequence[Trial], taxonomy: Taxonomy) -> list[Trial]:
 
 def good_design(trials: Iterable[Trial]) -> Trial | None:
     """Return the newest trial with results, which a control solves again; or None."""
-    solved = [trial for trial in _own(trials) if trial.kind == "solved"]
+    solved = []
+    for trial in _own(trials):
+        if trial.kind == "solved":
+            solved.append(trial)
     return max(solved, key=lambda trial: trial.number, default=None)
 
 
@@ -100,7 +103,10 @@ def failures_alike(trials: Sequence[Trial], taxonomy: Taxonomy) -> list[Trial]:
     if not solves or any(trial.kind == "solved" for trial in solves):
         return []
     newest = solves[-1]
-    alike = [trial for trial in solves if symptom(trial) == symptom(newest)]
+    alike = []
+    for trial in solves:
+        if symptom(trial) == symptom(newest):
+            alike.append(trial)
     if taxonomy.leaves_cause_open(newest.failure):
         is_due = _is_due(len(alike), ASKED)
     else:
@@ -116,14 +122,20 @@ def _is_due(length: int, first: int) -> bool:
 
 def _solves(trials: Iterable[Trial]) -> list[Trial]:
     """Return the trials with an outcome of their own, not taken over from an equal design."""
-    return [
-        trial for trial in trials if trial.kind in ("solved", "failed") and trial.same_as is None
-    ]
+    solves = []
+    for trial in trials:
+        if trial.kind in ("solved", "failed") and trial.same_as is None:
+            solves.append(trial)
+    return solves
 
 
 def _own(trials: Iterable[Trial]) -> list[Trial]:
     """Return the trials that were solved here; others tell nothing about this machine."""
-    return [trial for trial in _solves(trials) if trial.source != IMPORT]
+    own_solves = []
+    for trial in _solves(trials):
+        if trial.source != IMPORT:
+            own_solves.append(trial)
+    return own_solves
 
 
 class StudyStopped(TransomError):

@@ -132,11 +132,14 @@ class Taxonomy(Data):
 
     @cached_property
     def words(self) -> dict[str, re.Pattern[str]]:
-        every = {
-            name: "|".join(f"(?:{word})" for word in failure_class.patterns)
-            for name, failure_class in self.classes.items()
-        }
-        return {name: re.compile(words, re.IGNORECASE) for name, words in every.items() if words}
+        every = {}
+        for name, failure_class in self.classes.items():
+            every[name] = "|".join(f"(?:{word})" for word in failure_class.patterns)
+        expressions = {}
+        for name, words in every.items():
+            if words:
+                expressions[name] = re.compile(words, re.IGNORECASE)
+        return expressions
 
     def class_of(self, text: str) -> str | None:
         """Return the first class whose words occur in a message, or None."""
@@ -294,28 +297,24 @@ def _observations(
     if job.stopped:
         return [(job.stopped[0], Evidence("limit", job.stopped[1]))]
     code = list(_by_code(job.return_code, taxonomy))
-    messages = [
-        (taxonomy.class_of(observation.text) or "solver_error", observation)
-        for observation in errors
-    ]
-    messages.sort(
-        key=lambda observation: observation[0] == "solver_error"
-    )  # stable: messages with a class first
+    messages = []
+    for observation in errors:
+        messages.append((taxonomy.class_of(observation.text) or "solver_error", observation))
+    # Messages with a class come first; the sort keeps the order of the others.
+    messages.sort(key=lambda observation: observation[0] == "solver_error")
     if code and code[0][0] in ("timeout", "missing_solver", "killed"):
-        # why it was killed
-        limits = [
-            observation
-            for observation in messages
-            if observation[0] in ("timeout", "memory_error", "disk_full")
-        ]
+        # A limit that a message names is why the process was killed.
+        limits = []
+        for failure, observation in messages:
+            if failure in ("timeout", "memory_error", "disk_full"):
+                limits.append((failure, observation))
         return [*(limits if code[0][0] == "killed" else ()), *code, *messages]
     unfinished = list(_unfinished(job, taxonomy))
     if (code or unfinished) and all(name == "solver_error" for name, _ in messages):
-        with_class = [
-            (name, observation)
-            for observation in warnings
-            if (name := taxonomy.class_of(observation.text))
-        ]
+        with_class = []
+        for observation in warnings:
+            if name := taxonomy.class_of(observation.text):
+                with_class.append((name, observation))
         messages = [
             *(with_class or list(_last_words(job, taxonomy) if code else ()))[:1],
             *messages,

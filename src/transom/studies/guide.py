@@ -83,7 +83,11 @@ class Guide:
         ]
 
     def _acting(self, kind: str) -> list[Insight]:
-        return [insight for insight in self.insights if insight.kind == kind and insight.acts]
+        acting = []
+        for insight in self.insights:
+            if insight.kind == kind and insight.acts:
+                acting.append(insight)
+        return acting
 
     @property
     def margin(self) -> dict[str, float]:
@@ -95,7 +99,10 @@ class Guide:
         if unmet := self.study.unmet(values):
             return Rejection(f"it does not meet the requirement {unmet}")
         features = self.features(values)
-        matching = [insight for insight in self.rules if insight.rule.matches(features)]
+        matching = []
+        for insight in self.rules:
+            if insight.rule.matches(features):
+                matching.append(insight)
         return (
             Rejection(
                 matching[0].content,
@@ -109,9 +116,10 @@ class Guide:
     def in_words(self, sentence: str) -> str:
         """Return a rule's sentence with the titles of variables and constants."""
         described = {**self.study.variables, **self.study.constants}
-        titles = {
-            name: title for name, item in described.items() if (title := getattr(item, "title", ""))
-        }
+        titles = {}
+        for name, item in described.items():
+            if title := getattr(item, "title", ""):
+                titles[name] = title
         return re.sub(r"\b\w+\b", lambda match: titles.get(match[0], match[0]), sentence)
 
     def score(self, trial: Trial) -> None:
@@ -146,11 +154,10 @@ class Guide:
         self, target: Mapping[str, float], params: Mapping[str, Number], pick: random.Random
     ) -> dict[str, Number] | None:
         """Return the design whose features are nearest to those of another study's design."""
-        chosen = {
-            name: params[name]
-            for name, variable in self.study.variables.items()
-            if params.get(name) in variable.choices
-        }
+        chosen = {}
+        for name, variable in self.study.variables.items():
+            if params.get(name) in variable.choices:
+                chosen[name] = params[name]
 
         def distance(design: Mapping[str, Number]) -> float:
             values = self.study.values(design)
@@ -191,11 +198,10 @@ class Guide:
 
     def keep_rows(self, trials: Sequence[Trial]) -> None:
         """Store what the solves say of their designs, in place of what was stored before."""
-        rows = [
-            Row(self.features(self.study.values(trial.params)), trial.failure)
-            for trial in learnable(trials, self.taxonomy)
-            if _counts(trial)
-        ]
+        rows = []
+        for trial in learnable(trials, self.taxonomy):
+            if _counts(trial):
+                rows.append(Row(self.features(self.study.values(trial.params)), trial.failure))
         if not any(row.failure is None for row in rows):  # the set-up fails, not the designs
             rows = []
         self.advice.keep(self.study.scope, self.study.study, rows)

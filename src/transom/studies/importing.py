@@ -251,7 +251,10 @@ def _trial(outcome: Outcome, study: Study, runner: StudyRunner) -> Trial:
         raise ValueError(f"it is {state}, so it has no result")
     names = {**study.values(params), **_outputs(outcome, study)}
     values = _objectives(outcome, study, names)
-    outputs = {name: float(names[name]) for name in study.needed_outputs if name in names}
+    outputs = {}
+    for name in study.needed_outputs:
+        if name in names:
+            outputs[name] = float(names[name])
     return Trial(
         **about,
         kind="solved",
@@ -318,4 +321,7 @@ def _violations(outcome: Outcome, study: Study, names: Mapping[str, Number]) -> 
     if len(outcome.constraints) != len(study.constraints):
         raise ValueError(f"it has no value of {missing[0]}, which a constraint needs")
     told = zip(study.constraints, outcome.constraints, strict=True)
-    return {bound.name: max(-FAILED_BY, min(FAILED_BY / 2, value)) for bound, value in told}
+    violations_by_name = {}
+    for bound, value in told:
+        violations_by_name[bound.name] = max(-FAILED_BY, min(FAILED_BY / 2, value))
+    return violations_by_name

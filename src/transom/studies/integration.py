@@ -51,15 +51,20 @@ class Learning:
         )
         insights = self.advice.insights(self.scope)
         self._known = {insight.id for insight in insights}
-        self.rules = [insight for insight in insights if insight.kind == RULE and insight.acts]
+        rules = []
+        for insight in insights:
+            if insight.kind == RULE and insight.acts:
+                rules.append(insight)
+        self.rules = rules
         self.seen: list[Row] = []
         self.used: Counter[str] = Counter()
         self.added: list[str] = []
 
     def _measure(self, params: Mapping[str, Any]) -> dict[str, float]:
-        numbers = {
-            name: float(value) for name, value in params.items() if isinstance(value, int | float)
-        }
+        numbers = {}
+        for name, value in params.items():
+            if isinstance(value, int | float):
+                numbers[name] = float(value)
         return self._features(numbers) if self._features.formulas else numbers
 
     def warnings(self, params: Mapping[str, Any]) -> list[Insight]:
@@ -67,7 +72,11 @@ class Learning:
         before expensive solves.
         """
         features = self._measure(params)
-        return [insight for insight in self.rules if insight.rule.matches(features)]
+        matching = []
+        for insight in self.rules:
+            if insight.rule.matches(features):
+                matching.append(insight)
+        return matching
 
     def record(self, trial: Any, error: str | None = None) -> str | None:
         """Record the outcome of a trial or mapping; `error` is the exception's text. Returns the
@@ -178,11 +187,11 @@ class Learning:
         finally:
             restore()
             self.advice.keep(self.scope, self.study, self.seen)
-            self.added = [
-                insight_id
-                for insight_id in self.advice.learn(self.scope, self.study)
-                if insight_id not in self._known
-            ]
+            added = []
+            for insight_id in self.advice.learn(self.scope, self.study):
+                if insight_id not in self._known:
+                    added.append(insight_id)
+            self.added = added
 
 
 class ContextEngineeringMixin:
@@ -203,7 +212,8 @@ class ContextEngineeringMixin:
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Run the runner, and learn."""
-        return self._learning.around(super().run, self, *args, **kwargs)  # type: ignore[misc]  # the other base class has it
+        # The other base class has `run`.
+        return self._learning.around(super().run, self, *args, **kwargs)  # type: ignore[misc]
 
     def get_learning_report(self) -> dict[str, Any]:
         """Return the learning report; see `Learning.report`."""

@@ -123,7 +123,9 @@ def read_deck(text: str) -> Deck:
         elif name == "BOUNDARY":
             deck.supports.update(_supported_nodes(rows, sets))
         elif name in ("SOLID SECTION", "SHELL SECTION"):
-            values = [value for row in rows for value in _numbers(row)]
+            values = []
+            for row in rows:
+                values.extend(_numbers(row))
             plane = name == "SHELL SECTION" or any(
                 kind.startswith(("CPS", "CPE")) for kind in deck.types
             )
@@ -150,7 +152,10 @@ def _numbers(line: str) -> list[float]:
 
 def _members(rows: list[str], generate: bool, sets: dict[str, list[int]]) -> Iterator[int]:
     for row in rows:
-        parts = [part.strip().upper() for part in row.split(",") if part.strip()]
+        parts = []
+        for part in row.split(","):
+            if part.strip():
+                parts.append(part.strip().upper())
         if generate and len(parts) >= 2 and all(part.isdigit() for part in parts):
             first, last, *step = map(int, parts)
             yield from range(first, last + 1, *(step[:1] or [1]))
@@ -309,7 +314,8 @@ def _nastran(path: Path, quantity: str) -> float | None:
     model = OP2(debug=None)
     try:
         model.read_op2(str(path), build_dataframe=False)
-    except Exception as error:  # noqa: BLE001  the reader fails in many ways on a file that is cut off
+    # The reader fails in many ways on a file that is cut off.
+    except Exception as error:  # noqa: BLE001
         del error
         return None
     if quantity == "frequency":
@@ -317,19 +323,21 @@ def _nastran(path: Path, quantity: str) -> float | None:
         lowest = min((float(min(item.eigns)) for item in model.eigenvectors.values()), default=None)
         return None if lowest is None else math.sqrt(max(0.0, lowest)) / math.tau
     if quantity == "displacement":
-        values = [
-            numpy.linalg.norm(item.data[..., :3], axis=-1) for item in model.displacements.values()
-        ]
+        values = []
+        for item in model.displacements.values():
+            values.append(numpy.linalg.norm(item.data[..., :3], axis=-1))
     elif quantity == "mass":
         values = [item.mass for item in model.grid_point_weight.values()]
     else:
-        tables = [
-            model.get_result(name).values() for name in model.op2_results.stress.get_table_types()
-        ]
-        heads = [(item, list(item.get_headers())) for table in tables for item in table]
-        values = [
-            item.data[..., names.index("von_mises")]
-            for item, names in heads
-            if "von_mises" in names
-        ]
+        tables = []
+        for name in model.op2_results.stress.get_table_types():
+            tables.append(model.get_result(name).values())
+        heads = []
+        for table in tables:
+            for item in table:
+                heads.append((item, list(item.get_headers())))
+        values = []
+        for item, names in heads:
+            if "von_mises" in names:
+                values.append(item.data[..., names.index("von_mises")])
     return max((float(numpy.nanmax(item)) for item in values), default=None)

@@ -129,7 +129,10 @@ def _keep_to_one_folder(opened: optuna.Study, folder: Path) -> None:
 def _new_start_designs(study: Study, opened: optuna.Study) -> list[dict[str, Number]]:
     """Return the study's first designs that no earlier run has queued, and mark them."""
     queued = opened.user_attrs.get(_STARTED, [])
-    new = [dict(design) for design in study.start if dict(design) not in queued]
+    new = []
+    for design in study.start:
+        if dict(design) not in queued:
+            new.append(dict(design))
     if new:
         opened.set_user_attr(_STARTED, [*queued, *new])
     return new
@@ -186,14 +189,18 @@ def as_fitting(
     if is_changed:
         if not study.within_bounds(frozen.params):
             return None
-        seen.distributions = {name: ranges[name] for name in frozen.params if name in ranges}
+        distributions = {}
+        for name in frozen.params:
+            if name in ranges:
+                distributions[name] = ranges[name]
+        seen.distributions = distributions
     if has_other_limits and trial is not None:
         seen.values = stored_values(study, trial)
-        seen.system_attrs = {
-            key: value
-            for key, value in frozen.system_attrs.items()
-            if not key.startswith(_CONSTRAINT)
-        }
+        system_attrs = {}
+        for key, value in frozen.system_attrs.items():
+            if not key.startswith(_CONSTRAINT):
+                system_attrs[key] = value
+        seen.system_attrs = system_attrs
         for name, violation in stored_violations(trial).items():
             seen.set_constraint(name, violation)
     return seen
@@ -204,10 +211,10 @@ def stored_values(study: Study, trial: Trial) -> list[float]:
     if trial.feasible:
         return list(trial.values)
     # Samplers rank designs that violate a constraint by their violations, so nothing is lost.
-    return [
-        -math.inf if objective.direction == "maximize" else math.inf
-        for objective in study.objectives
-    ]
+    values = []
+    for objective in study.objectives:
+        values.append(-math.inf if objective.direction == "maximize" else math.inf)
+    return values
 
 
 def stored_violations(trial: Trial) -> dict[str, float]:

@@ -27,7 +27,10 @@ def importances(study: Study, trials: Sequence[Trial]) -> dict[str, float]:
     """Return each variable's share in what makes designs good (PED-ANOVA), largest first; {} for
     few designs.
     """
-    feasible = [trial for trial in trials if trial.feasible]
+    feasible = []
+    for trial in trials:
+        if trial.feasible:
+            feasible.append(trial)
     if len(feasible) < _FEWEST or len(study.variables) < 2:
         return {}
     evaluator = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=0.25)
@@ -152,7 +155,10 @@ def _drawings(
 
 def _importances_figure(study: Study, trials: Sequence[Trial], objective: str) -> Any:
     """Return Optuna's plot of what makes designs good, of the feasible ones alone."""
-    feasible = [trial for trial in trials if trial.feasible]
+    feasible = []
+    for trial in trials:
+        if trial.feasible:
+            feasible.append(trial)
     evaluator = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=0.25)
     single = as_optuna(study, feasible, objectives=1)
     return _figure(

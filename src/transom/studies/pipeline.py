@@ -177,10 +177,9 @@ async def run_study(
         out=text_file("study.json"),
     )
     trials_done = await _solve(runner, trials)
-    records: Json = [
-        trial.to_record() | {"number": trial.number, "params": dict(trial.params)}
-        for trial in trials_done
-    ]
+    records: list[Json] = []
+    for trial in trials_done:
+        records.append(trial.to_record() | {"number": trial.number, "params": dict(trial.params)})
     verification_file = model_file("verification.json", Verification)
     end = conclude(
         runner,

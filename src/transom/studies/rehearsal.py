@@ -31,7 +31,10 @@ def rehearsal_lines(study: Study, trial: Trial, folder: Path) -> list[str]:
 
 def missing_units(study: Study) -> str:
     """Return that rules can use no ratio, since no variable has a unit; else ""."""
-    numeric = [name for name, range_ in study.variables.items() if not range_.choices]
+    numeric = []
+    for name, range_ in study.variables.items():
+        if not range_.choices:
+            numeric.append(name)
     if len(numeric) < 2 or study.features or any(study.variables[name].unit for name in numeric):
         return ""
     return (

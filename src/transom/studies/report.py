@@ -34,9 +34,9 @@ def report_html(
     template = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True).get_template(
         "study_report.html"
     )
-    images = {
-        name: base64.b64encode(path.read_bytes()).decode("ascii") for name, path in pictures.items()
-    }
+    images = {}
+    for name, path in pictures.items():
+        images[name] = base64.b64encode(path.read_bytes()).decode("ascii")
     rows = insight_rows(result, insights, trials)
     return template.render(study=study, result=result, trials=trials, images=images, insights=rows)
 
@@ -47,14 +47,23 @@ def insight_rows(
     """Return the scope's insights: effects in this study, and outcomes of predictions in all
     studies.
     """
-    spent = [trial.seconds for trial in trials if trial.kind == "failed"]
+    spent = []
+    for trial in trials:
+        if trial.kind == "failed":
+            spent.append(trial.seconds)
     cost = sum(spent) / len(spent) if spent else 0.0
     rows = []
     for insight in insights:
         rejected = sum(insight.id in trial.rules for trial in trials)
-        audited = [trial for trial in trials if insight.id in trial.audit]
+        audited = []
+        for trial in trials:
+            if insight.id in trial.audit:
+                audited.append(trial)
         right = sum(trial.kind == "failed" for trial in audited)
-        began = [trial for trial in trials if trial.source == insight.id]
+        began = []
+        for trial in trials:
+            if trial.source == insight.id:
+                began.append(trial)
         did = (
             [f"rejected {rejected} designs, about {rejected * cost:.0f} s of solves"]
             if rejected
@@ -118,9 +127,10 @@ def report_text(
             "  importances: "
             + ", ".join(f"{name} {weight:.0%}" for name, weight in weights.items())
         )
-    rows = [
-        row for row in insight_rows(result, insights, trials) if row["acted"] or row["kind"] == RULE
-    ]
+    rows = []
+    for row in insight_rows(result, insights, trials):
+        if row["acted"] or row["kind"] == RULE:
+            rows.append(row)
     lines += ["  insights:"] if rows else []
     lines += [
         f"    {row['id']} {row['content']}" + (f" ({row['did']})" * bool(row["did"]))
@@ -160,14 +170,15 @@ def rows_of(study: Study, trials: Iterable[Trial]) -> list[dict[str, Any]]:
         {"study": study.study, "scope": study.scope, "problem": study.problem},
         study.objectives,
     )
-    rows = [
-        (trial, {of.name: value for of, value in zip(names, trial.values, strict=False)})
-        for trial in trials
-    ]
-    return [
-        origin | trial.model_dump(exclude={"values"}) | {"objectives": values}
-        for trial, values in rows
-    ]
+    rows = []
+    for trial in trials:
+        rows.append(
+            (trial, {of.name: value for of, value in zip(names, trial.values, strict=False)})
+        )
+    records = []
+    for trial, values in rows:
+        records.append(origin | trial.model_dump(exclude={"values"}) | {"objectives": values})
+    return records
 
 
 def as_jsonl(study: Study, trials: Iterable[Trial]) -> str:

@@ -77,7 +77,10 @@ def result_of(study: Study, trials: Sequence[Trial], end: End, solver: str) -> S
     """Assemble a study's outcome."""
     verification = end.verification
     refuted = {item.number for item in verification.exploited}
-    unrefuted = [item for item in trials if item.number not in refuted]
+    unrefuted = []
+    for item in trials:
+        if item.number not in refuted:
+            unrefuted.append(item)
     good, best = ranked(study, unrefuted), verification.best
     untried = _best(good[0], False if verification.asked else None) if good else None
     return StudyResult(

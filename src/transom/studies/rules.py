@@ -32,7 +32,10 @@ IS = " is "
 
 def choice_features(name: str, value: Any, choices: Iterable[Any]) -> dict[str, float]:
     """Return a feature for each choice of a variable: 1 if it is the value, else 0."""
-    return {f"{name}{IS}{choice}": float(choice == value) for choice in choices}
+    features = {}
+    for choice in choices:
+        features[f"{name}{IS}{choice}"] = float(choice == value)
+    return features
 
 
 def wilson(hits: Any, total: Any) -> Any:
@@ -83,7 +86,10 @@ class Rule:
 
     def stands(self, rows: Sequence[Row]) -> bool:
         """Whether all rows known today still confirm the rule."""
-        covered = [row.failure is not None for row in rows if self.matches(row.features)]
+        covered = []
+        for row in rows:
+            if self.matches(row.features):
+                covered.append(row.failure is not None)
         return not covered or wilson(sum(covered), len(covered)) >= CERTAIN - 0.1
 
     @property
@@ -93,10 +99,9 @@ class Rule:
         return f"{conditions} → {self.failure.replace('_', ' ')}, {self.hits} of {self.total}"
 
     def to_data(self) -> dict[str, Any]:
-        conditions = [
-            [condition.feature, condition.above, condition.threshold]
-            for condition in self.conditions
-        ]
+        conditions = []
+        for condition in self.conditions:
+            conditions.append([condition.feature, condition.above, condition.threshold])
         return {
             "conditions": conditions,
             "failure": self.failure,
@@ -131,29 +136,36 @@ class Features:
     def of(study: Study) -> Features:
         """Return all features of a study; a variable with a unit of its own is a feature itself."""
         formulas = {name: Formula.parse(text) for name, text in study.features.items()}
-        units = {name: item.unit for name, item in study.variables.items() if not item.choices}
+        units = {}
+        for name, item in study.variables.items():
+            if not item.choices:
+                units[name] = item.unit
         units |= {
             name: item.unit
             for name, item in study.constants.items()
             if isinstance(item, Constant) and item.unit
         }
-        for item, other in itertools.combinations(sorted(units), 2):
-            if (
-                units[item] == units[other]
-                and units[item]
-                and {item, other} & study.variables.keys()
-            ):
-                formulas[f"{item} / {other}"] = Formula.parse(f"{item} / {other}")
+        for first, second in itertools.combinations(sorted(units), 2):
+            # A ratio of two constants is the same for all designs.
+            has_variable = bool({first, second} & study.variables.keys())
+            if units[first] == units[second] and units[first] and has_variable:
+                formulas[f"{first} / {second}"] = Formula.parse(f"{first} / {second}")
         for name in sorted(study.variables.keys() & units.keys()):
             if not any(name in formula.names for formula in formulas.values()):
                 formulas[name] = Formula.parse(name)
-        choices = {name: item.choices for name, item in study.variables.items() if item.choices}
+        choices = {}
+        for name, item in study.variables.items():
+            if item.choices:
+                choices[name] = item.choices
         return Features(formulas, choices)
 
     def __call__(self, values: Mapping[str, Number]) -> dict[str, float]:
         """Return feature -> value, for features that are defined here."""
         numbers = {name: formula(values) for name, formula in self.formulas.items()}
-        features = {name: value for name, value in numbers.items() if math.isfinite(value)}
+        features = {}
+        for name, value in numbers.items():
+            if math.isfinite(value):
+                features[name] = value
         for name, choices in self.choices.items():
             if name in values:
                 features |= choice_features(name, values[name], choices)
@@ -178,9 +190,10 @@ def measured(conditions: tuple[Condition, ...], rows: Sequence[Row]) -> tuple[Ru
         None,
     ):
         return None, f"unknown feature {unknown}"
-    covered = [
-        row for row in rows if all(condition.holds(row.features) for condition in conditions)
-    ]
+    covered = []
+    for row in rows:
+        if all(condition.holds(row.features) for condition in conditions):
+            covered.append(row)
     kinds = Counter(row.failure for row in covered if row.failure)
     hits, total = kinds.total(), len(covered)
     if hits < _FEWEST or wilson(hits, total) < CERTAIN:

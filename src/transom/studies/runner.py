@@ -100,9 +100,10 @@ class StudyRunner:
         self._trouble: list[BaseException] = []
         self._ended: dict[int, Trial] = {}
         self._lost, self._done_before, self._began = 0, 0, 0.0
-        self._ranges = {
-            name: variable.distribution() for name, variable in self.study.variables.items()
-        }
+        ranges = {}
+        for name, variable in self.study.variables.items():
+            ranges[name] = variable.distribution()
+        self._ranges = ranges
         with self._lock:
             self._optuna = open_study(self.study, self.folder, self.storage, self.guide.designs)
         self._set_sampler()
@@ -125,16 +126,18 @@ class StudyRunner:
 
     def trials(self) -> list[Trial]:
         """Return all started trials, by number."""
-        stored = [
-            frozen
-            for frozen in self._optuna.get_trials(deepcopy=False)
-            if frozen.state.name != "WAITING"
-        ]
-        trials = {
-            frozen.number: self._ended.get(frozen.number) or Trial.of(frozen, self.study)
-            for frozen in stored
-        }
-        self._ended = {number: trial for number, trial in trials.items() if trial.kind != "running"}
+        stored = []
+        for frozen in self._optuna.get_trials(deepcopy=False):
+            if frozen.state.name != "WAITING":
+                stored.append(frozen)
+        trials = {}
+        for frozen in stored:
+            trials[frozen.number] = self._ended.get(frozen.number) or Trial.of(frozen, self.study)
+        ended = {}
+        for number, trial in trials.items():
+            if trial.kind != "running":
+                ended[number] = trial
+        self._ended = ended
         for number in self.machine.forgotten & trials.keys():
             trials[number] = trials[number].set_aside("forgotten")
         return list(trials.values())
@@ -155,10 +158,9 @@ class StudyRunner:
         if self._done_before < budget:
             self.machine.before_run(self.trials())
         workers = min(self.study.budget.workers, max(1, budget - self._done_before))
-        threads = [
-            threading.Thread(target=self._worker, args=(budget,), daemon=True)
-            for _ in range(workers - 1)
-        ]
+        threads = []
+        for _ in range(workers - 1):
+            threads.append(threading.Thread(target=self._worker, args=(budget,), daemon=True))
         for thread in threads:
             thread.start()
         try:
@@ -373,7 +375,10 @@ class StudyRunner:
             trials = self.trials()
             if equal_trial := same_design(trial.params, trials):
                 return equal_trial, None
-            earlier = [other for other in trials if other.number < trial.number]
+            earlier = []
+            for other in trials:
+                if other.number < trial.number:
+                    earlier.append(other)
             twin = running_twin(trial.params, earlier)
             if twin is None:
                 return None, None

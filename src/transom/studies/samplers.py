@@ -261,7 +261,10 @@ class TransomSampler(SeeingSampler):
         for _ in range(_DRAWS):
             params = propose()
             features = self._measure({**fixed, **params}, ranges)
-            matching = [insight for insight in self.rules if insight.rule.matches(features)]
+            matching = []
+            for insight in self.rules:
+                if insight.rule.matches(features):
+                    matching.append(insight)
             if not matching:
                 return params
             rejecting = tuple(insight.id for insight in matching)

@@ -173,7 +173,10 @@ def run_and_judge(
             if ended.stopped
             else {name: extract(extractor, folder) for name, extractor in outputs.items()}
         )
-        values = {name: value for name, value in read.items() if value is not None}
+        values = {}
+        for name, value in read.items():
+            if value is not None:
+                values[name] = value
         missing = sorted(set(needed) - values.keys()) if ended.return_code == 0 else ()
         job = JobOutput.read(
             folder,

@@ -80,16 +80,18 @@ def steps(
     """
     import numpy as np  # noqa: PLC0415  slow
 
-    numeric = [name for name, item in study.variables.items() if not item.choices]
+    numeric = []
+    for name, item in study.variables.items():
+        if not item.choices:
+            numeric.append(name)
     best = next(iter(ranked(study, trials)), None)
     if best is None or len(study.objectives) > 1 or not numeric:
         return []
     choices = {name: best.params[name] for name in sorted(study.variables.keys() - numeric)}
-    solved = [
-        trial
-        for trial in trials
-        if trial.kind == "solved" and choices.items() <= trial.params.items()
-    ]
+    solved = []
+    for trial in trials:
+        if trial.kind == "solved" and choices.items() <= trial.params.items():
+            solved.append(trial)
     centre = np.array(_place(study, numeric, best.params))
     places = np.array([_place(study, numeric, trial.params) for trial in solved]) - centre
     weights = np.sqrt(_NEAR / (_NEAR + (places**2).sum(axis=1)))[:, None]
@@ -104,21 +106,25 @@ def steps(
         design_matrix.T @ design_matrix + ridge, design_matrix.T @ (weights * observed), rcond=None
     )[0]
 
-    candidates = [
-        nearby_design(study, best.params, spread, pick) | choices for _ in range(_CANDIDATES)
-    ]
+    candidates = []
+    for _ in range(_CANDIDATES):
+        candidates.append(nearby_design(study, best.params, spread, pick) | choices)
     points = np.array([_place(study, numeric, item) for item in candidates]) - centre
     expected: Any = np.column_stack([np.ones(len(points)), points]) @ model
     costs = expected[:, 0] + _VIOLATION * np.maximum(0, expected[:, 1:]).sum(axis=1)
-    failed = [trial for trial in trials if trial.kind == "failed"]
+    failed = []
+    for trial in trials:
+        if trial.kind == "failed":
+            failed.append(trial)
     if failed:
         failed_places = (
             np.array([_place(study, numeric, trial.params) for trial in failed]) - centre
         )
-        differing = [
-            sum(trial.params.get(name) != choice for name, choice in choices.items())
-            for trial in failed
-        ]
+        differing = []
+        for trial in failed:
+            differing.append(
+                sum(trial.params.get(name) != choice for name, choice in choices.items())
+            )
         farther = _OTHER * np.array(differing)
         costs += _FAILS * (_nearest(points, failed_places, farther) < _nearest(points, places))
         costs += _FAILS * (_fails(points, places, failed_places, farther) > _LIKELY)

@@ -325,10 +325,9 @@ class Study(Data):
     @cached_property
     def fixed(self) -> dict[str, Number]:
         """Constants and numerical settings by name."""
-        constants = {
-            name: constant.value if isinstance(constant, Constant) else constant
-            for name, constant in self.constants.items()
-        }
+        constants = {}
+        for name, constant in self.constants.items():
+            constants[name] = constant.value if isinstance(constant, Constant) else constant
         return {**constants, **self.settings}
 
     def unmet(self, values: Mapping[str, Number]) -> str | None:
@@ -406,7 +405,10 @@ class Study(Data):
     @cached_property
     def templates(self) -> dict[str, str]:
         """File name -> text of the solver's templates; InputError if one cannot be read."""
-        return {name: read_text(self.folder / path) for name, path in self.solver.templates.items()}
+        texts = {}
+        for name, path in self.solver.templates.items():
+            texts[name] = read_text(self.folder / path)
+        return texts
 
 
 def random_design(study: Study, pick: random.Random) -> dict[str, Number]:
@@ -418,7 +420,7 @@ def nearby_design(
     study: Study, design: Mapping[str, Number], spread: float, pick: random.Random
 ) -> dict[str, Number]:
     """Draw a design around another one; see `Variable.near`."""
-    return {
-        name: variable.near(design[name], spread, pick)
-        for name, variable in study.variables.items()
-    }
+    moved = {}
+    for name, variable in study.variables.items():
+        moved[name] = variable.near(design[name], spread, pick)
+    return moved

@@ -96,7 +96,10 @@ class Trial(Data):
         """Convert a trial of the storage, as the bounds and constraints of today have it."""
         ended = frozen.state.is_finished()
         record = frozen.user_attrs.get(RECORD, {"kind": "lost"}) if ended else {"kind": "running"}
-        params = {name: frozen.params[name] for name in study.variables if name in frozen.params}
+        params = {}
+        for name in study.variables:
+            if name in frozen.params:
+                params[name] = frozen.params[name]
         trial = Trial(number=frozen.number, params=params, **record)
         if trial.kind not in ("solved", "failed"):
             return trial
@@ -136,10 +139,10 @@ def is_new(params: Mapping[str, Number], trials: Iterable[Trial]) -> bool:
 
 
 def _rounded(params: Mapping[str, Number]) -> dict[str, Number]:
-    return {
-        name: float(f"{value:.9g}") if isinstance(value, float) else value
-        for name, value in params.items()
-    }
+    rounded = {}
+    for name, value in params.items():
+        rounded[name] = float(f"{value:.9g}") if isinstance(value, float) else value
+    return rounded
 
 
 def objective_values(study: Study, names: Mapping[str, Number]) -> tuple[float, ...]:
@@ -157,16 +160,17 @@ def violations(
         margin: output -> factor between finer and coarse settings; it is applied to the outputs if
             that makes the design worse.
     """
-    moved = {
-        name: float(names[name]) * factor
-        for name, factor in (margin or {}).items()
-        if name in names
-    }
+    moved = {}
+    for name, factor in (margin or {}).items():
+        if name in names:
+            moved[name] = float(names[name]) * factor
     variants = [names, {**names, **moved}]
-    return {
-        bound.name: max(_violation(bound, Formula.parse(bound.name)(each)) for each in variants)
-        for bound in study.constraints
-    }
+    violation_of = {}
+    for bound in study.constraints:
+        violation_of[bound.name] = max(
+            _violation(bound, Formula.parse(bound.name)(each)) for each in variants
+        )
+    return violation_of
 
 
 def _violation(bound: Bound, value: float) -> float:
@@ -189,9 +193,11 @@ def ranked(study: Study, trials: Iterable[Trial]) -> list[Trial]:
 def front(study: Study, trials: Iterable[Trial]) -> list[Trial]:
     """Return the feasible trials that none dominates, best first by the first objective."""
     feasible = ranked(study, trials)
-    return [
-        trial for trial in feasible if not any(better(study, other, trial) for other in feasible)
-    ]
+    undominated = []
+    for trial in feasible:
+        if not any(better(study, other, trial) for other in feasible):
+            undominated.append(trial)
+    return undominated
 
 
 def better(study: Study, trial: Trial, other: Trial) -> bool:
@@ -203,7 +209,10 @@ def better(study: Study, trial: Trial, other: Trial) -> bool:
 def _signed(study: Study, trial: Trial) -> list[float]:
     """Return the objectives, with signs so that less is better."""
     pairs = zip(study.objectives, trial.values, strict=True)
-    return [-value if objective.direction == "maximize" else value for objective, value in pairs]
+    signed = []
+    for objective, value in pairs:
+        signed.append(-value if objective.direction == "maximize" else value)
+    return signed
 
 
 class Counts(Data):

@@ -117,7 +117,10 @@ def _solve_again(
         return verdict("fails", f"it fails: {solved.diagnosis.reason}")
     names |= solved.outputs
     values = objective_values(study, names)
-    violated = [f"{name} by {by:.1%}" for name, by in violations(study, names).items() if by > 0]
+    violated = []
+    for name, by in violations(study, names).items():
+        if by > 0:
+            violated.append(f"{name} by {by:.1%}")
     if violated:
         return verdict("exploits", f"it violates {', '.join(violated)}", values=values)
     shared = sorted(

@@ -76,10 +76,9 @@ class Bracket:
             raise InputError("gmsh cannot be loaded", place="solver", hint=hint)
 
     def solve(self, folder: Path, values: Mapping[str, Number], limits: JobLimits) -> Solved:
-        job = {
-            name: float(values.get(name, default))
-            for name, default in {**DEFAULTS, **values}.items()
-        }
+        job = {}
+        for name, default in {**DEFAULTS, **values}.items():
+            job[name] = float(values.get(name, default))
         if self.emulator:
             began = time.monotonic()
             failure, why, outputs = self.emulator(job)
@@ -97,19 +96,18 @@ class Bracket:
         """Draw the bracket's outline, its bolts and its load."""
         from matplotlib.patches import Circle, Polygon  # noqa: PLC0415  slow
 
-        job = {
-            name: float(values.get(name, default))
-            for name, default in {**DEFAULTS, **values}.items()
-        }
+        job = {}
+        for name, default in {**DEFAULTS, **values}.items():
+            job[name] = float(values.get(name, default))
         length, width, fillet = (
             job["length"],
             job["width"],
             min(job["fillet"], job["length"] - job["width"]),
         )
         turn = [math.pi * (1.5 - n / 32) for n in range(17)]
-        corner = [
-            (width + fillet * (1 + math.cos(a)), width + fillet * (1 + math.sin(a))) for a in turn
-        ]
+        corner = []
+        for a in turn:
+            corner.append((width + fillet * (1 + math.cos(a)), width + fillet * (1 + math.sin(a))))
         outline = [(0, 0), (length, 0), (length, width), *corner, (width, length), (0, length)]
         axes.add_patch(Polygon(outline, facecolor="#9db4c0", edgecolor="#253237"))
         axes.add_patch(
@@ -143,7 +141,8 @@ def gmsh_works() -> bool:
     if importlib.util.find_spec("gmsh") is None:
         return False
     try:
-        import gmsh  # type: ignore[import-untyped]  # noqa: F401, PLC0415  slow; loads its libraries
+        # Slow: it loads its libraries.
+        import gmsh  # type: ignore[import-untyped]  # noqa: F401, PLC0415
     except OSError:
         return False
     return True
