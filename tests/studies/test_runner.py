@@ -102,7 +102,7 @@ class Machine:
 def test_only_what_the_machine_failed_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transom.studies.runner._PAUSES", (0, 0))
+    monkeypatch.setattr("transom.studies.solving._PAUSES", (0, 0))
     made = runner(tmp_path, write_study(tmp_path, trials=3))
     made.solver = machine = Machine({1, 4, 5, 6})
     trials = made.run()

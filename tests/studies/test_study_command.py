@@ -177,7 +177,7 @@ def test_the_parts_of_a_study_without_pictures(tmp_path: Path) -> None:
     assert f"(trial {result.best.number}: width" in said and "failures: geometry error" in said
     page = report_html(study, trials, result, insights, {})
     assert page.count("<tr class=") == 14 and insights[0].content in html.unescape(page)
-    again = runner_of(study, tmp_path / "studies", None, print, kept=True)
+    again = runner_of(study, tmp_path / "studies", None, print, must_have_run=True)
     assert (again.trials(), standing(again).trials) == (trials, result.trials)
     table = list(csv.DictReader(as_csv(study, trials).splitlines()))
     rows = [json.loads(line) for line in as_jsonl(study, trials).splitlines()]

@@ -90,6 +90,7 @@ class Advice:
         """
         source = Source(study=study, by=_BY)
         with self._lock:
+            # The lock covers reading and writing: two studies may learn the same rule at one time.
             insights_by_identity = {item.identity: item for item in self._latest()}
             if equal_insight := insights_by_identity.get(insight.identity):
                 key = equal_insight.id
@@ -101,6 +102,9 @@ class Advice:
                     [insight.scope, insight.kind],
                     {item.id for item in insights_by_identity.values()},
                 )
+                # A playbook merges equal texts, so two rules with one sentence share an entry. They
+                # are told
+                # apart here by a suffix, since each has data of its own.
                 first = self.playbook.add_insight(
                     _CATEGORY[insight.kind], insight.content, tags=tags, source=source
                 ).id
@@ -125,6 +129,7 @@ class Advice:
         """Return the latest version of each insight, in order of addition, without standing."""
         latest: dict[str, Insight] = {}
         for event in read_lines(self.path):
+            # Events are replayed in order, so what is learned again after it was forgotten is back.
             if event["event"] == "forget":
                 for key, insight in list(latest.items()):
                     if key in event["ids"] or insight.data.get("key") in event["keys"]:
@@ -146,6 +151,7 @@ class Advice:
     def outcome(self, insight_id: str, *, helpful: bool, study: str, trial: int) -> None:
         """Count an outcome of a used insight; each trial of a study counts once."""
         # A rule is tested by solving a design that it rejects: a failure confirms the rule.
+        # Outcomes are counted on the entry; the suffix of a second rule is no part of its id.
         key, mistake = insight_id.partition("/")[0], insight_id.startswith(InsightCategory.MISTAKE)
         source = Source(study=study, trial=trial, by=_BY)
         self.playbook.record_outcome(
@@ -189,6 +195,7 @@ class Advice:
         for event in read_lines(self.path):
             if event["event"] not in ("rows", "more rows") or event["scope"] != scope:
                 continue
+            # A study that ends again replaces its rows; one that runs adds to them.
             if event["event"] == "rows":
                 by_study[event["study"]] = []
             rows = by_study.setdefault(event["study"], [])

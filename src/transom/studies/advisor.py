@@ -89,12 +89,14 @@ class Advisor:
         Raises:
             TransomError: no provider could advise.
         """
+        # The only way to a record or an output is this tool, which is counted and cut to a length.
         tools = Toolbox(
             [tool(effect="pure", limits=ToolLimits(calls=_MOST_READS))(self.read_trial)]
         )
         prompt = (Block("instructions", _PROMPT.read_text(encoding="utf-8"), Tier.STABLE),)
         sees = frozenset({"instructions", "session_state", "playbook", "failures", RETRY})
         role = Role(ROLE, prompt, sees, tools.specs, CallSettings(max_tokens=4096))
+        # The text of failures comes from solvers, so its block is marked as untrusted.
         session, failed = self.session(run.id), self.failures()
 
         async def ask(stage: Stage, _: str, failed: str, playbook: str) -> Proposal:
@@ -160,6 +162,7 @@ class Advisor:
         """Check a proposal against trials and rows, and store the rules that hold."""
         explained, added, refused = [], list[str](), list[str]()
         for item in proposal.explanations:
+            # A model may name trials that ended otherwise: its explanation is then worth nothing.
             if wrong := set(item.trials) - {trial.number for trial in self._ended(item.failure)}:
                 refused.append(
                     f"explanation of {item.failure!r}: trial {min(wrong)} did not fail so"
@@ -169,6 +172,7 @@ class Advisor:
         advice, scope, name = self.guide.advice, self.guide.study.scope, self.guide.study.study
         rows = advice.rows(scope)
         for proposed in proposal.rules:
+            # Counts are taken from the solves, never from the model.
             conditions = tuple(sorted(proposed.conditions))
             rule, problem = measured(conditions, rows)
             known_rules = {}

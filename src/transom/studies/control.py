@@ -61,6 +61,7 @@ def learnable(trials: Sequence[Trial], taxonomy: Taxonomy) -> list[Trial]:
         if trial.kind == "solved":
             solved_before += 1
             continue
+        # A text that comes before and after a good solve belongs to designs: the machine worked.
         periods.setdefault(symptom(trial), set()).add(solved_before)
         if trial.control is not None:
             controlled.add(symptom(trial))
@@ -99,6 +100,7 @@ def failures_alike(trials: Sequence[Trial], taxonomy: Taxonomy) -> list[Trial]:
 
     A cause that lies in the design is only doubted if every solve failed of it.
     """
+    # Only solves of this machine count: imported ones say nothing about the set-up.
     solves = sorted(_own(trials), key=lambda trial: trial.number)
     if not solves or any(trial.kind == "solved" for trial in solves):
         return []
@@ -107,6 +109,7 @@ def failures_alike(trials: Sequence[Trial], taxonomy: Taxonomy) -> list[Trial]:
     for trial in solves:
         if symptom(trial) == symptom(newest):
             alike.append(trial)
+    # A message that names the design is believed sooner than one that may be the machine's.
     if taxonomy.leaves_cause_open(newest.failure):
         is_due = _is_due(len(alike), ASKED)
     else:
@@ -116,6 +119,7 @@ def failures_alike(trials: Sequence[Trial], taxonomy: Taxonomy) -> list[Trial]:
 
 def _is_due(length: int, first: int) -> bool:
     """Return whether a length is `first`, or twice, four, eight times as much."""
+    # Doubling keeps a study that goes on from being stopped again and again.
     times, remainder = divmod(length, first)
     return not remainder and times.bit_count() == 1
 
@@ -223,6 +227,7 @@ class MachineCheck:
         diagnosed = self.solve(control.params).diagnosis
         if diagnosed.failure is None:
             return
+        # What is forgotten stays in the storage, so a person can still read it.
         self.forget(failed)
         self.study.set_user_attr(_WAITING, control.number)
         raise StudyStopped(

@@ -100,6 +100,7 @@ class FailureClass(Data):
         """All patterns of the class: its words, and what its error numbers and exceptions say."""
         texts = []
         for name in self.errors:
+            # The text comes from this system: its language and wording are those of its solvers.
             if number := getattr(errno, name, None):  # not every system has every number
                 texts.append(rf"(?:^|[:,(\]] ?){re.escape(os.strerror(number))}\b")
         for name in self.exceptions:
@@ -127,6 +128,7 @@ class Taxonomy(Data):
     @cached_property
     def starts(self) -> re.Pattern[str]:
         """One pattern whose groups `m0`, `m1`, ... are the messages in order."""
+        # One pattern for all messages: an output of many megabytes is read once.
         parts = (f"(?P<m{n}>{message.starts})" for n, message in enumerate(self.messages))
         return re.compile("^(?:" + ("|".join(parts) or r"(?!)") + ")", re.MULTILINE)
 
@@ -143,6 +145,7 @@ class Taxonomy(Data):
 
     def class_of(self, text: str) -> str | None:
         """Return the first class whose words occur in a message, or None."""
+        # The first class wins, so their order in the file matters.
         return next((name for name, words in self.words.items() if words.search(text)), None)
 
     def leaves_cause_open(self, failure: str | None) -> bool:
@@ -153,6 +156,7 @@ class Taxonomy(Data):
         """Return this taxonomy, with another one taking precedence."""
         classes = dict(own.classes)
         for name, shipped in self.classes.items():
+            # A file of one's own adds words to a shipped class, and need not repeat its words.
             extended = own.classes.get(name)
             classes[name] = (
                 extended.model_copy(update={"words": (*extended.words, *shipped.words)})
@@ -243,13 +247,17 @@ class JobOutput:
 
     @staticmethod
     def read(
-        folder: Path, return_code: int | None = None, *, given: Collection[str] = (), **known: Any
+        folder: Path,
+        return_code: int | None = None,
+        *,
+        input_files: Collection[str] = (),
+        **fields: Any,
     ) -> JobOutput:
         """Read a job's folder, or one output file, by beginning and end of each file.
 
         Args:
-            given: names of the solver's input files, which have no messages.
-            known: other fields.
+            input_files: names of the solver's input files, which have no messages.
+            fields: other fields.
         """
         paths = (
             [folder]
@@ -258,20 +266,22 @@ class JobOutput:
         )
         deck, results, texts = None, [], {}
         for path in paths:
+            # A deck and binary files have no messages; a word in them proves nothing.
             kind = path.suffix.lower()
             if kind == _DECK:
                 deck = read_deck(read_text(path))
-            elif kind not in _SILENT and path.name not in given:
+            elif kind not in _SILENT and path.name not in input_files:
                 texts[path.name] = read_text(path)
                 if read := _TABLES.get(kind):
                     results.append((path.name, read(texts[path.name].splitlines())))
-        return JobOutput(texts, return_code, deck=deck, results=tuple(results), **known)
+        return JobOutput(texts, return_code, deck=deck, results=tuple(results), **fields)
 
 
 def classify(job: JobOutput, taxonomy: Taxonomy) -> Diagnosis:
     """Classify the end of a solve."""
     errors, warnings = _messages(job, taxonomy)
     observations = list(_input_faults(job.deck)) or _observations(job, taxonomy, errors, warnings)
+    # A free body shows as divergence or huge displacements; the deck tells the cause.
     motion = job.deck.free_motion() if job.deck else None
     if motion and observations and observations[0][0] in _OPEN:
         observations.insert(0, ("singularity", Evidence("input", motion)))
@@ -294,6 +304,7 @@ def _observations(
     job: JobOutput, taxonomy: Taxonomy, errors: list[Evidence], warnings: list[Evidence]
 ) -> list[_Seen]:
     """Return all evidence of failure, the strongest first."""
+    # Transom killed it: its last words are about the kill.
     if job.stopped:
         return [(job.stopped[0], Evidence("limit", job.stopped[1]))]
     code = list(_by_code(job.return_code, taxonomy))
@@ -310,6 +321,7 @@ def _observations(
                 limits.append((failure, observation))
         return [*(limits if code[0][0] == "killed" else ()), *code, *messages]
     unfinished = list(_unfinished(job, taxonomy))
+    # A failed run without a named error: a warning with a class, or its last lines, may say why.
     if (code or unfinished) and all(name == "solver_error" for name, _ in messages):
         with_class = []
         for observation in warnings:
@@ -330,6 +342,7 @@ def _observations(
 
 def _by_code(code: int | None, taxonomy: Taxonomy) -> Iterator[_Seen]:
     if code:
+        # Python gives a signal as a negative return code.
         is_signal = code < 0 and -code in set(signal.Signals)
         words = f"ended by {signal.Signals(-code).name}" if is_signal else f"return code {code}"
         name = taxonomy.return_codes.get(code) or ("crash" if code < 0 else "solver_error")
@@ -344,6 +357,7 @@ def _messages(job: JobOutput, taxonomy: Taxonomy) -> tuple[list[Evidence], list[
         line, counted = 1, 0
         for number, match in enumerate(starts):
             kind = taxonomy.messages[int((match.lastgroup or "m0")[1:])].kind
+            # A message ends where the next one begins.
             end = starts[number + 1].start() if number + 1 < len(starts) else len(text)
             words = _block(text[match.start() : min(end, match.start() + 4 * _CHARACTERS)])
             line, counted = line + text.count("\n", counted, match.start()), match.start()
@@ -367,6 +381,7 @@ def _last_words(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
 
 def _last_line(job: JobOutput) -> Iterator[_Seen]:
     """Yield the last line of a failed run that says nothing known; of its error output, if any."""
+    # What a program writes to stderr is more likely its reason than the end of a log.
     for file in sorted(job.texts, key=lambda name: (name != "stderr.txt", name)):
         lines = job.texts[file].rstrip().split("\n")
         if text := " ".join(lines[-1].split())[:_CHARACTERS]:
@@ -387,6 +402,7 @@ def _block(text: str) -> str:
 
 def _unfinished(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
     """Yield that a run does not say that it finished, by its own pattern or its solver's."""
+    # The study's own pattern is what its user knows: shipped ones are not asked then.
     if finished := job.finished:
         if not any(re.search(finished, text, re.MULTILINE) for text in job.texts.values()):
             yield "no_result", Evidence("completion", f"no output matches {finished!r}")
@@ -394,6 +410,7 @@ def _unfinished(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
     for name, text in job.texts.items():
         is_known = False
         for tool in taxonomy.completion:
+            # Some tools do not name themselves in their output, but their files have fixed names.
             by_file_name = tool.file is not None and fnmatch.fnmatch(name.lower(), tool.file)
             if not by_file_name and not re.search(tool.of, text, re.MULTILINE):
                 continue
@@ -418,6 +435,8 @@ def _unconverged(name: str, text: str) -> Iterator[_Seen]:
         line = lines[number - 1]
         if not _CONVERGENCE.search(line):
             continue
+        # `did not converge, retrying` goes on: only a statement at the end of its line is a
+        # verdict.
         statement = _UNCONVERGED.search(line)
         if statement and _AFTERWARDS.fullmatch(line, statement.end()):
             words = " ".join(line.split())[:_CHARACTERS]
@@ -438,6 +457,7 @@ def _insane(job: JobOutput) -> Iterator[_Seen]:
     for key, value in job.values.items():
         if not math.isfinite(value):
             yield "not_finite", Evidence("result", f"{key} is {value}")
+    # Units are unknown, so a displacement is compared with the size of the model.
     size = job.deck.size if job.deck else 0.0
     for name, table in job.results:
         moved = table.displacement or 0.0

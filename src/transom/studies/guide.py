@@ -62,25 +62,29 @@ class Guide:
         A rule that a person retires, or that outcomes refute, ends at once. Insights that came
         since the start wait for the next study.
         """
+        # Each design asks for this, so nothing is read if the playbook has not changed.
         epoch = self.advice.playbook.epoch
         if epoch == self._epoch:
             return
         self._epoch = epoch
+        # The study file is the nearest word of a person: it overrides the playbook's marks.
         marks = {
             **dict.fromkeys(self.study.learning.pin, "pin"),
             **dict.fromkeys(self.study.learning.veto, "veto"),
         }
-        known = {insight.id for insight in self.insights}
+        started_with = {insight.id for insight in self.insights}
         self.insights = []
+        # Insights of a study that runs at the same time would make this one depend on chance.
         for insight in self.advice.insights(self.study.scope):
-            if insight.id in known:
+            if insight.id in started_with:
                 mark = marks.get(insight.id, insight.mark)
                 self.insights.append(replace(insight, mark=mark))
         rows = self.advice.rows(self.study.scope)
-        rules = self._acting(RULE) if self.study.learning.rules else []
-        self.rules = [
-            insight for insight in rules if insight.mark == "pin" or insight.rule.stands(rows)
-        ]
+        rules = []
+        for insight in self._acting(RULE):
+            if insight.mark == "pin" or insight.rule.stands(rows):
+                rules.append(insight)
+        self.rules = rules if self.study.learning.rules else []
 
     def _acting(self, kind: str) -> list[Insight]:
         acting = []
@@ -127,6 +131,7 @@ class Guide:
         study.
         """
         origin: dict[str, Any] = {"study": self.study.study, "trial": trial.number}
+        # Being tried all the same is a test of the rule: a failure confirms it.
         for rule in trial.audit:
             self.advice.outcome(rule, helpful=trial.kind == "failed", **origin)
         if trial.source in {insight.id for insight in self.insights}:
@@ -139,6 +144,7 @@ class Guide:
         )
         pick = random.Random(len(good_insights))
         designs: list[tuple[str, dict[str, Number]]] = []
+        # Without a ratio, designs of another size are guesses: one of them is enough.
         most = self.study.learning.warm_start
         if not self.features.carry_over:
             most = min(most, _UNRELATED)
@@ -173,6 +179,7 @@ class Guide:
                 else math.inf
             )
 
+        # A coarse search over the whole space, then smaller and smaller steps.
         best = min(
             (random_design(self.study, pick) | chosen for _ in range(_SEARCHED)), key=distance
         )
@@ -185,13 +192,11 @@ class Guide:
         """Store this study's findings for the next; returns the ids of new insights."""
         self.keep_rows(trials)
         ids = self.advice.learn(self.study.scope, self.study.study, self.in_words)
+        # A design that only coarse settings made feasible is no example for others.
         good = ranked(self.study, trials)
         if verification.asked:
-            good = [
-                trial
-                for trial in good
-                if trial.number in {item.number for item in verification.held}
-            ]
+            verified = {item.number for item in verification.held}
+            good = [trial for trial in good if trial.number in verified]
         ids += [self._keep(*self._design(trial)) for trial in good[:_HANDED_ON]]
         self._learn_margin(verification.factors())
         return sorted(set(ids) - {item.id for item in self.insights})
@@ -227,6 +232,7 @@ class Guide:
         """Store the effect of finer settings on outputs: the upper end of the observed factors."""
         factors: dict[str, float] = {}
         for name, values in ratios.items():
+            # The upper quartile: one odd design must not make all later ones needlessly heavy.
             if max(values) > _SAME:
                 upper = max(1.0, sorted(values)[round(0.75 * (len(values) - 1))])
                 factors[name] = round((upper + self.margin.get(name, upper)) / 2, 4)

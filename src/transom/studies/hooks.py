@@ -43,10 +43,12 @@ Hook: TypeAlias = Callable[[Occasion], object]
 
 def load_hooks(study: Study) -> dict[Moment, dict[str, Hook]]:
     """Load the hooks of a study; InputError if one cannot be imported or called."""
-    return {
-        moment: {name: load_callable(BUILT_IN.get(name, name), f"hooks.{moment}") for name in names}
-        for moment, names in study.hooks.items()
-    }
+    hooks: dict[Moment, dict[str, Hook]] = {}
+    for moment, names in study.hooks.items():
+        hooks[moment] = {}
+        for name in names:
+            hooks[moment][name] = load_callable(BUILT_IN.get(name, name), f"hooks.{moment}")
+    return hooks
 
 
 def call_hooks(hooks: Mapping[Moment, Mapping[str, Hook]], occasion: Occasion) -> list[str]:
@@ -66,6 +68,7 @@ def error_tracker(occasion: Occasion) -> None:
     """Append a failed solve to `error_history.jsonl` in the study's folder; for `post_solve` or
     `on_failure`.
     """
+    # At the end of a study there is no solve.
     solved = occasion.solved
     if solved is None or solved.diagnosis.failure is None:
         return

@@ -85,6 +85,7 @@ def import_trials(runner: StudyRunner, source: str, name: str | None = None) -> 
     skipped: list[tuple[str, str]] = []
     trials = runner.trials()
     added = 0
+    # One wrong row is a line in the answer; it does not stop the others.
     for outcome in outcomes:
         try:
             trial = _trial(outcome, study, runner)
@@ -119,6 +120,7 @@ def _table_rows(path: Path, study: Study) -> Iterator[Outcome]:
     """Yield the rows of a table; a semicolon or a tab may separate its columns."""
     text = TextFile(path).whole()
     header = text.partition("\n")[0]
+    # The header decides: values may have commas of their own.
     delimiter = max(",;\t", key=header.count)
     rows = csv.DictReader(io.StringIO(text), delimiter=delimiter)
     # Where a semicolon separates columns, a comma may be the decimal mark.
@@ -168,6 +170,7 @@ def _outcome(cells: Mapping[str, Any], place: str) -> Outcome:
     outcome.state = str(cells.get("kind", cells.get("state", ""))).rpartition(".")[2].lower()
     outcome.failure = str(cells.get("failure", ""))
     outcome.reason = str(cells.get("reason", ""))
+    # Optuna's tables have `value`, or `values_0`, `values_1` and so on.
     by_position: dict[int, Any] = {}
     for column, value in cells.items():
         outcome.numbers[_plain(column)] = value
@@ -192,6 +195,7 @@ def _stored(source: str, name: str | None) -> Iterator[Outcome]:
     import optuna  # noqa: PLC0415  slow
 
     storage = open_storage(Path(), source)
+    # Without a name, the storage must leave no choice.
     names = optuna.get_all_study_names(storage)
     if name is None and len(names) != 1:
         known_names = ", ".join(names[:_SHOWN]) or "none"
@@ -243,6 +247,7 @@ def _trial(outcome: Outcome, study: Study, runner: StudyRunner) -> Trial:
         "source": IMPORT,
         "by": "import",
     }
+    # A failure needs no results, but its class must be one that rules know.
     if state in _FAILED:
         failure = outcome.failure if outcome.failure in runner.taxonomy.classes else _FAILURE
         reason = outcome.reason or "it failed where it was solved"
@@ -289,6 +294,7 @@ def _outputs(outcome: Outcome, study: Study) -> dict[str, float]:
             outputs[name] = float(written)
         except (TypeError, ValueError):
             raise ValueError(f"{name} = {written} is not a number") from None
+    # An objective that is a plain output can be read from Optuna's values.
     for objective, value in zip(study.objectives, outcome.values, strict=False):
         if objective.name in study.needed_outputs:
             outputs.setdefault(objective.name, float(value))
@@ -320,8 +326,8 @@ def _violations(outcome: Outcome, study: Study, names: Mapping[str, Number]) -> 
         return violations(study, names)
     if len(outcome.constraints) != len(study.constraints):
         raise ValueError(f"it has no value of {missing[0]}, which a constraint needs")
-    told = zip(study.constraints, outcome.constraints, strict=True)
+    pairs = zip(study.constraints, outcome.constraints, strict=True)
     violations_by_name = {}
-    for bound, value in told:
+    for bound, value in pairs:
         violations_by_name[bound.name] = max(-FAILED_BY, min(FAILED_BY / 2, value))
     return violations_by_name

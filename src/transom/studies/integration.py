@@ -88,6 +88,7 @@ class Learning:
             failure = classify(
                 JobOutput({"error": f"Error: {error}"}, return_code=1), self._taxonomy
             ).failure
+        # The runner solves the design in any case, which tests each rule that warned.
         for rule in self.warnings(params):
             self.used[rule.id] += 1
             self.advice.outcome(
@@ -202,12 +203,12 @@ class ContextEngineeringMixin:
     _learning: Learning
 
     def init_context_engineering(
-        self, *given: Any, objective: str | None = None, **more: Any
+        self, *args: Any, objective: str | None = None, **kwargs: Any
     ) -> None:
         """Watch the method `objective`; call this at the end of `__init__`, with the arguments
         of `Learning`.
         """
-        self._learning = Learning(*given, **more)
+        self._learning = Learning(*args, **kwargs)
         self._learning.watch(self, objective)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
@@ -228,8 +229,10 @@ class ContextAwareRunner(ContextEngineeringMixin):
     runner's own.
     """
 
-    def __init__(self, runner: Any, *given: Any, objective: str | None = None, **more: Any) -> None:
-        self._runner, self._learning = runner, Learning(*given, **more)
+    def __init__(
+        self, runner: Any, *args: Any, objective: str | None = None, **kwargs: Any
+    ) -> None:
+        self._runner, self._learning = runner, Learning(*args, **kwargs)
         self._learning.watch(runner, objective)
 
     def __getattr__(self, name: str) -> Any:

@@ -55,6 +55,7 @@ def open_study(
     directions = [item.direction for item in study.objectives]
     opened = _create(study, storage, directions)
     stored_problem = opened.user_attrs.get(_PROBLEM)
+    # An earlier version stored another digest of the same problem.
     if stored_problem == study.definition:
         stored_problem = study.problem
         opened.set_user_attr(_PROBLEM, stored_problem)
@@ -128,6 +129,7 @@ def _keep_to_one_folder(opened: optuna.Study, folder: Path) -> None:
 
 def _new_start_designs(study: Study, opened: optuna.Study) -> list[dict[str, Number]]:
     """Return the study's first designs that no earlier run has queued, and mark them."""
+    # Designs that a person adds to `start` later are queued, and no design twice.
     queued = opened.user_attrs.get(_STARTED, [])
     new = []
     for design in study.start:
@@ -173,6 +175,7 @@ def as_fitting(
     """
     if trial is not None and trial.kind == "lost":
         return None
+    # Samplers leave out trials whose distributions are not those of today.
     is_changed = any(
         ranges[name] != distribution
         for name, distribution in frozen.distributions.items()
@@ -185,25 +188,26 @@ def as_fitting(
     )
     if not is_changed and not has_other_limits:
         return frozen
-    seen = copy(frozen)
+    fitting = copy(frozen)
     if is_changed:
+        # Outside the present bounds it would teach the sampler what it may not propose.
         if not study.within_bounds(frozen.params):
             return None
         distributions = {}
         for name in frozen.params:
             if name in ranges:
                 distributions[name] = ranges[name]
-        seen.distributions = distributions
+        fitting.distributions = distributions
     if has_other_limits and trial is not None:
-        seen.values = stored_values(study, trial)
+        fitting.values = stored_values(study, trial)
         system_attrs = {}
         for key, value in frozen.system_attrs.items():
             if not key.startswith(_CONSTRAINT):
                 system_attrs[key] = value
-        seen.system_attrs = system_attrs
+        fitting.system_attrs = system_attrs
         for name, violation in stored_violations(trial).items():
-            seen.set_constraint(name, violation)
-    return seen
+            fitting.set_constraint(name, violation)
+    return fitting
 
 
 def stored_values(study: Study, trial: Trial) -> list[float]:

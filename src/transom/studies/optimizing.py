@@ -116,6 +116,7 @@ def optimize(
         "sampler": {"seed": seed},
     }
     checked = check_study(data, where="optimize")
+    # Rules and trials live in a folder also if nothing is kept; then it is a temporary one.
     with _kept(folder) as (root, storage):
         solver = FunctionSolver(objective, checked, load_taxonomy())
         runner = StudyRunner(checked, root, storage=storage, progress=progress, own_solver=solver)
@@ -124,6 +125,7 @@ def optimize(
             runner.run()
         except StudyStopped as error:
             stopped = str(error)
+        # Rules are learned of a stopped study, too.
         conclude(runner, runner.trials(), Verification(asked=False))
         return _optimum(runner, stopped)
 
@@ -139,6 +141,7 @@ def _study(
     """Return the problem in the form of a study file."""
     if minimize and maximize:
         raise InputError("both minimize and maximize are given", hint="negate one of them")
+    # A wrong parameter name would fail every design; it is one error before the first one.
     try:
         inspect.signature(objective).bind(**space)
     except TypeError as error:

@@ -37,6 +37,7 @@ def find_study(name: str, root: Path) -> Study:
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or path.is_file():
         return load_study(path)
+    # A study that ran here is known by its name, wherever its file was.
     study_file = root / name / STUDY
     if not study_file.is_file():
         known_studies = (
@@ -60,12 +61,12 @@ def runner_of(
     playbook: Playbook | None,
     progress: Callable[[str], None],
     *,
-    kept: bool = False,
+    must_have_run: bool = False,
 ) -> StudyRunner:
-    """Return the runner of a study; InputError where `kept` is set and it did not run in this
+    """Return the runner of a study; InputError if `must_have_run` is set and it did not run in this
     workspace yet.
     """
-    if kept and not has_trials(study, root / study.study):
+    if must_have_run and not has_trials(study, root / study.study):
         hint = "run it with: transom study run STUDY.yaml"
         raise InputError(
             f"the study {study.study} was not run in this workspace", place=str(root), hint=hint
@@ -103,22 +104,23 @@ def forget(runner: StudyRunner, numbers: Collection[int]) -> int:
     Raises:
         InputError: a trial is unknown.
     """
-    known = {trial.number: trial for trial in runner.trials()}
-    if unknown := sorted(set(numbers) - known.keys()):
+    trials_by_number = {trial.number: trial for trial in runner.trials()}
+    if unknown := sorted(set(numbers) - trials_by_number.keys()):
         raise InputError(
             f"unknown trial {unknown[0]}",
             place=runner.study.study,
-            hint=f"the study has {len(known)} trials, from 0; see transom study export",
+            hint=f"the study has {len(trials_by_number)} trials, from 0; see transom study export",
         )
     guide, scope = runner.guide, runner.study.scope
     rules_before = guide.advice.rules_with_rows(scope)
+    # The storage first: a kill from here on leaves rows that the next end replaces.
     runner.machine.forget(numbers)
     guide.keep_rows(runner.trials())
     # A rule that had rows and has none now came from these trials alone.
     orphans = rules_before - guide.advice.rules_with_rows(scope)
     keys = [design_key(runner.study, number) for number in numbers]
     guide.advice.forget(keys=keys, ids=sorted(orphans))
-    return sum(known[number].kind != "lost" for number in numbers)
+    return sum(trials_by_number[number].kind != "lost" for number in numbers)
 
 
 def conclude(runner: StudyRunner, trials: Sequence[Trial], verification: Verification) -> End:
@@ -147,6 +149,7 @@ async def run_study(
     from transom.studies.pictures import write_pictures  # noqa: PLC0415  slow: Optuna
     from transom.studies.report import report_html  # noqa: PLC0415  slow
 
+    # A day is no limit for a study: each of its solves has one.
     study = runner.study
     run.stage_seconds = max(run.stage_seconds, _DAY)  # the study has its own limits for solves
 
@@ -166,6 +169,7 @@ async def run_study(
             study, trials_done, result, runner.guide.advice.insights(study.scope), pictures
         )
 
+    # Commands find the study by this file, also while it runs.
     write_json(
         runner.folder / STUDY,
         {"folder": str(study.folder), "study": study.model_dump_json(by_alias=True)},

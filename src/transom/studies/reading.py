@@ -63,6 +63,7 @@ def kept_trials(study: Study, folder: Path) -> list[Trial]:
         key = storage.get_study_id_from_name(study.study)
     except KeyError:
         return []
+    # The storage keeps what a person made a study forget.
     forgotten = frozenset(storage.get_study_user_attrs(key).get(FORGOTTEN, ()))
     trials: list[Trial] = []
     for stored in storage.get_all_trials(key, deepcopy=False):

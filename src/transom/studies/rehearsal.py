@@ -19,6 +19,7 @@ def rehearsal_lines(study: Study, trial: Trial, folder: Path) -> list[str]:
         lines.append(f"first solve: {values}")
     elif trial.failure == "no_result":
         lines += [f"first solve: {problem}" for problem in _missing_outputs(study, folder)]
+    # Many solvers end with 0 after their last iteration, converged or not.
     if study.solver.command and study.solver.finished is None:
         lines.append(
             "first solve: return code 0 counts as solved; if your solver also ends so when it did"

@@ -47,6 +47,7 @@ def insight_rows(
     """Return the scope's insights: effects in this study, and outcomes of predictions in all
     studies.
     """
+    # What a failed solve cost here is the guess for those that a rule has saved.
     spent = []
     for trial in trials:
         if trial.kind == "failed":
@@ -70,10 +71,8 @@ def insight_rows(
             else []
         )
         did += [f"{right} of {len(audited)} tried all the same failed"] if audited else []
-        did += [
-            f"trial {trial.number}: {'feasible' if trial.feasible else 'not feasible'}"
-            for trial in began
-        ]
+        for trial in began:
+            did.append(f"trial {trial.number}: {'feasible' if trial.feasible else 'not feasible'}")
         standing = (
             f"{insight.helpful} right, {insight.harmful} wrong"
             if insight.helpful + insight.harmful
@@ -117,6 +116,7 @@ def report_text(
         lines.append(f"  failures: {classes}")
         if problem := missing_units(study):
             lines.append(f"  {problem}")
+    # Without any result, the reason of the last failure is what a person needs first.
     if totals.failed and not totals.complete:
         last = next(trial for trial in reversed(trials) if trial.kind == "failed")
         lines.append(f"  every solve failed, the last, trial {last.number}, so: {last.reason}")
@@ -132,16 +132,14 @@ def report_text(
         if row["acted"] or row["kind"] == RULE:
             rows.append(row)
     lines += ["  insights:"] if rows else []
-    lines += [
-        f"    {row['id']} {row['content']}" + (f" ({row['did']})" * bool(row["did"]))
-        for row in rows[:_MOST_SHOWN]
-    ]
+    for row in rows[:_MOST_SHOWN]:
+        effect = f" ({row['did']})" if row["did"] else ""
+        lines.append(f"    {row['id']} {row['content']}{effect}")
     if result.advice:
-        lines += [
-            f"  {item.failure.replace('_', ' ')}: {item.text}"
-            for item in result.advice.explanations
-        ]
-        lines += [f"  refused: {item}" for item in result.advice.refused]
+        for item in result.advice.explanations:
+            lines.append(f"  {item.failure.replace('_', ' ')}: {item.text}")
+        for refusal in result.advice.refused:
+            lines.append(f"  refused: {refusal}")
     return "\n".join(lines) + "\n"
 
 

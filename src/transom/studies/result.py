@@ -76,6 +76,7 @@ class StudyResult(Data):
 def result_of(study: Study, trials: Sequence[Trial], end: End, solver: str) -> StudyResult:
     """Assemble a study's outcome."""
     verification = end.verification
+    # A design that finer settings refuted must not be the best one.
     refuted = {item.number for item in verification.exploited}
     unrefuted = []
     for item in trials:

@@ -90,6 +90,7 @@ class Rule:
         for row in rows:
             if self.matches(row.features):
                 covered.append(row.failure is not None)
+        # A rule that is half refuted may go on for a while, or it would come and go with each row.
         return not covered or wilson(sum(covered), len(covered)) >= CERTAIN - 0.1
 
     @property
@@ -205,6 +206,7 @@ def learn(rows: Sequence[Row], limit: int = 12) -> list[Rule]:
     """Find rules that explain the failures among rows, the best first."""
     import numpy as np  # noqa: PLC0415  slow
 
+    # Studies of a scope may differ in their variables: rules use what all rows have.
     names = sorted(set.intersection(*(set(row.features) for row in rows))) if rows else []
     failed = np.array([row.failure is not None for row in rows])
     if not names or not failed.any():
@@ -212,6 +214,7 @@ def learn(rows: Sequence[Row], limit: int = 12) -> list[Rule]:
     table = np.array([[row.features[name] for name in names] for row in rows], dtype=float)
     open_rows = np.ones(len(rows), dtype=bool)
     rules: list[Rule] = []
+    # Each rule explains failures that the ones before it left open.
     while len(rules) < limit and (best := _best(table, failed, open_rows, names)):
         explained = best.covered & open_rows
         kinds = Counter(

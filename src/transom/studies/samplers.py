@@ -225,6 +225,7 @@ class TransomSampler(SeeingSampler):
     def _keep(self, study_name: str, row: Row) -> None:
         """Keep a trial's row, and the failures before it, once a good trial has followed them."""
         assert self._advice is not None
+        # A streak without a good trial may be an outage of the machine.
         self._waiting.append(row)
         if row.failure is not None:
             return
@@ -238,6 +239,7 @@ class TransomSampler(SeeingSampler):
         """Return a failed trial as one that violates a constraint; samplers ignore failed ones."""
         if frozen.state != TrialState.FAIL or not frozen.params:
             return frozen
+        # The stored trial belongs to Optuna and must stay as it is.
         trial = copy(frozen)
         worst = []
         for direction in self._directions:

@@ -60,6 +60,7 @@ def make_solver(study: Study, taxonomy: Taxonomy) -> Solver:
     name = study.solver.use
     if not name:
         return CommandSolver(study, taxonomy)
+    # A name with a colon is a path to somebody's own class.
     if ":" not in name and name not in PLUGINS:
         hint = f"known: {', '.join(PLUGINS)}, and yours as package.module:Class"
         raise InputError(f"unknown solver {name!r}", place="solver.use", hint=hint)
@@ -105,6 +106,7 @@ class CommandSolver:
                 f"the solver {program} was not found", place="solver.command", hint=hint
             )
         files_of_solve = {*spec.templates, *(item.file for item in spec.outputs.values())}
+        # A file beside the study is out of reach: each solve runs in a folder of its own.
         for item in spec.command[1:]:
             if (
                 item not in files_of_solve
@@ -165,7 +167,8 @@ def run_and_judge(
 
     Without the `needed` outputs, or a line that matches `finished`, it failed.
     """
-    given = {path.name for path in folder.iterdir()}
+    # Input files quote words such as `error` in comments: they are not searched.
+    input_files = {path.name for path in folder.iterdir()}
     try:
         ended = run_job(command, folder, limits)
         read = (
@@ -177,11 +180,12 @@ def run_and_judge(
         for name, value in read.items():
             if value is not None:
                 values[name] = value
+        # After a failure missing outputs are no news.
         missing = sorted(set(needed) - values.keys()) if ended.return_code == 0 else ()
         job = JobOutput.read(
             folder,
             ended.return_code,
-            given=given,
+            input_files=input_files,
             stopped=ended.stopped,
             values=values,
             missing=missing,

@@ -39,6 +39,7 @@ def next_step(
     solves = sum(trial.kind in ("solved", "failed") for trial in trials)
     if spec.kind != "tpe" or not spec.steps or solves < half or len(trials) % 2:
         return None
+    # After failed steps the sampler gets more turns, for the model is wrong around here.
     if _solves_since_a_step(trials) <= _PAUSE * _failed_steps(study, trials):
         return None
     spread = _WIDEST * (1 - (solves - half) / half) + _NARROWEST
@@ -87,6 +88,7 @@ def steps(
     best = next(iter(ranked(study, trials)), None)
     if best is None or len(study.objectives) > 1 or not numeric:
         return []
+    # A linear model cannot step between choices: they stay those of the best design.
     choices = {name: best.params[name] for name in sorted(study.variables.keys() - numeric)}
     solved = []
     for trial in trials:
@@ -94,7 +96,9 @@ def steps(
             solved.append(trial)
     centre = np.array(_place(study, numeric, best.params))
     places = np.array([_place(study, numeric, trial.params) for trial in solved]) - centre
+    # Solves far away say little about the slope at the best design.
     weights = np.sqrt(_NEAR / (_NEAR + (places**2).sum(axis=1)))[:, None]
+    # The objective becomes relative, so that its weight against violations needs no unit.
     sign = -1 if study.objectives[0].direction == "maximize" else 1
     unit = sign * (abs(best.values[0]) or 1.0)
     observed = np.array(
@@ -130,6 +134,7 @@ def steps(
         costs += _FAILS * (_fails(points, places, failed_places, farther) > _LIKELY)
     rejecting = _rules(study, trials)
     features = Features.of(study)
+    # Costs are added, not removed: if all candidates look bad, the least bad is tried.
     for number, candidate in enumerate(candidates):
         measured = features(study.values(candidate))
         costs[number] += _FAILS * any(rule.matches(measured) for rule in rejecting)

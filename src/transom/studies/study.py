@@ -132,6 +132,7 @@ class Variable(Data):
             if self.log
             else pick.uniform(low, high)
         )
+        # Rounding may pass the upper bound if the range is no multiple of the step.
         if step := self.step or (1.0 if self.integer else None):
             value = min(high, low + round((value - low) / step) * step)
         return int(value) if self.integer else value
@@ -338,6 +339,7 @@ class Study(Data):
     def needed_outputs(self) -> frozenset[str]:
         """Names of the outputs that the objectives and constraints use."""
         wishes: tuple[Wish, ...] = (*self.objectives, *self.constraints)
+        # What is no variable and no constant must come from the solver.
         names = frozenset[str]().union(*(Formula.parse(wish.name).names for wish in wishes))
         return names - {*self.variables, *self.fixed}
 

@@ -95,6 +95,7 @@ class Trial(Data):
     def of(frozen: FrozenTrial, study: Study) -> Trial:
         """Convert a trial of the storage, as the bounds and constraints of today have it."""
         ended = frozen.state.is_finished()
+        # Without a record, its worker was stopped before it knew the outcome.
         record = frozen.user_attrs.get(RECORD, {"kind": "lost"}) if ended else {"kind": "running"}
         params = {}
         for name in study.variables:
@@ -139,6 +140,7 @@ def is_new(params: Mapping[str, Number], trials: Iterable[Trial]) -> bool:
 
 
 def _rounded(params: Mapping[str, Number]) -> dict[str, Number]:
+    # A value that passed through a template or a database may differ in its last digits.
     rounded = {}
     for name, value in params.items():
         rounded[name] = float(f"{value:.9g}") if isinstance(value, float) else value
@@ -164,6 +166,7 @@ def violations(
     for name, factor in (margin or {}).items():
         if name in names:
             moved[name] = float(names[name]) * factor
+    # The worse of both counts: a margin must not make a design better.
     variants = [names, {**names, **moved}]
     violation_of = {}
     for bound in study.constraints:
@@ -177,6 +180,7 @@ def _violation(bound: Bound, value: float) -> float:
     """Return the violation relative to the bound, so that different units add up; at most 5."""
     if math.isnan(value):
         return _MOST
+    # A bound of 0 has no relative violation, so the plain one is taken.
     over = [(value - bound.max) / (abs(bound.max) or 1.0)] if bound.max is not None else []
     under = [(bound.min - value) / (abs(bound.min) or 1.0)] if bound.min is not None else []
     return min(_MOST, max((*over, *under)))

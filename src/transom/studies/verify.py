@@ -79,9 +79,12 @@ def verify(study: Study, solver: Solver, folder: Path, trials: Sequence[Trial]) 
         return Verification(asked=False)
     single = len(study.objectives) == 1
     verification = Verification(asked=True)
+    # With competing objectives there is no single best: the whole front is solved again.
     for trial in ranked(study, trials) if single else front(study, trials):
         if len(verification.tried) == MOST or (verification.best and single):
             break
+        # A design that would fail by the factors seen so far is not worth a solve, except for the
+        # last two: the factors may be wrong for all.
         worst = {name: max(values) for name, values in verification.factors().items()}
         names = {**study.values(trial.params), **trial.outputs}
         hopeless = any(excess > 0 for excess in violations(study, names, worst).values())
@@ -123,6 +126,7 @@ def _solve_again(
             violated.append(f"{name} by {by:.1%}")
     if violated:
         return verdict("exploits", f"it violates {', '.join(violated)}", values=values)
+    # An output of 0 has no relative difference.
     shared = sorted(
         name for name in trial.outputs.keys() & solved.outputs.keys() if trial.outputs[name]
     )

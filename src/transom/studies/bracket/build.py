@@ -72,6 +72,7 @@ def mesh(
     hole = occ.addDisk(HOLE_AT * length, width / 2, 0, job["hole"], job["hole"])
     remaining, _ = occ.cut([(2, plate)], [(2, hole)])
     occ.synchronize()
+    # gmsh cuts without an error also if the hole splits the plate.
     if len(remaining) != 1:
         raise GeometryError(f"the hole leaves {len(remaining)} disconnected bodies")
     area = occ.getMass(2, remaining[0][1])
@@ -86,6 +87,7 @@ def mesh(
     if not len(numbers):
         raise MeshError("no elements in surface 1")
     worst = gmsh.model.mesh.getElementQualities(numbers, "minDetJac")
+    # CalculiX would stop at these elements; here the message names how many there are.
     if bad := sum(quality <= 0 for quality in worst):
         raise MeshError(f"{bad} elements have a jacobian below 0")
     elements = {}
@@ -101,6 +103,7 @@ def deck(
     length, middle, near = job["length"], job["width"] / 2, BOLT * job["length"]
     bolts = [(middle, place * length) for place in BOLTS_AT]
     fixed = []
+    # A bolt holds all nodes within its radius, since no node needs to be at its centre.
     for n, (x, y) in nodes.items():
         if any((x - a) ** 2 + (y - b) ** 2 <= near**2 for a, b in bolts):
             fixed.append(n)
@@ -108,6 +111,7 @@ def deck(
     for n, (x, _) in nodes.items():
         if x > length * (1 - 1e-9):
             tip.append(n)
+    # Lists of one node a line: CalculiX refuses long data lines.
     yield "*NODE,NSET=NALL"
     yield from (f"{n},{x:.9g},{y:.9g},0." for n, (x, y) in nodes.items())
     yield "*ELEMENT,TYPE=CPS6,ELSET=EALL"

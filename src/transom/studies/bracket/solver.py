@@ -51,6 +51,7 @@ class Bracket:
             raise InputError(
                 f"emulate is {mode!r}", place="solver.options", hint="write auto, never or always"
             )
+        # Both are needed: gmsh makes the mesh, CalculiX solves it.
         is_installed = self.ccx is not None and gmsh_works()
         self.emulator = (
             Emulator.load() if mode == "always" or (mode == "auto" and not is_installed) else None
@@ -89,6 +90,7 @@ class Bracket:
             )
             return Solved(diagnosed, outputs, time.monotonic() - began, by=self.by)
         write_json(folder / "job.json", job)
+        # A process of its own, since gmsh may crash on a bad shape and take Transom with it.
         command = [sys.executable, "-I", build.__file__, self.ccx or "ccx", "job.json"]
         return run_and_judge(command, folder, limits, self.taxonomy, OUTPUTS, set(OUTPUTS), self.by)
 
