@@ -17,8 +17,8 @@ from typing import Any
 
 from transom.canonical import digest
 from transom.errors import InputError
-from transom.learning import Curator, InsightCategory, Playbook, Source
-from transom.studies.rules import Row, Rule, learn
+from transom.learning import Curator, InsightCategory, InsightSource, Playbook
+from transom.studies.rules import FailureRule, SolveRow, learn
 from transom.studies.storage import FileLock, append_line, read_lines
 
 RULE, DESIGN, NUMERICS = "rule", "design", "numerics"
@@ -35,7 +35,7 @@ _BY = "studies"
 
 
 @dataclass(frozen=True)
-class Insight:
+class StudyInsight:
     """One piece of knowledge of a scope.
 
     Attributes:
@@ -55,8 +55,8 @@ class Insight:
     mark: str = ""
 
     @cached_property
-    def rule(self) -> Rule:
-        return Rule.from_data(self.data)
+    def rule(self) -> FailureRule:
+        return FailureRule.from_data(self.data)
 
     @property
     def acts(self) -> bool:
@@ -84,11 +84,11 @@ class Advice:
         self.playbook = playbook or Playbook(folder / "playbook.db")
         self._lock = FileLock(folder / "advice.lock")
 
-    def add(self, insight: Insight, study: str = "") -> str:
+    def add(self, insight: StudyInsight, study: str = "") -> str:
         """Store an insight of a study; returns its id. An equal one with other numbers takes
         them over.
         """
-        source = Source(study=study, by=_BY)
+        source = InsightSource(study=study, by=_BY)
         with self._lock:
             # The lock covers reading and writing: two studies may learn the same rule at one time.
             insights_by_identity = {item.identity: item for item in self._latest()}
@@ -117,7 +117,7 @@ class Advice:
             append_line(self.path, event | {"content": insight.content, "data": dict(insight.data)})
         return key
 
-    def insights(self, scope: str) -> list[Insight]:
+    def insights(self, scope: str) -> list[StudyInsight]:
         """Return all insights of a scope with their standing."""
         insights = []
         for insight in self._latest():
@@ -125,9 +125,9 @@ class Advice:
                 insights.append(self._standing(insight))
         return insights
 
-    def _latest(self) -> list[Insight]:
+    def _latest(self) -> list[StudyInsight]:
         """Return the latest version of each insight, in order of addition, without standing."""
-        latest: dict[str, Insight] = {}
+        latest: dict[str, StudyInsight] = {}
         for event in read_lines(self.path):
             # Events are replayed in order, so what is learned again after it was forgotten is back.
             if event["event"] == "forget":
@@ -136,12 +136,12 @@ class Advice:
                         del latest[key]
             if event["event"] == "add":
                 key = event["id"]
-                latest[key] = Insight(
+                latest[key] = StudyInsight(
                     event["scope"], event["kind"], event["content"], event["data"], key
                 )
         return list(latest.values())
 
-    def _standing(self, insight: Insight) -> Insight:
+    def _standing(self, insight: StudyInsight) -> StudyInsight:
         entry = self.playbook.get(insight.id.partition("/")[0])
         if entry is None:
             return insight
@@ -153,18 +153,18 @@ class Advice:
         # A rule is tested by solving a design that it rejects: a failure confirms the rule.
         # Outcomes are counted on the entry; the suffix of a second rule is no part of its id.
         key, mistake = insight_id.partition("/")[0], insight_id.startswith(InsightCategory.MISTAKE)
-        source = Source(study=study, trial=trial, by=_BY)
+        source = InsightSource(study=study, trial=trial, by=_BY)
         self.playbook.record_outcome(
             key, helpful != mistake, followed=not mistake, source=source, key=f"{study}/{trial}"
         )
 
-    def keep(self, scope: str, study: str, rows: Sequence[Row]) -> None:
+    def keep(self, scope: str, study: str, rows: Sequence[SolveRow]) -> None:
         """Store the solves of a study, replacing its earlier ones."""
         data = [[dict(row.features), row.failure] for row in rows]
         with self._lock:
             append_line(self.path, {"event": "rows", "scope": scope, "study": study, "rows": data})
 
-    def add_rows(self, scope: str, study: str, rows: Sequence[Row]) -> None:
+    def add_rows(self, scope: str, study: str, rows: Sequence[SolveRow]) -> None:
         """Store solves of a study beside its earlier ones."""
         data = [[dict(row.features), row.failure] for row in rows]
         event = {"event": "more rows", "scope": scope, "study": study, "rows": data}
@@ -189,9 +189,9 @@ class Advice:
                 covering.add(insight.id)
         return covering
 
-    def rows(self, scope: str) -> list[Row]:
+    def rows(self, scope: str) -> list[SolveRow]:
         """Return the solves of all studies of a scope."""
-        by_study: dict[str, list[Row]] = {}
+        by_study: dict[str, list[SolveRow]] = {}
         for event in read_lines(self.path):
             if event["event"] not in ("rows", "more rows") or event["scope"] != scope:
                 continue
@@ -199,7 +199,7 @@ class Advice:
             if event["event"] == "rows":
                 by_study[event["study"]] = []
             rows = by_study.setdefault(event["study"], [])
-            rows += [Row(features, failure) for features, failure in event["rows"]]
+            rows += [SolveRow(features, failure) for features, failure in event["rows"]]
         return list(itertools.chain.from_iterable(by_study.values()))
 
     def learn(self, scope: str, study: str, in_words: Callable[[str], str] = str) -> list[str]:
@@ -210,6 +210,6 @@ class Advice:
         ids = []
         for rule in rules:
             ids.append(
-                self.add(Insight(scope, RULE, in_words(rule.sentence), rule.to_data()), study)
+                self.add(StudyInsight(scope, RULE, in_words(rule.sentence), rule.to_data()), study)
             )
         return ids

@@ -22,11 +22,11 @@ from transom.learning import SessionState, TaskType
 from transom.llm import Block, CallSettings, Role, Tier
 from transom.llm.reading import read_json
 from transom.runs import Run, Stage, model_file
-from transom.studies.advice import RULE, Insight
-from transom.studies.guide import Guide
-from transom.studies.rules import Condition, measured
+from transom.studies.advice import RULE, StudyInsight
+from transom.studies.guide import StudyGuide
+from transom.studies.rules import FeatureCondition, measured
 from transom.studies.study import Data
-from transom.studies.trials import Trial, counts, failures, ranked, used_insights
+from transom.studies.trials import StudyTrial, counts, failures, ranked, used_insights
 from transom.tools import Toolbox, ToolLimits, tool
 
 ROLE = "studies.advisor"
@@ -49,7 +49,7 @@ class Explanation(Data):
 class ProposedRule(Data):
     """A proposed rule, without counts."""
 
-    conditions: tuple[Condition, ...] = Field(min_length=1, max_length=2)
+    conditions: tuple[FeatureCondition, ...] = Field(min_length=1, max_length=2)
 
 
 class Proposal(Data):
@@ -79,8 +79,8 @@ class Advisor:
     """The advisor of one finished study, whose guide has already stored its rows."""
 
     folder: Path
-    trials: Sequence[Trial]
-    guide: Guide
+    trials: Sequence[StudyTrial]
+    guide: StudyGuide
 
     async def advise(self, run: Run) -> Advised:
         """Ask the model, check its answer, and store the confirmed rules; new trials cause a new
@@ -151,7 +151,7 @@ class Advisor:
                 )
         return "\n".join(lines)
 
-    def _ended(self, failure: str) -> list[Trial]:
+    def _ended(self, failure: str) -> list[StudyTrial]:
         ended = []
         for trial in self.trials:
             if trial.kind == "failed" and trial.failure == failure:
@@ -182,7 +182,7 @@ class Advisor:
             # A rule with the same numbers was added at an earlier end of the study.
             if rule and known_rules.get(rule.key, rule.to_data()) == rule.to_data():
                 words = self.guide.in_words(rule.sentence)
-                added.append(advice.add(Insight(scope, RULE, words, rule.to_data()), name))
+                added.append(advice.add(StudyInsight(scope, RULE, words, rule.to_data()), name))
             else:
                 refused.append(
                     f"rule {' and '.join(map(str, conditions))}: {problem or 'it is known'}"

@@ -54,7 +54,7 @@ _OPEN = {"convergence_failure", "no_result", "solver_error", "crash", "not_finit
 """Classes of symptoms; a free body in the deck is the cause behind them."""
 
 
-class Message(Data):
+class MessageStart(Data):
     """The start of a solver's message line."""
 
     kind: Literal["error", "warning", "info"]
@@ -120,7 +120,7 @@ def _exceptions_below(exception: type[BaseException]) -> list[str]:
 class Taxonomy(Data):
     """All classes and patterns."""
 
-    messages: tuple[Message, ...] = ()
+    messages: tuple[MessageStart, ...] = ()
     completion: tuple[Completion, ...] = ()
     return_codes: dict[int, str] = Field(default_factory=dict)
     classes: dict[str, FailureClass] = Field(default_factory=dict)
@@ -188,7 +188,7 @@ def load_taxonomy(*own: Path) -> Taxonomy:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class FailureEvidence:
     """One observation: `kind` is message, completion, return code, input, result or limit."""
 
     kind: str
@@ -201,7 +201,7 @@ class Evidence:
         return f"{place}: {self.text}" if place else self.text
 
 
-_Seen: TypeAlias = tuple[str, Evidence]
+_Seen: TypeAlias = tuple[str, FailureEvidence]
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class Diagnosis:
     severity: Severity = "warning"
     title: str = "solved"
     advice: str = ""
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[FailureEvidence, ...] = ()
 
     @property
     def reason(self) -> str:
@@ -284,7 +284,7 @@ def classify(job: JobOutput, taxonomy: Taxonomy) -> Diagnosis:
     # A free body shows as divergence or huge displacements; the deck tells the cause.
     motion = job.deck.free_motion() if job.deck else None
     if motion and observations and observations[0][0] in _OPEN:
-        observations.insert(0, ("singularity", Evidence("input", motion)))
+        observations.insert(0, ("singularity", FailureEvidence("input", motion)))
     return (
         diagnosis(observations[0][0], taxonomy, *(evidence for _, evidence in observations))
         if observations
@@ -292,7 +292,7 @@ def classify(job: JobOutput, taxonomy: Taxonomy) -> Diagnosis:
     )
 
 
-def diagnosis(name: str, taxonomy: Taxonomy, *evidence: Evidence) -> Diagnosis:
+def diagnosis(name: str, taxonomy: Taxonomy, *evidence: FailureEvidence) -> Diagnosis:
     """Return a diagnosis of a class, with its evidence."""
     failure_class = taxonomy.classes[name]
     return Diagnosis(
@@ -301,12 +301,15 @@ def diagnosis(name: str, taxonomy: Taxonomy, *evidence: Evidence) -> Diagnosis:
 
 
 def _observations(
-    job: JobOutput, taxonomy: Taxonomy, errors: list[Evidence], warnings: list[Evidence]
+    job: JobOutput,
+    taxonomy: Taxonomy,
+    errors: list[FailureEvidence],
+    warnings: list[FailureEvidence],
 ) -> list[_Seen]:
     """Return all evidence of failure, the strongest first."""
     # Transom killed it: its last words are about the kill.
     if job.stopped:
-        return [(job.stopped[0], Evidence("limit", job.stopped[1]))]
+        return [(job.stopped[0], FailureEvidence("limit", job.stopped[1]))]
     code = list(_by_code(job.return_code, taxonomy))
     messages = []
     for observation in errors:
@@ -334,7 +337,9 @@ def _observations(
     weaker = [*_insane(job), *unfinished]
     if code and not messages and not weaker:
         messages = list(_last_line(job))
-    missing = [("no_result", Evidence("result", f"{name} was not written")) for name in job.missing]
+    missing = [
+        ("no_result", FailureEvidence("result", f"{name} was not written")) for name in job.missing
+    ]
     # An unspecific return code is weaker evidence than numbers and missing lines.
     weaker = [*weaker, *code] if code and code[0][0] == "solver_error" else [*code, *weaker]
     return [*messages, *weaker, *missing]
@@ -346,12 +351,14 @@ def _by_code(code: int | None, taxonomy: Taxonomy) -> Iterator[_Seen]:
         is_signal = code < 0 and -code in set(signal.Signals)
         words = f"ended by {signal.Signals(-code).name}" if is_signal else f"return code {code}"
         name = taxonomy.return_codes.get(code) or ("crash" if code < 0 else "solver_error")
-        yield name, Evidence("return code", words)
+        yield name, FailureEvidence("return code", words)
 
 
-def _messages(job: JobOutput, taxonomy: Taxonomy) -> tuple[list[Evidence], list[Evidence]]:
+def _messages(
+    job: JobOutput, taxonomy: Taxonomy
+) -> tuple[list[FailureEvidence], list[FailureEvidence]]:
     """Return errors and warnings of all files; equal texts once."""
-    texts: dict[str, dict[str, Evidence]] = {"error": {}, "warning": {}, "info": {}}
+    texts: dict[str, dict[str, FailureEvidence]] = {"error": {}, "warning": {}, "info": {}}
     for name, text in job.texts.items():
         starts = list(taxonomy.starts.finditer(text))
         line, counted = 1, 0
@@ -361,7 +368,7 @@ def _messages(job: JobOutput, taxonomy: Taxonomy) -> tuple[list[Evidence], list[
             end = starts[number + 1].start() if number + 1 < len(starts) else len(text)
             words = _block(text[match.start() : min(end, match.start() + 4 * _CHARACTERS)])
             line, counted = line + text.count("\n", counted, match.start()), match.start()
-            texts[kind].setdefault(words, Evidence("message", words, name, line))
+            texts[kind].setdefault(words, FailureEvidence("message", words, name, line))
     return list(texts["error"].values()), list(texts["warning"].values())
 
 
@@ -373,7 +380,7 @@ def _last_words(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
             if name := taxonomy.class_of(lines[number - 1]):
                 yield (
                     name,
-                    Evidence(
+                    FailureEvidence(
                         "message", " ".join(lines[number - 1].split())[:_CHARACTERS], file, number
                     ),
                 )
@@ -385,7 +392,7 @@ def _last_line(job: JobOutput) -> Iterator[_Seen]:
     for file in sorted(job.texts, key=lambda name: (name != "stderr.txt", name)):
         lines = job.texts[file].rstrip().split("\n")
         if text := " ".join(lines[-1].split())[:_CHARACTERS]:
-            yield "solver_error", Evidence("message", text, file, len(lines))
+            yield "solver_error", FailureEvidence("message", text, file, len(lines))
             return
 
 
@@ -405,7 +412,7 @@ def _unfinished(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
     # The study's own pattern is what its user knows: shipped ones are not asked then.
     if finished := job.finished:
         if not any(re.search(finished, text, re.MULTILINE) for text in job.texts.values()):
-            yield "no_result", Evidence("completion", f"no output matches {finished!r}")
+            yield "no_result", FailureEvidence("completion", f"no output matches {finished!r}")
         return
     for name, text in job.texts.items():
         is_known = False
@@ -416,9 +423,9 @@ def _unfinished(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
                 continue
             is_known = True
             if tool.unconverged and (line := re.search(tool.unconverged, text, re.MULTILINE)):
-                yield "convergence_failure", Evidence("completion", line[0].strip(), name)
+                yield "convergence_failure", FailureEvidence("completion", line[0].strip(), name)
             if not re.search(tool.ends, text, re.MULTILINE):
-                observation = Evidence(
+                observation = FailureEvidence(
                     "completion", f"{tool.tool} does not say that it finished", name
                 )
                 if not (tool.results and not job.return_code and re.search(tool.results, text)):
@@ -440,37 +447,45 @@ def _unconverged(name: str, text: str) -> Iterator[_Seen]:
         statement = _UNCONVERGED.search(line)
         if statement and _AFTERWARDS.fullmatch(line, statement.end()):
             words = " ".join(line.split())[:_CHARACTERS]
-            yield "convergence_failure", Evidence("completion", words, name, number)
+            yield "convergence_failure", FailureEvidence("completion", words, name, number)
         return
 
 
 def _input_faults(deck: Deck | None) -> Iterator[_Seen]:
     if deck and deck.undefined:
         numbers = ", ".join(map(str, deck.undefined[:3]))
-        yield "input_error", Evidence("input", f"elements name nodes that are not there: {numbers}")
+        yield (
+            "input_error",
+            FailureEvidence("input", f"elements name nodes that are not there: {numbers}"),
+        )
     if deck and deck.zero_thickness:
-        yield "input_error", Evidence("input", "a section has thickness 0")
+        yield "input_error", FailureEvidence("input", "a section has thickness 0")
 
 
 def _insane(job: JobOutput) -> Iterator[_Seen]:
     """Yield impossible results: not finite, or displacements of a free body."""
     for key, value in job.values.items():
         if not math.isfinite(value):
-            yield "not_finite", Evidence("result", f"{key} is {value}")
+            yield "not_finite", FailureEvidence("result", f"{key} is {value}")
     # Units are unknown, so a displacement is compared with the size of the model.
     size = job.deck.size if job.deck else 0.0
     for name, table in job.results:
         moved = table.displacement or 0.0
         if moved > (size * _FARTHEST or _FAR):
             against = f" in a model of size {size:.3g}" if size else ""
-            yield "singularity", Evidence("result", f"a displacement of {moved:.3g}{against}", name)
+            yield (
+                "singularity",
+                FailureEvidence("result", f"a displacement of {moved:.3g}{against}", name),
+            )
         if table.bad or not math.isfinite(moved):
             yield (
                 "not_finite",
-                Evidence("result", table.bad or "a displacement is not finite", name),
+                FailureEvidence("result", table.bad or "a displacement is not finite", name),
             )
         if table.epsilon is not None and table.epsilon >= _RESIDUAL:
             yield (
                 "singularity",
-                Evidence("result", f"the residual is {table.epsilon:.3g} of the work done", name),
+                FailureEvidence(
+                    "result", f"the residual is {table.epsilon:.3g} of the work done", name
+                ),
             )

@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from transom.studies.advice import DESIGN, NUMERICS, RULE, Advice, Insight
+from transom.studies.advice import DESIGN, NUMERICS, RULE, Advice, StudyInsight
 from transom.studies.control import learnable
 from transom.studies.failures import Taxonomy, load_taxonomy
-from transom.studies.rules import Features, Row
+from transom.studies.rules import Features, SolveRow
 from transom.studies.study import Number, Study, nearby_design, random_design
-from transom.studies.trials import Trial, ranked
+from transom.studies.trials import StudyTrial, ranked
 from transom.studies.verify import Verification
 
 _HANDED_ON = 2
@@ -38,15 +38,15 @@ class Rejection:
 
 
 @dataclass
-class Guide:
+class StudyGuide:
     """The knowledge of a scope that the study began with, as the playbook has it today."""
 
     study: Study
     advice: Advice
     taxonomy: Taxonomy = field(default_factory=load_taxonomy)
     features: Features = field(init=False)
-    rules: list[Insight] = field(init=False)
-    insights: list[Insight] = field(init=False)
+    rules: list[StudyInsight] = field(init=False)
+    insights: list[StudyInsight] = field(init=False)
     acting_at_start: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -86,7 +86,7 @@ class Guide:
                 rules.append(insight)
         self.rules = rules if self.study.learning.rules else []
 
-    def _acting(self, kind: str) -> list[Insight]:
+    def _acting(self, kind: str) -> list[StudyInsight]:
         acting = []
         for insight in self.insights:
             if insight.kind == kind and insight.acts:
@@ -126,7 +126,7 @@ class Guide:
                 titles[name] = title
         return re.sub(r"\b\w+\b", lambda match: titles.get(match[0], match[0]), sentence)
 
-    def score(self, trial: Trial) -> None:
+    def score(self, trial: StudyTrial) -> None:
         """Count the outcome of a design that rules had rejected, or that came from another
         study.
         """
@@ -188,7 +188,7 @@ class Guide:
             best = min(best, nearby_design(self.study, best, spread, pick) | chosen, key=distance)
         return best if math.isfinite(distance(best)) else None
 
-    def learn(self, trials: Sequence[Trial], verification: Verification) -> list[str]:
+    def learn(self, trials: Sequence[StudyTrial], verification: Verification) -> list[str]:
         """Store this study's findings for the next; returns the ids of new insights."""
         self.keep_rows(trials)
         ids = self.advice.learn(self.study.scope, self.study.study, self.in_words)
@@ -201,20 +201,22 @@ class Guide:
         self._learn_margin(verification.factors())
         return sorted(set(ids) - {item.id for item in self.insights})
 
-    def keep_rows(self, trials: Sequence[Trial]) -> None:
+    def keep_rows(self, trials: Sequence[StudyTrial]) -> None:
         """Store what the solves say of their designs, in place of what was stored before."""
         rows = []
         for trial in learnable(trials, self.taxonomy):
             if _counts(trial):
-                rows.append(Row(self.features(self.study.values(trial.params)), trial.failure))
+                rows.append(SolveRow(self.features(self.study.values(trial.params)), trial.failure))
         if not any(row.failure is None for row in rows):  # the set-up fails, not the designs
             rows = []
         self.advice.keep(self.study.scope, self.study.study, rows)
 
     def _keep(self, kind: str, content: str, data: Mapping[str, object]) -> str:
-        return self.advice.add(Insight(self.study.scope, kind, content, data), self.study.study)
+        return self.advice.add(
+            StudyInsight(self.study.scope, kind, content, data), self.study.study
+        )
 
-    def _design(self, trial: Trial) -> tuple[str, str, dict[str, object]]:
+    def _design(self, trial: StudyTrial) -> tuple[str, str, dict[str, object]]:
         names = ", ".join(f"{name} = {_short(value)}" for name, value in trial.params.items())
         reached_values = zip(self.study.objectives, trial.values, strict=True)
         reached = ", ".join(f"{objective.name} {value:.4g}" for objective, value in reached_values)
@@ -247,7 +249,7 @@ def design_key(study: Study, number: int) -> str:
     return f"{study.study}/{number}"
 
 
-def _counts(trial: Trial) -> bool:
+def _counts(trial: StudyTrial) -> bool:
     """Whether the outcome of a solve depends on the design."""
     says_something = trial.kind == "solved" or (
         trial.kind == "failed" and trial.failure not in ("timeout", "output_flood")

@@ -21,7 +21,7 @@ from transom.studies.trials import (
     FAILED_BY,
     IMPORT,
     RECORD,
-    Trial,
+    StudyTrial,
     objective_values,
     same_design,
     violations,
@@ -38,7 +38,7 @@ _SHOWN = 20  # studies that an error names, at most
 
 
 @dataclass
-class Outcome:
+class ForeignTrial:
     """What a table or a storage tells of one trial.
 
     Attributes:
@@ -60,14 +60,14 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedTrials:
     """How many trials were taken over, and why the others were not."""
 
     added: int
     skipped: tuple[tuple[str, str], ...]
 
 
-def import_trials(runner: StudyRunner, source: str, name: str | None = None) -> Imported:
+def import_trials(runner: StudyRunner, source: str, name: str | None = None) -> ImportedTrials:
     """Take over trials that were solved elsewhere; they use no budget.
 
     Args:
@@ -102,10 +102,10 @@ def import_trials(runner: StudyRunner, source: str, name: str | None = None) -> 
             continue
         trials.append(trial)
         added += 1
-    return Imported(added, tuple(skipped))
+    return ImportedTrials(added, tuple(skipped))
 
 
-def _outcomes(source: str, name: str | None, study: Study) -> Iterator[Outcome]:
+def _outcomes(source: str, name: str | None, study: Study) -> Iterator[ForeignTrial]:
     path = Path(source)
     if "://" not in source and not path.is_file():
         raise InputError("there is no such file", place=source, hint="name a table or a storage")
@@ -116,7 +116,7 @@ def _outcomes(source: str, name: str | None, study: Study) -> Iterator[Outcome]:
     return _table_rows(path, study)
 
 
-def _table_rows(path: Path, study: Study) -> Iterator[Outcome]:
+def _table_rows(path: Path, study: Study) -> Iterator[ForeignTrial]:
     """Yield the rows of a table; a semicolon or a tab may separate its columns."""
     text = TextFile(path).whole()
     header = text.partition("\n")[0]
@@ -136,7 +136,7 @@ def _table_rows(path: Path, study: Study) -> Iterator[Outcome]:
         yield _outcome(cells, f"line {rows.line_num}")
 
 
-def _json_rows(path: Path) -> Iterator[Outcome]:
+def _json_rows(path: Path) -> Iterator[ForeignTrial]:
     """Yield the objects of a file: one a line, or one list."""
     text = TextFile(path).whole()
     try:
@@ -165,8 +165,8 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _outcome(cells: Mapping[str, Any], place: str) -> Outcome:
-    outcome = Outcome(place)
+def _outcome(cells: Mapping[str, Any], place: str) -> ForeignTrial:
+    outcome = ForeignTrial(place)
     outcome.state = str(cells.get("kind", cells.get("state", ""))).rpartition(".")[2].lower()
     outcome.failure = str(cells.get("failure", ""))
     outcome.reason = str(cells.get("reason", ""))
@@ -190,7 +190,7 @@ def _plain(column: str) -> str:
     return column
 
 
-def _stored(source: str, name: str | None) -> Iterator[Outcome]:
+def _stored(source: str, name: str | None) -> Iterator[ForeignTrial]:
     """Yield the trials of a study of Optuna."""
     import optuna  # noqa: PLC0415  slow
 
@@ -214,14 +214,14 @@ def _stored(source: str, name: str | None) -> Iterator[Outcome]:
         yield _stored_outcome(frozen)
 
 
-def _stored_outcome(frozen: FrozenTrial) -> Outcome:
+def _stored_outcome(frozen: FrozenTrial) -> ForeignTrial:
     place = f"trial {frozen.number}"
     record = frozen.user_attrs.get(RECORD)
     if isinstance(record, Mapping):  # a study of Transom
         outcome = _outcome(_flat({**record, "params": frozen.params}), place)
         outcome.values = record.get("values", ())
         return outcome
-    outcome = Outcome(place, frozen.state.name.lower())
+    outcome = ForeignTrial(place, frozen.state.name.lower())
     for key, value in frozen.user_attrs.items():
         if isinstance(value, int | float):
             outcome.numbers[key] = value
@@ -231,7 +231,7 @@ def _stored_outcome(frozen: FrozenTrial) -> Outcome:
     return outcome
 
 
-def _trial(outcome: Outcome, study: Study, runner: StudyRunner) -> Trial:
+def _trial(outcome: ForeignTrial, study: Study, runner: StudyRunner) -> StudyTrial:
     """Return the trial of an outcome; raise ValueError if it does not count."""
     params = {}
     for name, variable in study.variables.items():
@@ -251,7 +251,7 @@ def _trial(outcome: Outcome, study: Study, runner: StudyRunner) -> Trial:
     if state in _FAILED:
         failure = outcome.failure if outcome.failure in runner.taxonomy.classes else _FAILURE
         reason = outcome.reason or "it failed where it was solved"
-        return Trial(**about, kind="failed", failure=failure, reason=reason)
+        return StudyTrial(**about, kind="failed", failure=failure, reason=reason)
     if state and state not in _SOLVED:
         raise ValueError(f"it is {state}, so it has no result")
     names = {**study.values(params), **_outputs(outcome, study)}
@@ -260,7 +260,7 @@ def _trial(outcome: Outcome, study: Study, runner: StudyRunner) -> Trial:
     for name in study.needed_outputs:
         if name in names:
             outputs[name] = float(names[name])
-    return Trial(
+    return StudyTrial(
         **about,
         kind="solved",
         outputs=outputs,
@@ -283,7 +283,7 @@ def _value(variable: Variable, name: str, written: Any) -> Number:
     return int(number) if variable.integer and number == round(number) else number
 
 
-def _outputs(outcome: Outcome, study: Study) -> dict[str, float]:
+def _outputs(outcome: ForeignTrial, study: Study) -> dict[str, float]:
     """Return the outputs that objectives and constraints use, as far as they are known."""
     outputs = {}
     for name in study.needed_outputs:
@@ -301,7 +301,9 @@ def _outputs(outcome: Outcome, study: Study) -> dict[str, float]:
     return outputs
 
 
-def _objectives(outcome: Outcome, study: Study, names: Mapping[str, Number]) -> tuple[float, ...]:
+def _objectives(
+    outcome: ForeignTrial, study: Study, names: Mapping[str, Number]
+) -> tuple[float, ...]:
     """Return the objectives, computed if their names are known, else as they are told."""
     missing = []
     for objective in study.objectives:
@@ -317,7 +319,9 @@ def _objectives(outcome: Outcome, study: Study, names: Mapping[str, Number]) -> 
     return values
 
 
-def _violations(outcome: Outcome, study: Study, names: Mapping[str, Number]) -> dict[str, float]:
+def _violations(
+    outcome: ForeignTrial, study: Study, names: Mapping[str, Number]
+) -> dict[str, float]:
     """Return the violations; those that Optuna knows count if there are as many as constraints."""
     missing = []
     for bound in study.constraints:

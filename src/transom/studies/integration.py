@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from transom.errors import InputError
-from transom.studies.advice import RULE, Advice, Insight
+from transom.studies.advice import RULE, Advice, StudyInsight
 from transom.studies.expression import Formula
 from transom.studies.failures import JobOutput, classify, load_taxonomy
-from transom.studies.rules import Features, Row
+from transom.studies.rules import Features, SolveRow
 
 OBJECTIVE = ("objective", "_objective", "_objective_function", "evaluate")
 """Names of methods that are tried as the runner's objective."""
@@ -56,7 +56,7 @@ class Learning:
             if insight.kind == RULE and insight.acts:
                 rules.append(insight)
         self.rules = rules
-        self.seen: list[Row] = []
+        self.seen: list[SolveRow] = []
         self.used: Counter[str] = Counter()
         self.added: list[str] = []
 
@@ -67,7 +67,7 @@ class Learning:
                 numbers[name] = float(value)
         return self._features(numbers) if self._features.formulas else numbers
 
-    def warnings(self, params: Mapping[str, Any]) -> list[Insight]:
+    def warnings(self, params: Mapping[str, Any]) -> list[StudyInsight]:
         """Return the rules of earlier studies that predict a failure of this design; check
         before expensive solves.
         """
@@ -94,7 +94,7 @@ class Learning:
             self.advice.outcome(
                 rule.id, helpful=failure is not None, study=self.study, trial=number
             )
-        self.seen.append(Row(self._measure(params), failure))
+        self.seen.append(SolveRow(self._measure(params), failure))
         return failure
 
     def report(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from transom.errors import InputError
 from transom.studies.storage import open_storage
 from transom.studies.study import Number, Study
-from transom.studies.trials import FAILED_BY, LIMITS, START, Trial
+from transom.studies.trials import FAILED_BY, LIMITS, START, StudyTrial
 
 if TYPE_CHECKING:
     import optuna
@@ -162,7 +162,10 @@ def sampler_of(study: Study) -> Callable[[int, str], BaseSampler]:
 
 
 def as_fitting(
-    frozen: FrozenTrial, trial: Trial | None, study: Study, ranges: Mapping[str, BaseDistribution]
+    frozen: FrozenTrial,
+    trial: StudyTrial | None,
+    study: Study,
+    ranges: Mapping[str, BaseDistribution],
 ) -> FrozenTrial | None:
     """Return a trial as samplers see it: within the present bounds and constraints.
 
@@ -210,7 +213,7 @@ def as_fitting(
     return fitting
 
 
-def stored_values(study: Study, trial: Trial) -> list[float]:
+def stored_values(study: Study, trial: StudyTrial) -> list[float]:
     """Return the values of a trial for Optuna, which chooses the best trial by them alone."""
     if trial.feasible:
         return list(trial.values)
@@ -221,12 +224,12 @@ def stored_values(study: Study, trial: Trial) -> list[float]:
     return values
 
 
-def stored_violations(trial: Trial) -> dict[str, float]:
+def stored_violations(trial: StudyTrial) -> dict[str, float]:
     """Return the constraints of a trial for Optuna; a failed or rejected design violates one."""
     return {"solved": -1.0 if trial.kind == "solved" else FAILED_BY, **trial.violations}
 
 
-def earlier_feasibility(trial: Trial) -> list[float]:
+def earlier_feasibility(trial: StudyTrial) -> list[float]:
     """Return what optuna-dashboard reads for constraints: an attribute of older Optuna versions.
 
     It is too small to matter to a sampler that adds up violations.

@@ -23,7 +23,7 @@ from transom.studies.pipeline import conclude
 from transom.studies.runner import StudyRunner
 from transom.studies.study import Number
 from transom.studies.study_file import check_study
-from transom.studies.trials import Trial, failures, ranked
+from transom.studies.trials import StudyTrial, failures, ranked
 from transom.studies.verify import Verification
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Optimum:
     params: dict[str, Number] | None
     value: float | None
     outputs: dict[str, float]
-    trials: tuple[Trial, ...]
+    trials: tuple[StudyTrial, ...]
     failures: dict[str, int]
     rules: tuple[str, ...]
     stopped: str = ""

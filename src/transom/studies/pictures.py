@@ -14,7 +14,7 @@ from transom.studies.opening import stored_violations
 from transom.studies.result import Best
 from transom.studies.runner import StudyRunner
 from transom.studies.study import Study
-from transom.studies.trials import Trial, failures, ranked
+from transom.studies.trials import StudyTrial, failures, ranked
 
 _FEWEST = 8  # feasible trials below which importances say nothing
 _MOST_VARIABLES = 4  # whose pairs a contour plot shows
@@ -23,7 +23,7 @@ _RED = "#b3412f"
 _STYLE: Any = {"svg.hashsalt": "transom", "figure.autolayout": False}
 
 
-def importances(study: Study, trials: Sequence[Trial]) -> dict[str, float]:
+def importances(study: Study, trials: Sequence[StudyTrial]) -> dict[str, float]:
     """Return each variable's share in what makes designs good (PED-ANOVA), largest first; {} for
     few designs.
     """
@@ -44,7 +44,9 @@ def importances(study: Study, trials: Sequence[Trial]) -> dict[str, float]:
         return {}
 
 
-def as_optuna(study: Study, trials: Sequence[Trial], objectives: int | None = None) -> optuna.Study:
+def as_optuna(
+    study: Study, trials: Sequence[StudyTrial], objectives: int | None = None
+) -> optuna.Study:
     """Return a study of Optuna that has the solved trials with their values and constraints.
 
     Args:
@@ -67,7 +69,7 @@ def as_optuna(study: Study, trials: Sequence[Trial], objectives: int | None = No
 
 
 def write_pictures(
-    runner: StudyRunner, trials: Sequence[Trial], folder: Path, best: Best | None = None
+    runner: StudyRunner, trials: Sequence[StudyTrial], folder: Path, best: Best | None = None
 ) -> dict[str, Path]:
     """Write the study's pictures; a solver's method `draw(axes, values)` draws the best design.
 
@@ -99,7 +101,7 @@ def write_pictures(
 
 
 def _drawings(
-    runner: StudyRunner, trials: Sequence[Trial], best: Best | None
+    runner: StudyRunner, trials: Sequence[StudyTrial], best: Best | None
 ) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield the name of each picture with a function that draws it and returns its figure."""
     study = runner.study
@@ -153,7 +155,7 @@ def _drawings(
         )
 
 
-def _importances_figure(study: Study, trials: Sequence[Trial], objective: str) -> Any:
+def _importances_figure(study: Study, trials: Sequence[StudyTrial], objective: str) -> Any:
     """Return Optuna's plot of what makes designs good, of the feasible ones alone."""
     feasible = []
     for trial in trials:
@@ -168,7 +170,7 @@ def _importances_figure(study: Study, trials: Sequence[Trial], objective: str) -
     )
 
 
-def _reference_point(study: Study, feasible: Sequence[Trial]) -> list[float]:
+def _reference_point(study: Study, feasible: Sequence[StudyTrial]) -> list[float]:
     """Return the worst value of each objective, from which the hypervolume is measured."""
     worst = []
     for number, objective in enumerate(study.objectives):

@@ -16,14 +16,14 @@ from transom.runs import Run, model_file, text_file
 from transom.studies.advice import Advice
 from transom.studies.advisor import Advised, Advisor
 from transom.studies.guide import design_key
-from transom.studies.hooks import Occasion
+from transom.studies.hooks import HookOccasion
 from transom.studies.result import End, StudyResult, result_of
 from transom.studies.runner import StudyRunner
 from transom.studies.solver import write_json
 from transom.studies.storage import TRIALS
 from transom.studies.study import Study
 from transom.studies.study_file import load_study
-from transom.studies.trials import Trial, failures
+from transom.studies.trials import StudyTrial, failures
 from transom.studies.verify import Verification, verify
 
 STUDY, RESULT = "study.json", "result.json"
@@ -123,14 +123,14 @@ def forget(runner: StudyRunner, numbers: Collection[int]) -> int:
     return sum(trials_by_number[number].kind != "lost" for number in numbers)
 
 
-def conclude(runner: StudyRunner, trials: Sequence[Trial], verification: Verification) -> End:
+def conclude(runner: StudyRunner, trials: Sequence[StudyTrial], verification: Verification) -> End:
     """Store the study's findings for the next one, and call the hooks of its end."""
     guide = runner.guide
     added = len(guide.learn(trials, verification))
     acting = {insight.id for insight in guide.advice.insights(runner.study.scope) if insight.acts}
     pruned = len(guide.acting_at_start - acting)
     summary = {"trials": len(trials), "insights_added": added, "items_pruned": pruned}
-    runner.call_hooks(Occasion("study_end", runner.study, runner.folder, summary=summary))
+    runner.call_hooks(HookOccasion("study_end", runner.study, runner.folder, summary=summary))
     return End(verification=verification, added=added, pruned=pruned)
 
 
@@ -202,7 +202,7 @@ async def run_study(
     return result.model_copy(update={"session_id": run.id})
 
 
-async def _advised(run: Run, runner: StudyRunner, trials: list[Trial]) -> Advised | None:
+async def _advised(run: Run, runner: StudyRunner, trials: list[StudyTrial]) -> Advised | None:
     """Ask a model for advice; without an answer the study still gets its report."""
     try:
         return await Advisor(runner.folder, trials, runner.guide).advise(run)
@@ -213,7 +213,7 @@ async def _advised(run: Run, runner: StudyRunner, trials: list[Trial]) -> Advise
         return None
 
 
-async def _solve(runner: StudyRunner, trials: int | None) -> list[Trial]:
+async def _solve(runner: StudyRunner, trials: int | None) -> list[StudyTrial]:
     """Run the solves in a thread; a cancellation ends the running solves."""
     work = asyncio.ensure_future(asyncio.to_thread(runner.run, trials))
     try:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from transom.studies.study import Extractor, Study
-from transom.studies.trials import Trial
+from transom.studies.trials import StudyTrial
 
 _LISTED = 6  # files of a solve that a line names, at most
 
 
-def rehearsal_lines(study: Study, trial: Trial, folder: Path) -> list[str]:
+def rehearsal_lines(study: Study, trial: StudyTrial, folder: Path) -> list[str]:
     """Return what a person should know after the first solve, whose files are in the folder."""
     lines = []
     if trial.kind == "solved":

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transom.studies.advice import RULE, Insight
+from transom.studies.advice import RULE, StudyInsight
 from transom.studies.rehearsal import missing_units
 from transom.studies.result import Best, StudyResult
 from transom.studies.study import Study
-from transom.studies.trials import Trial
+from transom.studies.trials import StudyTrial
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _MOST_SHOWN = 8  # insights in the text
@@ -22,9 +22,9 @@ _MOST_SHOWN = 8  # insights in the text
 
 def report_html(
     study: Study,
-    trials: Sequence[Trial],
+    trials: Sequence[StudyTrial],
     result: StudyResult,
-    insights: Sequence[Insight],
+    insights: Sequence[StudyInsight],
     pictures: Mapping[str, Path],
 ) -> str:
     """Return the report as one self-contained HTML file."""
@@ -42,7 +42,7 @@ def report_html(
 
 
 def insight_rows(
-    result: StudyResult, insights: Iterable[Insight], trials: Sequence[Trial]
+    result: StudyResult, insights: Iterable[StudyInsight], trials: Sequence[StudyTrial]
 ) -> list[dict[str, Any]]:
     """Return the scope's insights: effects in this study, and outcomes of predictions in all
     studies.
@@ -90,7 +90,10 @@ def insight_rows(
 
 
 def report_text(
-    study: Study, result: StudyResult, insights: Sequence[Insight], trials: Sequence[Trial]
+    study: Study,
+    result: StudyResult,
+    insights: Sequence[StudyInsight],
+    trials: Sequence[StudyTrial],
 ) -> str:
     """Return the report for a terminal."""
     totals = result.trials
@@ -160,7 +163,7 @@ def best_line(study: Study, best: Best) -> str:
     return f"{values} (trial {best.number}: {design}){note}"
 
 
-def rows_of(study: Study, trials: Iterable[Trial]) -> list[dict[str, Any]]:
+def rows_of(study: Study, trials: Iterable[StudyTrial]) -> list[dict[str, Any]]:
     """Return trials as rows with their provenance: study, digest of the problem, solver,
     rejecting rules.
     """
@@ -179,12 +182,12 @@ def rows_of(study: Study, trials: Iterable[Trial]) -> list[dict[str, Any]]:
     return records
 
 
-def as_jsonl(study: Study, trials: Iterable[Trial]) -> str:
+def as_jsonl(study: Study, trials: Iterable[StudyTrial]) -> str:
     """Return trials as JSON lines."""
     return "".join(json.dumps(row, sort_keys=True) + "\n" for row in rows_of(study, trials))
 
 
-def as_csv(study: Study, trials: Iterable[Trial]) -> str:
+def as_csv(study: Study, trials: Iterable[StudyTrial]) -> str:
     """Return trials as a table: a column for each variable, output, objective and constraint."""
     flat = [_flat(row) for row in rows_of(study, trials)]
     columns = list(dict.fromkeys(name for row in flat for name in row))

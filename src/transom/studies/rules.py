@@ -48,7 +48,7 @@ def wilson(hits: Any, total: Any) -> Any:
 
 
 @dataclass(frozen=True, order=True)
-class Condition:
+class FeatureCondition:
     """A feature at or beyond a threshold."""
 
     feature: str
@@ -66,10 +66,10 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Rule:
+class FailureRule:
     """A rule: a design that meets all conditions fails so, on `hits` of `total` rows."""
 
-    conditions: tuple[Condition, ...]
+    conditions: tuple[FeatureCondition, ...]
     failure: str
     hits: int
     total: int
@@ -84,7 +84,7 @@ class Rule:
             sorted((condition.feature, condition.above) for condition in self.conditions)
         )
 
-    def stands(self, rows: Sequence[Row]) -> bool:
+    def stands(self, rows: Sequence[SolveRow]) -> bool:
         """Whether all rows known today still confirm the rule."""
         covered = []
         for row in rows:
@@ -111,12 +111,12 @@ class Rule:
         }
 
     @staticmethod
-    def from_data(data: Mapping[str, Any]) -> Rule:
+    def from_data(data: Mapping[str, Any]) -> FailureRule:
         conditions = tuple(
-            Condition(str(name), bool(above), float(threshold))
+            FeatureCondition(str(name), bool(above), float(threshold))
             for name, above, threshold in data["conditions"]
         )
-        return Rule(conditions, data["failure"], data["hits"], data["total"])
+        return FailureRule(conditions, data["failure"], data["hits"], data["total"])
 
 
 @dataclass(frozen=True)
@@ -174,14 +174,16 @@ class Features:
 
 
 @dataclass(frozen=True)
-class Row:
+class SolveRow:
     """One solve: its features, and the class of its failure or None."""
 
     features: Mapping[str, float]
     failure: str | None
 
 
-def measured(conditions: tuple[Condition, ...], rows: Sequence[Row]) -> tuple[Rule | None, str]:
+def measured(
+    conditions: tuple[FeatureCondition, ...], rows: Sequence[SolveRow]
+) -> tuple[FailureRule | None, str]:
     """Return a rule with its counts in the rows, or None and the reason if they do not confirm
     it.
     """
@@ -199,10 +201,10 @@ def measured(conditions: tuple[Condition, ...], rows: Sequence[Row]) -> tuple[Ru
     hits, total = kinds.total(), len(covered)
     if hits < _FEWEST or wilson(hits, total) < CERTAIN:
         return None, f"{hits} of {total} solves failed"
-    return Rule(conditions, kinds.most_common(1)[0][0], hits, total), ""
+    return FailureRule(conditions, kinds.most_common(1)[0][0], hits, total), ""
 
 
-def learn(rows: Sequence[Row], limit: int = 12) -> list[Rule]:
+def learn(rows: Sequence[SolveRow], limit: int = 12) -> list[FailureRule]:
     """Find rules that explain the failures among rows, the best first."""
     import numpy as np  # noqa: PLC0415  slow
 
@@ -213,7 +215,7 @@ def learn(rows: Sequence[Row], limit: int = 12) -> list[Rule]:
         return []
     table = np.array([[row.features[name] for name in names] for row in rows], dtype=float)
     open_rows = np.ones(len(rows), dtype=bool)
-    rules: list[Rule] = []
+    rules: list[FailureRule] = []
     # Each rule explains failures that the ones before it left open.
     while len(rules) < limit and (best := _best(table, failed, open_rows, names)):
         explained = best.covered & open_rows
@@ -223,7 +225,7 @@ def learn(rows: Sequence[Row], limit: int = 12) -> list[Rule]:
             if inside and row.failure
         )
         hits, total = int((best.covered & failed).sum()), int(best.covered.sum())
-        rules.append(Rule(best.conditions, str(kinds.most_common(1)[0][0]), hits, total))
+        rules.append(FailureRule(best.conditions, str(kinds.most_common(1)[0][0]), hits, total))
         open_rows &= ~best.covered
     return rules
 
@@ -232,7 +234,7 @@ def learn(rows: Sequence[Row], limit: int = 12) -> list[Rule]:
 class _Cut:
     """Conditions and their coverage of the rows that no rule explains yet."""
 
-    conditions: tuple[Condition, ...]
+    conditions: tuple[FeatureCondition, ...]
     covered: Any
     hits: int
     total: int
@@ -300,7 +302,9 @@ def _cuts(
                 covered = within.covered & (
                     table[:, column] >= threshold if above else table[:, column] <= threshold
                 )
-                conditions = tuple(sorted((*within.conditions, Condition(name, above, threshold))))
+                conditions = tuple(
+                    sorted((*within.conditions, FeatureCondition(name, above, threshold)))
+                )
                 cuts.append(_Cut(conditions, covered, int(hits[cut]), int(total[cut])))
     return cuts
 

@@ -23,8 +23,8 @@ from transom.studies.advice import Advice
 from transom.studies.control import MachineCheck, StudyStopped
 from transom.studies.failures import load_taxonomy
 from transom.studies.guard import end_marked
-from transom.studies.guide import Guide, Rejection
-from transom.studies.hooks import Occasion, load_hooks
+from transom.studies.guide import Rejection, StudyGuide
+from transom.studies.hooks import HookOccasion, load_hooks
 from transom.studies.opening import (
     as_fitting,
     earlier_feasibility,
@@ -43,7 +43,7 @@ from transom.studies.trials import (
     IMPORT,
     LIMITS,
     RECORD,
-    Trial,
+    StudyTrial,
     front,
     progress_line,
     running_twin,
@@ -76,14 +76,14 @@ class StudyRunner:
     progress: Callable[[str], None] = logging.getLogger("transom.studies").debug
     own_solver: Solver | None = None
     solver: Solver = field(init=False)
-    guide: Guide = field(init=False)
+    guide: StudyGuide = field(init=False)
 
     def __post_init__(self) -> None:
         self.folder = self.root / self.study.study
         (self.folder / "locks").mkdir(parents=True, exist_ok=True)
         self.taxonomy = load_taxonomy(*(self.study.folder / name for name in self.study.failures))
         self.solver = self.own_solver or make_solver(self.study, self.taxonomy)
-        self.guide = Guide(self.study, self.advice or Advice(self.root), self.taxonomy)
+        self.guide = StudyGuide(self.study, self.advice or Advice(self.root), self.taxonomy)
         self._lock, self._stop = FileLock(self.folder / "study.lock"), threading.Event()
         self._design_solver = DesignSolver(
             self.study,
@@ -96,7 +96,7 @@ class StudyRunner:
             self._report,
         )
         self._trouble: list[BaseException] = []
-        self._ended: dict[int, Trial] = {}
+        self._ended: dict[int, StudyTrial] = {}
         self._lost, self._done_before, self._began = 0, 0, 0.0
         ranges = {}
         for name, variable in self.study.variables.items():
@@ -136,10 +136,10 @@ class StudyRunner:
         """Return a trial as samplers see it; None if it does not count."""
         if frozen.number in self.machine.forgotten:
             return None
-        trial = Trial.of(frozen, self.study) if frozen.state.is_finished() else None
+        trial = StudyTrial.of(frozen, self.study) if frozen.state.is_finished() else None
         return as_fitting(frozen, trial, self.study, self._ranges)
 
-    def trials(self) -> list[Trial]:
+    def trials(self) -> list[StudyTrial]:
         """Return all started trials, by number."""
         stored = []
         for frozen in self._optuna.get_trials(deepcopy=False):
@@ -147,7 +147,9 @@ class StudyRunner:
                 stored.append(frozen)
         trials = {}
         for frozen in stored:
-            trials[frozen.number] = self._ended.get(frozen.number) or Trial.of(frozen, self.study)
+            trials[frozen.number] = self._ended.get(frozen.number) or StudyTrial.of(
+                frozen, self.study
+            )
         ended = {}
         for number, trial in trials.items():
             if trial.kind != "running":
@@ -157,7 +159,7 @@ class StudyRunner:
             trials[number] = trials[number].set_aside("forgotten")
         return list(trials.values())
 
-    def run(self, trials: int | None = None) -> list[Trial]:
+    def run(self, trials: int | None = None) -> list[StudyTrial]:
         """Run until the budget is used up; a resumed study uses the rest of it.
 
         Args:
@@ -203,7 +205,7 @@ class StudyRunner:
         self._stop.set()
         end_marked(below=str(self.folder))
 
-    def add_ended(self, trial: Trial) -> None:
+    def add_ended(self, trial: StudyTrial) -> None:
         """Store a trial that was solved elsewhere; ValueError if it is off a variable's steps."""
         import optuna  # noqa: PLC0415  slow
 
@@ -218,7 +220,7 @@ class StudyRunner:
         with self._lock:
             self._optuna.add_trial(frozen)
 
-    def call_hooks(self, occasion: Occasion) -> None:
+    def call_hooks(self, occasion: HookOccasion) -> None:
         """Call the hooks of a moment; a failure becomes a line of progress."""
         self._design_solver.call_hooks(occasion)
 
@@ -243,7 +245,7 @@ class StudyRunner:
         source = str(trial.user_attrs.get("source", "sampler"))
         about = {"number": trial.number, "params": trial.params, "source": source, "audit": audited}
         if record := trial.user_attrs.get(RECORD):  # its worker was killed after the solve
-            ended = Trial(number=trial.number, params=trial.params, **record)
+            ended = StudyTrial(number=trial.number, params=trial.params, **record)
         else:
             equal_trial, orphan = self._solved_elsewhere(trial)
             try:
@@ -259,7 +261,7 @@ class StudyRunner:
                 own = {**about, "same_as": equal_trial.number, "reason": reason, "seconds": 0.0}
                 ended = equal_trial.model_copy(update={**own, "ended": _timestamp()})
             elif outcome:
-                ended = Trial(**about, **outcome, ended=_timestamp())
+                ended = StudyTrial(**about, **outcome, ended=_timestamp())
             else:
                 return  # stopped by us; the next run takes the trial over
         with self._recording_lock, self._recording:
@@ -291,7 +293,7 @@ class StudyRunner:
             if trial.kind != "running" and trial.number not in staying and not is_failure:
                 shutil.rmtree(self._design_solver.trial_folder(trial.number), ignore_errors=True)
 
-    def _is_first(self, ended: Trial) -> bool:
+    def _is_first(self, ended: StudyTrial) -> bool:
         """Return whether the solver of this study has solved no design before this one."""
         return not any(
             trial.kind in ("solved", "failed") and trial.source != IMPORT
@@ -299,7 +301,7 @@ class StudyRunner:
             if trial.number < ended.number
         )
 
-    def _solved_elsewhere(self, trial: optuna.Trial) -> tuple[Trial | None, FileLock | None]:
+    def _solved_elsewhere(self, trial: optuna.Trial) -> tuple[StudyTrial | None, FileLock | None]:
         """Return the trial that solved this design, or None; wait while another worker solves it.
 
         Of two unfinished trials of one design the later one waits. If the worker of the earlier one
@@ -331,7 +333,7 @@ class StudyRunner:
             "number": trial.number,
             "params": trial.params,
         }
-        rejected = Trial(
+        rejected = StudyTrial(
             **about,
             kind="rejected",
             failure=why.failure,
@@ -342,7 +344,7 @@ class StudyRunner:
         trial.set_user_attr(RECORD, rejected.to_record())
         self._tell(trial, rejected)
 
-    def _tell(self, trial: optuna.Trial, ended: Trial) -> None:
+    def _tell(self, trial: optuna.Trial, ended: StudyTrial) -> None:
         """Report a trial's outcome to the sampler; a failed or rejected design violates a
         constraint.
         """
@@ -364,7 +366,7 @@ class StudyRunner:
         trial.storage.set_trial_system_attr(trial._trial_id, "constraints", feasibility)
         self._optuna.tell(trial, stored_values(self.study, ended))
 
-    def _progress(self, ended: Trial, budget: int) -> None:
+    def _progress(self, ended: StudyTrial, budget: int) -> None:
         trials = self.trials()
         solved = sum(trial.kind in ("solved", "failed") for trial in trials)
         each = (time.monotonic() - self._began) / max(1, solved - self._done_before)

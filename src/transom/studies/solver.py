@@ -17,7 +17,14 @@ from typing import Any, Protocol
 from transom.canonical import write_atomic
 from transom.errors import InputError
 from transom.studies.expression import fill
-from transom.studies.failures import Diagnosis, Evidence, JobOutput, Taxonomy, classify, diagnosis
+from transom.studies.failures import (
+    Diagnosis,
+    FailureEvidence,
+    JobOutput,
+    Taxonomy,
+    classify,
+    diagnosis,
+)
 from transom.studies.job_files import extract
 from transom.studies.jobs import run_job
 from transom.studies.study import Extractor, JobLimits, Number, Study, random_design
@@ -194,7 +201,7 @@ def run_and_judge(
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        return Solved(diagnosis("disk_full", taxonomy, Evidence("limit", str(error))), by=by)
+        return Solved(diagnosis("disk_full", taxonomy, FailureEvidence("limit", str(error))), by=by)
     judged = classify(job, taxonomy)
     return Solved(judged, {} if judged.failure else values, ended.seconds, by)
 

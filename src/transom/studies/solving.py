@@ -14,8 +14,8 @@ from typing import Any
 
 from transom.errors import InputError, TransomError
 from transom.studies.control import StudyStopped
-from transom.studies.failures import Evidence, Taxonomy, diagnosis
-from transom.studies.hooks import Hook, Occasion, call_hooks
+from transom.studies.failures import FailureEvidence, Taxonomy, diagnosis
+from transom.studies.hooks import Hook, HookOccasion, call_hooks
 from transom.studies.solver import Solved, Solver
 from transom.studies.study import Moment, Number, Study
 from transom.studies.trials import objective_values, violations
@@ -49,7 +49,7 @@ class DesignSolver:
         """Return the folder of a trial's solve."""
         return self.folder / "trials" / f"{number:05d}"
 
-    def call_hooks(self, occasion: Occasion) -> None:
+    def call_hooks(self, occasion: HookOccasion) -> None:
         """Call the hooks of a moment; a failure becomes a line of progress."""
         for line in call_hooks(self.hooks, occasion):
             self.progress(line)
@@ -64,7 +64,9 @@ class DesignSolver:
             StudyStopped: the set-up is wrong, so each further solve would fail the same way.
         """
         folder = self.trial_folder(number)
-        about = Occasion("pre_solve", self.study, self.folder, number, params, trial_folder=folder)
+        about = HookOccasion(
+            "pre_solve", self.study, self.folder, number, params, trial_folder=folder
+        )
         if self.stop.is_set():
             return None
         self.call_hooks(about)
@@ -99,7 +101,7 @@ class DesignSolver:
             raise
         except Exception as error:  # noqa: BLE001  an exception of a plug-in fails the design
             (folder / "traceback.txt").write_text(traceback.format_exc(), "utf-8")
-            raised = Evidence("message", f"{type(error).__name__}: {error}")
+            raised = FailureEvidence("message", f"{type(error).__name__}: {error}")
             return Solved(diagnosis("solver_error", self.taxonomy, raised))
 
     def _is_worth_a_retry(self, solved: Solved, attempts: int) -> bool:

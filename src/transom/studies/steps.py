@@ -13,9 +13,9 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from transom.studies.rules import Features, Row, Rule, learn
+from transom.studies.rules import FailureRule, Features, SolveRow, learn
 from transom.studies.study import Number, Study, nearby_design
-from transom.studies.trials import STEP, Trial, is_new, ranked
+from transom.studies.trials import STEP, StudyTrial, is_new, ranked
 
 _CANDIDATES = 300
 _WIDEST, _NARROWEST = 0.1, 0.02  # spread of steps, at half the budget and at its end
@@ -30,7 +30,10 @@ _VIOLATION = 10.0  # weight of a violated constraint against the objective, both
 
 
 def next_step(
-    study: Study, trials: Sequence[Trial], budget: int, fits: Callable[[Mapping[str, Number]], bool]
+    study: Study,
+    trials: Sequence[StudyTrial],
+    budget: int,
+    fits: Callable[[Mapping[str, Number]], bool],
 ) -> dict[str, Number] | None:
     """Return the best new step that `fits`, for every other design in the second half of the
     budget; else None.
@@ -50,7 +53,7 @@ def next_step(
     return None
 
 
-def _solves_since_a_step(trials: Sequence[Trial]) -> int:
+def _solves_since_a_step(trials: Sequence[StudyTrial]) -> int:
     """Return how many designs of the sampler were solved since the last step."""
     solves = 0
     for trial in sorted(trials, key=lambda trial: trial.number, reverse=True):
@@ -60,7 +63,7 @@ def _solves_since_a_step(trials: Sequence[Trial]) -> int:
     return solves
 
 
-def _failed_steps(study: Study, trials: Sequence[Trial]) -> int:
+def _failed_steps(study: Study, trials: Sequence[StudyTrial]) -> int:
     """Return how many steps failed since the one that gave the best design, or of all."""
     best = next(iter(ranked(study, trials)), None)
     failed = 0
@@ -74,7 +77,7 @@ def _failed_steps(study: Study, trials: Sequence[Trial]) -> int:
 
 
 def steps(
-    study: Study, trials: Sequence[Trial], spread: float, pick: random.Random
+    study: Study, trials: Sequence[StudyTrial], spread: float, pick: random.Random
 ) -> list[dict[str, Number]]:
     """Return designs near the best one, best first; [] if no design is feasible or objectives
     compete.
@@ -141,13 +144,13 @@ def steps(
     return [candidates[n] for n in np.argsort(costs)]
 
 
-def _rules(study: Study, trials: Sequence[Trial]) -> list[Rule]:
+def _rules(study: Study, trials: Sequence[StudyTrial]) -> list[FailureRule]:
     """Return rules on the failures of this study so far; unlike distances, they know choices."""
     features = Features.of(study)
     rows = []
     for trial in trials:
         if trial.kind in ("solved", "failed"):
-            rows.append(Row(features(study.values(trial.params)), trial.failure))
+            rows.append(SolveRow(features(study.values(trial.params)), trial.failure))
     return learn(rows)
 
 

@@ -223,14 +223,14 @@ class SolverSpec(Data):
         return self
 
 
-class Verification(Data):
+class VerificationSpec(Data):
     """Finer settings for the best designs; outputs may differ by the share `tolerance`."""
 
     settings: dict[str, Number]
     tolerance: float = Field(0.1, gt=0)
 
 
-class Budget(Data):
+class SolveBudget(Data):
     """The budget: solves that end with a result or a failure of the design; `workers` at once."""
 
     trials: int = Field(40, ge=1)
@@ -247,7 +247,7 @@ class JobLimits(Data):
     disk: ByteSize = Field(ByteSize(2e9), gt=0)
 
 
-class Learning(Data):
+class LearningSpec(Data):
     """The use of earlier studies of the scope: rules that reject designs, and first designs.
 
     `audit` is the share of rejected designs that is solved anyway, to score the rules. Insights in
@@ -297,11 +297,11 @@ class Study(Data):
     objectives: tuple[Objective, ...] = Field(min_length=1)
     constraints: tuple[Bound, ...] = ()
     settings: dict[str, Number] = {}
-    verify: Verification | None = None
+    verify: VerificationSpec | None = None
     solver: SolverSpec
-    budget: Budget = Budget()
+    budget: SolveBudget = SolveBudget()
     limits: JobLimits = JobLimits()
-    learning: Learning = Learning()
+    learning: LearningSpec = LearningSpec()
     sampler: SamplerSpec = SamplerSpec()
     playbook: PlaybookSpec | None = None
     failures: tuple[str, ...] = ()

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from transom.studies.control import StudyStopped
 from transom.studies.guard import end_marked
-from transom.studies.guide import Guide, Rejection
+from transom.studies.guide import Rejection, StudyGuide
 from transom.studies.repair import repaired
 from transom.studies.steps import next_step
 from transom.studies.storage import FileLock
 from transom.studies.study import Number, Study
-from transom.studies.trials import IMPORT, STEP, Trial
+from transom.studies.trials import IMPORT, STEP, StudyTrial
 
 if TYPE_CHECKING:
     import optuna
@@ -59,7 +59,7 @@ class TrialQueue:
     study: Study
     optuna_study: optuna.Study
     folder: Path
-    guide: Guide
+    guide: StudyGuide
     ranges: Mapping[str, Any]
     reject: Callable[[optuna.Trial, Rejection], None]
     progress: Callable[[str], None]
@@ -69,7 +69,7 @@ class TrialQueue:
         return FileLock(self.folder / "locks" / f"{number:05d}")
 
     def take(
-        self, budget: int, trials: Callable[[], list[Trial]], is_stopping: Callable[[], bool]
+        self, budget: int, trials: Callable[[], list[StudyTrial]], is_stopping: Callable[[], bool]
     ) -> ClaimedTrial | None:
         """Return a trial to solve; None at the budget's end.
 
@@ -159,7 +159,7 @@ class TrialQueue:
         return self.guide.judge(self.study.values(design)) is None
 
 
-def spent(trials: Sequence[Trial]) -> int:
+def spent(trials: Sequence[StudyTrial]) -> int:
     """Return how many trials use the budget; those that were solved elsewhere do not."""
     used = 0
     for trial in trials:

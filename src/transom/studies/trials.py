@@ -29,7 +29,7 @@ _MOST = 5.0
 _SHOWN = 90  # characters of a reason in a line of progress, at most
 
 
-class Trial(Data):
+class StudyTrial(Data):
     """One design and its outcome.
 
     Attributes:
@@ -73,9 +73,9 @@ class Trial(Data):
     def feasible(self) -> bool:
         return self.kind == "solved" and all(value <= 0 for value in self.violations.values())
 
-    def set_aside(self, reason: str) -> Trial:
+    def set_aside(self, reason: str) -> StudyTrial:
         """Return the trial without its outcome, as one that the machine failed."""
-        return Trial(
+        return StudyTrial(
             number=self.number,
             kind="lost",
             params=self.params,
@@ -92,7 +92,7 @@ class Trial(Data):
         return self.model_dump(exclude={"number", "params"})
 
     @staticmethod
-    def of(frozen: FrozenTrial, study: Study) -> Trial:
+    def of(frozen: FrozenTrial, study: Study) -> StudyTrial:
         """Convert a trial of the storage, as the bounds and constraints of today have it."""
         ended = frozen.state.is_finished()
         # Without a record, its worker was stopped before it knew the outcome.
@@ -101,7 +101,7 @@ class Trial(Data):
         for name in study.variables:
             if name in frozen.params:
                 params[name] = frozen.params[name]
-        trial = Trial(number=frozen.number, params=params, **record)
+        trial = StudyTrial(number=frozen.number, params=params, **record)
         if trial.kind not in ("solved", "failed"):
             return trial
         if misfit := study.misfit(params):
@@ -115,7 +115,7 @@ class Trial(Data):
         return trial
 
 
-def same_design(params: Mapping[str, Number], trials: Iterable[Trial]) -> Trial | None:
+def same_design(params: Mapping[str, Number], trials: Iterable[StudyTrial]) -> StudyTrial | None:
     """Return the first trial that solved this design; numbers are compared with nine digits."""
     design = _rounded(params)
     solved = (
@@ -124,7 +124,7 @@ def same_design(params: Mapping[str, Number], trials: Iterable[Trial]) -> Trial 
     return next((trial for trial in solved if _rounded(trial.params) == design), None)
 
 
-def running_twin(params: Mapping[str, Number], trials: Iterable[Trial]) -> Trial | None:
+def running_twin(params: Mapping[str, Number], trials: Iterable[StudyTrial]) -> StudyTrial | None:
     """Return the first trial of this design that is under way."""
     design = _rounded(params)
     for trial in trials:
@@ -133,7 +133,7 @@ def running_twin(params: Mapping[str, Number], trials: Iterable[Trial]) -> Trial
     return None
 
 
-def is_new(params: Mapping[str, Number], trials: Iterable[Trial]) -> bool:
+def is_new(params: Mapping[str, Number], trials: Iterable[StudyTrial]) -> bool:
     """Whether no trial has this design, ended or under way."""
     design = _rounded(params)
     return all(_rounded(trial.params) != design for trial in trials)
@@ -186,7 +186,7 @@ def _violation(bound: Bound, value: float) -> float:
     return min(_MOST, max((*over, *under)))
 
 
-def ranked(study: Study, trials: Iterable[Trial]) -> list[Trial]:
+def ranked(study: Study, trials: Iterable[StudyTrial]) -> list[StudyTrial]:
     """Return feasible trials by the first objective, best first."""
     return sorted(
         (trial for trial in trials if trial.feasible),
@@ -194,7 +194,7 @@ def ranked(study: Study, trials: Iterable[Trial]) -> list[Trial]:
     )
 
 
-def front(study: Study, trials: Iterable[Trial]) -> list[Trial]:
+def front(study: Study, trials: Iterable[StudyTrial]) -> list[StudyTrial]:
     """Return the feasible trials that none dominates, best first by the first objective."""
     feasible = ranked(study, trials)
     undominated = []
@@ -204,13 +204,13 @@ def front(study: Study, trials: Iterable[Trial]) -> list[Trial]:
     return undominated
 
 
-def better(study: Study, trial: Trial, other: Trial) -> bool:
+def better(study: Study, trial: StudyTrial, other: StudyTrial) -> bool:
     """Whether one feasible trial dominates another."""
     pairs = list(zip(_signed(study, trial), _signed(study, other), strict=True))
     return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
 
 
-def _signed(study: Study, trial: Trial) -> list[float]:
+def _signed(study: Study, trial: StudyTrial) -> list[float]:
     """Return the objectives, with signs so that less is better."""
     pairs = zip(study.objectives, trial.values, strict=True)
     signed = []
@@ -228,7 +228,7 @@ class Counts(Data):
     pruned: int
 
 
-def counts(trials: Iterable[Trial]) -> Counts:
+def counts(trials: Iterable[StudyTrial]) -> Counts:
     """Count trials by outcome, as `transom study run` reports them."""
     kinds = Counter(trial.kind for trial in trials)
     complete, failed, rejected = kinds["solved"], kinds["failed"], kinds["rejected"]
@@ -237,7 +237,7 @@ def counts(trials: Iterable[Trial]) -> Counts:
     )
 
 
-def failures(trials: Iterable[Trial]) -> dict[str, int]:
+def failures(trials: Iterable[StudyTrial]) -> dict[str, int]:
     """Count failed solves by class, the most frequent first."""
     return dict(
         Counter(
@@ -246,14 +246,14 @@ def failures(trials: Iterable[Trial]) -> dict[str, int]:
     )
 
 
-def used_insights(trials: Iterable[Trial]) -> tuple[str, ...]:
+def used_insights(trials: Iterable[StudyTrial]) -> tuple[str, ...]:
     """Return the ids of the insights that affected trials."""
     acted = ({trial.source, *trial.rules, *trial.audit} for trial in trials)
     return tuple(sorted(set().union(*acted) - {"sampler", START, IMPORT, STEP}))
 
 
 def progress_line(
-    study: Study, trials: Sequence[Trial], trial: Trial, budget: int, seconds: float
+    study: Study, trials: Sequence[StudyTrial], trial: StudyTrial, budget: int, seconds: float
 ) -> str:
     """Return one line on a finished trial: outcome, the best so far, and the seconds `left`."""
     numbers, good = counts(trials), ranked(study, trials)

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from transom.studies.solver import Solver
 from transom.studies.study import Data, Number, Study
-from transom.studies.trials import Trial, front, objective_values, ranked, violations
+from transom.studies.trials import StudyTrial, front, objective_values, ranked, violations
 
 MOST = 8
 """Number of best designs that are solved again, at most."""
@@ -69,7 +69,9 @@ class Verification(Data):
         return ratios
 
 
-def verify(study: Study, solver: Solver, folder: Path, trials: Sequence[Trial]) -> Verification:
+def verify(
+    study: Study, solver: Solver, folder: Path, trials: Sequence[StudyTrial]
+) -> Verification:
     """Solve the best designs again until one holds.
 
     After one fails to hold, designs that would violate a constraint with the same factors are
@@ -97,7 +99,7 @@ def verify(study: Study, solver: Solver, folder: Path, trials: Sequence[Trial]) 
 
 
 def _solve_again(
-    study: Study, settings: dict[str, Number], solver: Solver, folder: Path, trial: Trial
+    study: Study, settings: dict[str, Number], solver: Solver, folder: Path, trial: StudyTrial
 ) -> Verified:
     assert study.verify is not None
     shutil.rmtree(folder, ignore_errors=True)

@@ -14,7 +14,7 @@ from typing import Any
 from transom.errors import InputError, install_hint
 from transom.studies.bracket import build
 from transom.studies.bracket.emulator import Emulator
-from transom.studies.failures import Diagnosis, Evidence, Taxonomy, diagnosis
+from transom.studies.failures import Diagnosis, FailureEvidence, Taxonomy, diagnosis
 from transom.studies.solver import Solved, run_and_judge, write_json
 from transom.studies.study import Extractor, JobLimits, Number, Study
 
@@ -84,7 +84,7 @@ class Bracket:
             began = time.monotonic()
             failure, why, outputs = self.emulator(job)
             diagnosed = (
-                diagnosis(failure, self.taxonomy, Evidence("message", why))
+                diagnosis(failure, self.taxonomy, FailureEvidence("message", why))
                 if failure
                 else Diagnosis(None)
             )
