@@ -117,7 +117,9 @@ async def test_before_tests_can_be_run_nobody_is_paid_and_a_corrected_command_go
     (story,) = (await at.go("story-1")).stories
     assert (
         story.status == "paused"
-        and "before anybody is called, the exit code is 0, although a canary failed" in story.reason
+        and "before anybody is called, the test command was tried" in story.reason
+        and "the exit code is 0, although a canary failed" in story.reason
+        and "set `stories.tests`" in story.reason
     )
     assert not story.stages
     at.settings = right

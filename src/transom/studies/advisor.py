@@ -20,7 +20,7 @@ from transom.errors import CapReached, ReplyError, ToolRefused
 from transom.formats.text_files import STREAMED_BYTES, TextFile
 from transom.learning import SessionState, TaskType
 from transom.llm import Block, CallSettings, Role, Tier
-from transom.llm.reading import read_json
+from transom.llm.strict_json import read_json
 from transom.runs import Run, Stage, model_file
 from transom.studies.advice import RULE, StudyInsight
 from transom.studies.guide import StudyGuide
