@@ -13,7 +13,7 @@ from transom.agent import RETRY, Budget, call
 from transom.canonical import Json
 from transom.errors import CapReached, OutOfTurns, ReplyError
 from transom.formats.yaml_files import dump_yaml
-from transom.learning import OptimizationOutcome, Reflector, Source, cited_in, shown_in
+from transom.learning import InsightSource, OptimizationOutcome, Reflector, cited_in, shown_in
 from transom.llm import Block, Role, Tier, ToolSpec, Usage
 from transom.runs import Artifact, Question, Stage, model_file
 from transom.stories.byproducts import DevAttempt, work_without_byproducts
@@ -214,7 +214,7 @@ class Seats:
                 Reflector(self.epic.playbook),
                 cited_in(reply, shown_in(self._hints.value)),
             )
-            source = Source(self.run.id, f"{self.name}/dev", by="stories")
+            source = InsightSource(self.run.id, f"{self.name}/dev", by="stories")
             outcome = OptimizationOutcome(None, not findings, solver_errors=findings, source=source)
             reflector.learn(outcome, cited, number)
             reflector.commit_insights()
