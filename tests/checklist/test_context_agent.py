@@ -43,7 +43,7 @@ async def test_an_item_becomes_an_item_spec_with_its_rounds(tmp_path: Path) -> N
     ("inputs", "llm", "error"),
     [
         ({"config_path": "no.yaml", "output_dir": "out"}, {}, "no.yaml: no such file"),
-        ({"output_dir": "out"}, {}, "give config_path and output_dir"),
+        ({"output_dir": "out"}, {}, "give config_path"),
         (
             {"config_path": "odd.yaml", "output_dir": "out"},
             {"model": "rules"},

@@ -323,6 +323,8 @@ EDITS = {
 }
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @pytest.mark.parametrize("name", EDITS)
 def test_a_configuration_that_was_edited_badly(name: str, desk: Desk, checker: Path) -> None:
     old, new, expected = EDITS[name]
@@ -541,6 +543,8 @@ def test_lint_holds_a_checker_to_its_gates_on_the_files_of_today(desk: Desk, che
     assert any(wrong in one["message"] for one in answer.document["findings"])
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_an_input_that_is_no_file_is_named(desk: Desk) -> None:
     item = (
         "description: Confirm that there are no errors in the Yosys log.\ninput_files: [{name}]\n"

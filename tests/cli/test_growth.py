@@ -204,6 +204,8 @@ def rows() -> list[Any]:
     return found
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @pytest.mark.parametrize("line", rows())
 def test_the_work_of_a_command_grows_no_faster_than_the_number_of_runs(
     line: str,

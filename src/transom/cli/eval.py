@@ -28,9 +28,9 @@ from transom.cli.learn import opened_memory
 from transom.cli.output import report_files, table, toned
 from transom.cli.session import Session
 from transom.errors import InputError, Paused, ProviderError
-from transom.evals import history as evaluation_history
+from transom.evals import stored_evaluations
+from transom.evals.evaluation_report import change_lines, junit, text_lines
 from transom.evals.replies import WrittenReplies
-from transom.evals.report import change_lines, junit, text_lines
 from transom.evals.side_by_side import html_comparison, markdown_comparison
 from transom.investigator import evaluation
 from transom.investigator.dialogue import follow_up
@@ -116,7 +116,7 @@ async def _evaluated(
     """Run a suite, compare the result with the suite's baseline, and save it."""
     judge = options.judge
     # Read before the result is saved, which may be the next baseline.
-    baseline = evaluation_history.newest_baseline(store, suite.name)
+    baseline = stored_evaluations.newest_baseline(store, suite.name)
     chain, runner, prompts = _runner_of(session, store, suite)
     fingerprint = evals.Fingerprint(transom=__version__, model=chain.name, prompts=prompts)
     inputs: dict[str, Json] = {"suite": str(suite.folder), "started": options.started}
@@ -136,7 +136,7 @@ async def _evaluated(
         if baseline:
             changes = evals.compare(result, baseline[1], baseline[0])
             result = result.model_copy(update={"regression_analysis": changes})
-        await evaluation_history.remember(store, result, options.save)
+        await stored_evaluations.remember(store, result, options.save)
         await run.finish("passed" if result.exit_code == 0 else "failed")
     return result
 
@@ -186,8 +186,8 @@ async def compare_(
     A report has the answers side by side with their tokens and cost, what got worse first.
     """
     async with session.known_workspace.open_store_for_reading() as store:
-        name, old = evaluation_history.find_evaluation(store, before)
-        _, new = evaluation_history.find_evaluation(store, after)
+        name, old = stored_evaluations.find_evaluation(store, before)
+        _, new = stored_evaluations.find_evaluation(store, after)
     names = (name, after)
     renderers = {
         "markdown": lambda _: markdown_comparison(old, new, names),
@@ -207,7 +207,7 @@ async def history(session: Session, suite: SuiteName) -> int:
     documents: list[dict[str, Any]] = []
     rows: list[tuple[str, ...]] = []
     async with session.known_workspace.open_store_for_reading() as store:
-        for result, baselines in evaluation_history.history(store, name):
+        for result, baselines in stored_evaluations.history(store, name):
             document = result.model_dump(include={"run_id", "fingerprint", "summary"})
             documents.append(document | {"baselines": baselines})
             models, summary = result.fingerprint, result.summary
@@ -224,7 +224,7 @@ async def history(session: Session, suite: SuiteName) -> int:
     )
 
 
-def apart(session: Session, case: evals.Case, chain: Chain) -> Session:
+def apart(session: Session, case: evals.ScenarioCase, chain: Chain) -> Session:
     """Return a session with a workspace of the case's own.
 
     Otherwise an epoch would be answered from the journal of another one.
@@ -248,7 +248,7 @@ def checklist_runner(session: Session, chain: Chain) -> evals.Runner:
     scenario's data.
     """
 
-    async def run(case: evals.Case) -> evals.Outcome:
+    async def run(case: evals.ScenarioCase) -> evals.ScenarioOutcome:
         item = case.below("item")
         variables = case.scenario.input.get("variables") or {}
         if not isinstance(variables, dict):
@@ -278,7 +278,7 @@ def checklist_runner(session: Session, chain: Chain) -> evals.Runner:
 def investigator_runner(session: Session, chain: Chain) -> evals.Runner:
     """Return what investigates a scenario's question."""
 
-    async def run(case: evals.Case) -> evals.Outcome:
+    async def run(case: evals.ScenarioCase) -> evals.ScenarioOutcome:
         inputs = evaluation.asked_in(case)
         own_session = apart(session, case, chain)
         async with opened_memory(own_session) as memory:
@@ -288,7 +288,7 @@ def investigator_runner(session: Session, chain: Chain) -> evals.Runner:
                 await attempt.investigate(question)
             result = await attempt.investigate(inputs.question)
             if result is None:
-                return evals.Outcome(questions=tuple(attempt.questions))
+                return evals.ScenarioOutcome(questions=tuple(attempt.questions))
             replies = []
             for question in inputs.then:
                 async with attempt.opened(inputs.question) as (run, inquiry):
@@ -311,7 +311,7 @@ class _Attempt:
     """One epoch of a scenario: its runs, and the questions they asked a person."""
 
     def __init__(
-        self, session: Session, case: evals.Case, inputs: evaluation.Asked, memory: Memory
+        self, session: Session, case: evals.ScenarioCase, inputs: evaluation.Asked, memory: Memory
     ) -> None:
         self._session = session
         self._inputs = inputs

@@ -23,9 +23,9 @@ from transom.cli.evidence_sources import (
     JiraOption,
     data_folder,
 )
-from transom.cli.history import found_run
 from transom.cli.learn import PlaybookScope, learning, opened_memory
 from transom.cli.output import day_of, report_files, say, style_status
+from transom.cli.run_lookup import found_run
 from transom.cli.session import Session
 from transom.errors import InputError, Paused
 from transom.investigator.dialogue import follow_up, judged

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from transom.errors import InputError
+from transom.evals.models import Defaults, Scenario
 from transom.evals.scorers import SCORERS
-from transom.evals.shapes import Defaults, Scenario
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import nearest_key, validate_yaml
 

@@ -424,7 +424,13 @@ class Run(RunHost):
     # -- a person ----------------------------------------------------------------------------------
 
     async def ask(
-        self, name: str, prompt: str, *, options: Sequence[str] = (), needs_name: bool = False
+        self,
+        name: str,
+        prompt: str,
+        *,
+        options: Sequence[str] = (),
+        needs_name: bool = False,
+        evidence: str = "",
     ) -> PersonAnswer:
         """Ask a person; once answered, the same question is answered from the journal.
 
@@ -433,6 +439,8 @@ class Run(RunHost):
             prompt: one sentence.
             options: what may be answered; any text where there are none.
             needs_name: whether `transom answer` takes the answer only with `--by NAME`.
+            evidence: what the person looks at before the answer, such as a diff; the page *Waiting*
+                shows it.
 
         Raises:
             Paused: nobody has answered yet; `transom answer` takes the answer, `transom resume`
@@ -440,7 +448,7 @@ class Run(RunHost):
             RunError: a tool handler of the run calls this.
         """
         refuse_in_tool_call(self, name, "ask a person in its own run")
-        question = Question(name, prompt, tuple(options), needs_name)
+        question = Question(name, prompt, tuple(options), needs_name, evidence)
         if answer := self.answer(name, question.fingerprint):
             return answer
         waiting = [

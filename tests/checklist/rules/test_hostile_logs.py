@@ -116,6 +116,8 @@ def test_right_or_an_abstention(
     ]
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_an_error_far_behind_its_command_is_still_its_own(
     built: LoadedChecker, tmp_path: Path
 ) -> None:

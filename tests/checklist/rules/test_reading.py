@@ -249,6 +249,8 @@ def test_a_word_that_turns_narrows_or_compares_is_not_passed_over(
     assert [clause.text for clause in reading.clauses if clause.kind != "waive"] == kept
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @settings(max_examples=examples(80), deadline=None)
 @given(
     st.sampled_from(VERSIONS + ENDPOINTS),

@@ -160,6 +160,8 @@ def test_patterns(
     assert verdict.status == truth, told(verdict)
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @pytest.mark.parametrize("place", ["pattern", "waiver"])
 def test_a_regex_that_finds_no_end_is_an_error_that_names_it(
     versions: LoadedChecker,
