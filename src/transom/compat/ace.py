@@ -70,7 +70,9 @@ PLAYBOOK = Path("knowledge_base/playbook.json")
 """Path of a program's playbook, relative to its working folder; the database is beside it."""
 
 
-DEFAULT_BUDGET: dict[str, int] = {**DEFAULT_SHARES, "total": sum(DEFAULT_SHARES.values())}
+DEFAULT_BUDGET: dict[str, int] = {str(name): share for name, share in DEFAULT_SHARES.items()} | {
+    "total": sum(DEFAULT_SHARES.values())
+}
 """Tokens of the parts of a window, and of all together."""
 
 ERROR_PATTERNS: dict[str, dict[str, list[str]]] = {
