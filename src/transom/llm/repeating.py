@@ -13,7 +13,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from transom.config.hosted import Retry
 from transom.errors import ProviderError
@@ -28,13 +28,33 @@ TRANSIENT: tuple[type[Exception], ...] = (ConnectionError, TimeoutError)
 """Errors that may pass by themselves."""
 
 
+@overload
 async def retry(
-    operation: Callable[[], Awaitable[T] | T],
+    operation: Callable[[], Awaitable[T]],
     policy: Retry | None = None,
     *,
     on: tuple[type[Exception], ...] = TRANSIENT,
     name: str = "",
-) -> T:
+) -> T: ...
+
+
+@overload
+async def retry(
+    operation: Callable[[], T],
+    policy: Retry | None = None,
+    *,
+    on: tuple[type[Exception], ...] = TRANSIENT,
+    name: str = "",
+) -> T: ...
+
+
+async def retry(
+    operation: Callable[[], Any],
+    policy: Retry | None = None,
+    *,
+    on: tuple[type[Exception], ...] = TRANSIENT,
+    name: str = "",
+) -> Any:
     """Call an operation until it succeeds.
 
     An error that is not in `on` is raised at once. A `ProviderError` decides by itself: it is
