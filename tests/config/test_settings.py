@@ -186,6 +186,7 @@ def test_every_key_can_be_set_by_its_variable(tmp_path: Path) -> None:
     ours["store"] = "postgresql://localhost/transom"
     ours |= {"agent.kind": "plain", "agent.output": "text", "agents": "{}", "agent.sandbox": "{}"}
     ours["stories.finish"] = "branch"
+    ours["notify.events"] = "waiting"
     ours |= {"durability": "full", "paths.artifacts": "database"}
     settings = load(tmp_path, **{variable_of(key): text for key, text in ours.items()})
     assert settings.origins == {key: variable_of(key) for key in known_keys()}

@@ -192,6 +192,39 @@ class Logging(_Section):
     log_llm_calls: bool = True
 
 
+Notice = Literal["waiting", "finished", "failed"]
+"""What became of a run when its command left it."""
+
+
+class NotifySettings(_Section):
+    """A program or an address that is told of a result.
+
+    Attributes:
+        command: a program and its arguments; it gets the notice as JSON on its stdin.
+        url: an address that the same JSON is posted to.
+    """
+
+    command: _Texts = ()
+    url: str | None = None
+
+
+class RunNotices(NotifySettings):
+    """A program or an address that is told when a command leaves a run.
+
+    Attributes:
+        command: a program and its arguments; it gets the notice as JSON on its stdin.
+        url: an address that the same JSON is posted to.
+        events: what is told: `waiting`: the run needs a person or a model; `finished`; `failed`:
+            an error ended the command.
+    """
+
+    events: Annotated[tuple[Notice, ...], BeforeValidator(_to_texts)] = (
+        "waiting",
+        "finished",
+        "failed",
+    )
+
+
 class TelemetrySettings(_Section):
     """Export of traces and metrics; off without an endpoint.
 
@@ -321,18 +354,6 @@ class Workers(_Section):
     qa: WorkerKind | None = None
 
 
-class NotifySettings(_Section):
-    """Who is told that an epic's run ended.
-
-    Attributes:
-        command: a program and its arguments; it gets the result as JSON on its stdin.
-        url: an address that the same JSON is posted to.
-    """
-
-    command: _Texts = ()
-    url: str | None = None
-
-
 class SetupSettings(_Section):
     """Installation of the packages that a project's tests need.
 
@@ -365,7 +386,7 @@ class StoriesSettings(_Section):
         finish: what becomes of finished stories: `merge`; `branch`: they are merged into a branch
             of the epic; `pull-request`: that branch is pushed too, and a request is opened for it.
         review: whether a person looks at each story's diff before it is merged.
-        notify: see `NotifySettings`.
+        notify: who is told how an epic ended, see `NotifySettings`.
         also_allowed: globs of files that every story may change beside its own.
         protected: globs of further files that a story must name to change them.
         reviews: number of times that PO may send a story back.
@@ -439,6 +460,7 @@ class Settings(_Section):
     cache: Cache = Cache()
     execution: Execution = Execution()
     logging: Logging = Logging()
+    notify: RunNotices = RunNotices()
     telemetry: TelemetrySettings = TelemetrySettings()
     tool_constraints: ToolConstraints = ToolConstraints()
     egress: Egress = Egress()

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.error import URLError
-from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
 
 from transom.config.model import NotifySettings, StoriesSettings
 from transom.errors import InputError
 from transom.formats.junit_report import ReportedCase, Result, junit_report
+from transom.runs.notices import send_notice
 from transom.sandbox import run_openly
 from transom.stories.git import Git
 from transom.stories.results import EpicResult, State, StoryResult
 
 _SECONDS = 120.0
-_NOTICE_SECONDS = 15.0
 _RESULTS: dict[State, Result] = {
     "done": "passed",
     "failed": "failed",
@@ -161,40 +156,8 @@ async def notify(settings: NotifySettings, result: EpicResult, folder: Path) -> 
         {"id": story.id, "title": story.title, "status": story.status, "reason": story.reason}
         for story in result.stories
     ]
-    notice = json.dumps(
-        {"epic": result.epic, "run_id": result.run_id, "counts": counts, "stories": rows}
-    )
-    problems = []
-    if settings.command:
-        try:
-            process = await run_openly(
-                settings.command,
-                folder,
-                {},
-                prompt=notice,
-                seconds=_NOTICE_SECONDS,
-                setting="stories.notify.command",
-            )
-        except InputError as error:
-            problems.append(str(error))
-        else:
-            if process.code:
-                problems.append(f"{settings.command[0]} ended with exit code {process.code}")
-    if settings.url:
-        problems += await asyncio.to_thread(_post, settings.url, notice.encode())
-    return "; ".join(problems)
-
-
-def _post(address: str, notice: bytes) -> list[str]:
-    if urlsplit(address).scheme not in ("http", "https"):
-        return [f"{address} is no web address"]
-    headers = {"Content-Type": "application/json"}
-    request = Request(address, data=notice, headers=headers)
-    try:
-        with urlopen(request, timeout=_NOTICE_SECONDS):
-            return []
-    except (URLError, OSError, ValueError) as error:
-        return [f"{address}: {error}"]
+    notice = {"epic": result.epic, "run_id": result.run_id, "counts": counts, "stories": rows}
+    return await send_notice(settings, notice, folder, "stories.notify")
 
 
 def epic_junit(result: EpicResult) -> bytes:

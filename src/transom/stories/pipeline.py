@@ -21,7 +21,7 @@ from transom.errors import InputError, NeedsModel, Paused, ProviderError, ReplyE
 from transom.formats.tags import read_tag
 from transom.llm import Usage
 from transom.runs import Artifact, Stage, model_file
-from transom.stories.acceptance import Capped, Lack, accept_lacks
+from transom.stories.acceptance import Capped, Lack, Work, accept_lacks
 from transom.stories.criteria import Covering
 from transom.stories.decisions import Read, Seat, read_reply
 from transom.stories.evidence import Evidence
@@ -40,6 +40,7 @@ from transom.stories.workers import AgentLimit
 _DIFF_SHOWN = 40_000  # characters of the diff that QA sees
 _BUILD = "build it as it is"
 _REDRAFT = "draft it again with my reason"
+_DIFF_FOR_PERSON = 100_000  # characters of the diff that a page shows beside a question
 
 
 class StoryFlow:
@@ -108,7 +109,7 @@ class StoryFlow:
         return result
 
     async def _begin(self, head: str = "") -> Baseline:
-        """Record the baseline; the worktree is made when it is first needed.
+        """Record the baseline, and make the worktree.
 
         Args:
             head: the target's newest commit, if the story begins anew from there.
@@ -127,7 +128,7 @@ class StoryFlow:
                 )
                 hint = "check out a branch with a commit, or set stories.target"
                 raise InputError(problem, place=str(self.epic.project), hint=hint)
-            name = await project.free(f"transom/{story.slug}")
+            name = await self.epic.places.create(f"transom/{story.slug}", base)
             return Baseline(base=base, branch=name, target=branch, at=timestamp())
 
         # A commit that mended the tests made another baseline, see `_try_tests`.
@@ -154,6 +155,11 @@ class StoryFlow:
         async with places.lock:
             folder = (await project.worktrees()).get(f"transom/{slug}")
         if folder is None or not folder.is_dir() or folder.is_relative_to(places.root.resolve()):
+            return
+        # `runs/EPIC/RUN/worktrees/STORY`: another epic may have a story of the same name.
+        parents = folder.parents[:4]
+        is_of_run = len(parents) > 3 and (parents[0].name, parents[3].name) == ("worktrees", "runs")
+        if is_of_run and parents[2].name != self.run.folder.parent.name:
             return
         prompt = (
             f"An earlier run left the worktree {folder} for {self.story.label}; may it be removed?"
@@ -309,7 +315,8 @@ class StoryFlow:
             lacks += [Lack(f"AC-{row.number}", row.lack) for row in missing]
         diff = f"git -C {self.epic.project} diff {self.base.base[:12]} {head[:12]}"
         stage = f"{self.name}/accept#{number}"
-        accepted = await accept_lacks(self.run, stage, lacks, diff, may_ask=self.epic.may_ask)
+        work = Work(diff, await self._diff_for_person(head) if lacks else "")
+        accepted = await accept_lacks(self.run, stage, lacks, work, may_ask=self.epic.may_ask)
         rows = []
         for row in evidence.coverage:
             person = accepted.get(f"AC-{row.number}", accepted.get("story", ""))
@@ -404,12 +411,21 @@ class StoryFlow:
         diff = f"git -C {self.epic.project} diff {self.base.base[:12]} {head[:12]}"
         prompt = f"{self.story.label} is ready; may it be merged? See: {diff}"
         options = ("merge it", "send it back", "give up")
-        answer, reason = await self._ask(f"review#{number}", prompt, *options)
+        text = await self._diff_for_person(head)
+        answer, reason = await self._ask(f"review#{number}", prompt, *options, evidence=text)
         if answer == "give up":
             raise Stopped("failed", f"a person gave up after a look at the diff: {reason}")
         if answer == "merge it":
             return ()
         return (f"a reviewer of attempt {number} says: {reason or 'it cannot be merged so'}",)
+
+    async def _diff_for_person(self, head: str) -> str:
+        """Return the diff of the work as a page shows it; the prompt names the command for all."""
+        diff = await self.epic.places.project.diff(self.base.base, head)
+        if len(diff) > _DIFF_FOR_PERSON:
+            hidden = len(diff) - _DIFF_FOR_PERSON
+            diff = f"{diff[:_DIFF_FOR_PERSON]}\n... {hidden:,} more characters"
+        return diff
 
     async def _merge(
         self, number: int, head: str, before: TestRun, coverage: tuple[Covering, ...]
@@ -458,11 +474,13 @@ class StoryFlow:
         self.result.stages.append(row)
         return row
 
-    async def _ask(self, name: str, prompt: str, *options: str) -> tuple[str, str]:
+    async def _ask(
+        self, name: str, prompt: str, *options: str, evidence: str = ""
+    ) -> tuple[str, str]:
         """Ask a person, and pause the story until there is an answer; returns the option and the
         reason.
         """
-        answer = await self.epic.ask(f"{self.name}/{name}", prompt, options)
+        answer = await self.epic.ask(f"{self.name}/{name}", prompt, options, evidence)
         return answer.text, answer.reason
 
 
