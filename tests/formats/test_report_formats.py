@@ -24,6 +24,7 @@ WITHOUT_END = {
     "netlist.header",
     "openroad.design_area",
     "openroad.log",
+    "openroad.metrics_csv",
     "opensta.slack_summary",
     "sdc.clocks",
     "quartus.sta_summary",
