@@ -28,7 +28,7 @@ from transom.llm import (
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "complaints.md"
-HEADING = "# What people complain of elsewhere"
+HEADING = "# How Transom compares"
 
 
 def rows() -> list[list[str]]:

@@ -17,7 +17,7 @@ from transom.errors import InputError
 from transom.studies.importing import import_trials
 from transom.studies.report import as_csv, as_jsonl
 from transom.studies.runner import StudyRunner
-from transom.studies.trials import IMPORT, Trial, counts, ranked
+from transom.studies.trials import IMPORT, StudyTrial, counts, ranked
 
 
 def changed(folder: Path, old: str, new: str, trials: int = 12) -> Path:
@@ -29,7 +29,7 @@ def changed(folder: Path, old: str, new: str, trials: int = 12) -> Path:
     return path
 
 
-def solves(trials: list[Trial]) -> list[Trial]:
+def solves(trials: list[StudyTrial]) -> list[StudyTrial]:
     return [trial for trial in trials if trial.kind in ("solved", "failed")]
 
 
@@ -47,7 +47,7 @@ def solves(trials: list[Trial]) -> list[Trial]:
     ],
 )
 def test_a_changed_bound_goes_on_with_the_trials_that_fit(
-    tmp_path: Path, old: str, new: str, fits: Callable[[Trial], bool]
+    tmp_path: Path, old: str, new: str, fits: Callable[[StudyTrial], bool]
 ) -> None:
     first = runner(tmp_path, write_study(tmp_path, trials=12)).run()
     again = runner(tmp_path, changed(tmp_path, old, new))
@@ -174,7 +174,7 @@ def test_processes_of_one_study_share_a_folder(tmp_path: Path) -> None:
 # Trials that were solved elsewhere
 
 
-def solved_elsewhere(tmp_path: Path) -> tuple[StudyRunner, list[Trial]]:
+def solved_elsewhere(tmp_path: Path) -> tuple[StudyRunner, list[StudyTrial]]:
     made = runner(tmp_path / "elsewhere", write_study(tmp_path, trials=12))
     return made, made.run()
 
