@@ -80,20 +80,20 @@ def meant(question: str, features: list[dict[str, Any]]) -> list[str]:
     ones, or none.
     """
     lowered = question.casefold()
-    named = [
+    feature_ids = [
         str(feature["feature_id"])
         for feature in features
         for name in (feature["feature_id"], feature["jira_key"], feature["folder"])
         if name and re.search(rf"(?<![\w-]){re.escape(str(name).casefold())}(?![\w-])", lowered)
     ]
-    if named:
-        return list(dict.fromkeys(named))
+    if feature_ids:
+        return list(dict.fromkeys(feature_ids))
     words = list(
         dict.fromkeys(
             singular(word) for word in plain_words(question) if word not in _STOP and len(word) > 1
         )
     )
-    names = {str(one["feature_id"]): _name_words(one) for one in features}
+    names = {str(entry["feature_id"]): _name_words(entry) for entry in features}
     if not words:
         if len(names) == 1:
             return list(names)
@@ -103,9 +103,9 @@ def meant(question: str, features: list[dict[str, Any]]) -> list[str]:
     best = max(scores.values(), default=0.0)
     if best <= 0:
         return []
-    whole = [key for key, own in names.items() if own and own <= set(words)]
-    if len(whole) == 1 and scores[whole[0]] * _LEAD >= best:
-        return whole
+    fully_named = [key for key, own in names.items() if own and own <= set(words)]
+    if len(fully_named) == 1 and scores[fully_named[0]] * _LEAD >= best:
+        return fully_named
     likely = [key for key, score in scores.items() if score * _LEAD >= best]
     if len(likely) == 1 and _names_another(question, names[likely[0]], common):
         return []
@@ -124,8 +124,8 @@ def _names_another(question: str, own: set[str], common: Counter[str]) -> bool:
         return False
     for place, word in enumerate(words):
         is_foreign = not fits[place] and len(word) > 1 and word not in _STOP | _JUDGING
-        beside = fits[max(0, place - 1) : place] + fits[place + 1 : place + 2]
-        if is_foreign and any(beside):
+        neighbour_fits = fits[max(0, place - 1) : place] + fits[place + 1 : place + 2]
+        if is_foreign and any(neighbour_fits):
             return True
     return False
 
@@ -218,8 +218,8 @@ def justify(
         for row in criteria:
             if row["status"] == status and row["required"]:
                 lines.append(_because(row, word))
-    held = [row["name"] for row in criteria if row["status"] == "pass" and row["required"]]
-    lines += [f"What holds: {'; '.join(held)}."] if held else []
+    met_names = [row["name"] for row in criteria if row["status"] == "pass" and row["required"]]
+    lines += [f"What holds: {'; '.join(met_names)}."] if met_names else []
     return "\n".join(lines)
 
 
@@ -234,7 +234,7 @@ def _because(row: Mapping[str, Any], word: str) -> str:
 
 
 def _answer(request: Request) -> Reply:
-    asked = {
+    question_words = {
         singular(word)
         for word in plain_words(request.window.text("question"))
         if word not in _STOP - {"uat"}
@@ -245,13 +245,17 @@ def _answer(request: Request) -> Reply:
             singular(word)
             for word in plain_words(f"{row['name']} {row['id']} {row['source']} {row['owner']}")
         }
-        if asked & (own - {"no", "is", "of", "the", "all", "at", "least"}):
+        if question_words & (own - {"no", "is", "of", "the", "all", "at", "least"}):
             status = {"pass": "is met", "fail": "is not met", "waived": "is waived"}.get(
                 row["status"], "is not known"
             )
             lines.append(_because(row, status))
     if not lines:
-        told = [str(row["text"]) for row in _rows(request, "memory")]
-        lines = [fact for fact in told if asked & {singular(word) for word in plain_words(fact)}]
+        memory_lines = [str(row["text"]) for row in _rows(request, "memory")]
+        lines = [
+            fact
+            for fact in memory_lines
+            if question_words & {singular(word) for word in plain_words(fact)}
+        ]
         lines = lines or [NOTHING_FOUND]
     return _say("\n".join(lines[:_MOST_LINES]))

@@ -145,17 +145,17 @@ def _lexicon(name: str, language: Language) -> Lexicon:
 
 def _english_forms(verb: str) -> Iterator[str]:
     """Yield the forms of a regular verb; a phrase changes in its first word."""
-    first, mark, rest = verb.partition("_")
+    first, mark, particle = verb.partition("_")
     stem = first[:-1] if first.endswith(("e", "y")) else first
     endings = {"e": ("e", "es", "ed", "ing"), "y": ("y", "ies", "ied", "ying", "ys", "yed")}.get(
         first[-1], ("", "s", "es", "ed", "ing")
     )
     for ending in endings:
-        yield f"{stem}{ending}{mark}{rest}"
+        yield f"{stem}{ending}{mark}{particle}"
     # The last consonant is doubled: skip, skipped.
     if first[-1] not in "eywx" and len(first) < 7:
         for ending in ("ed", "ing"):
-            yield f"{first}{first[-1]}{ending}{mark}{rest}"
+            yield f"{first}{first[-1]}{ending}{mark}{particle}"
 
 
 def language_of(text: str) -> str:
@@ -164,7 +164,7 @@ def language_of(text: str) -> str:
         if script.search(text):
             return name
     words = [word.lower() for word in _WORD.findall(text)]
-    best, most = _DEFAULT, 0.0
+    best, highest_score = _DEFAULT, 0.0
     for name, lexicon in lexicons().items():
         if name in _WITHOUT_SPACES or name == "ru":
             continue
@@ -173,8 +173,8 @@ def language_of(text: str) -> str:
         letters = _LETTERS.get(name)
         if letters and letters.search(text):
             score += 2
-        if score > most:
-            best, most = name, score
+        if score > highest_score:
+            best, highest_score = name, score
     return best
 
 
@@ -301,14 +301,14 @@ def _features_of_signs(passage: str, lexicon: Lexicon) -> Iterator[str]:
     explained: set[int] = set()
     for clause in re.finditer(r"[^，。；：,;:!?！？\s]+", passage):
         text, start = clause[0], clause.start()
-        found: list[tuple[int, str]] = []
+        texts: list[tuple[int, str]] = []
         for words in lexicon.phrases.values():
             for (word, *_), name in words:
                 place = text.lower().find(word)
                 if place >= 0:
-                    found.append((place, name))
+                    texts.append((place, name))
                     explained.update(range(start + place, start + place + len(word)))
-        for place, name in found:
+        for place, name in texts:
             if name not in _WEAK:
                 yield name
             if not name.startswith("verb "):
