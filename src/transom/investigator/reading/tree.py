@@ -53,10 +53,8 @@ class Node(JsonNode):
         if isinstance(self.value, dict) and not set(children[0].words) <= _CONTENT:
             return self
         # A list of one finding is a list of findings.
-        if isinstance(self.value, list) and (
-            children[0].get("severity", "rule_id") is not None
-            or all(child.is_leaf for child in children[0].children)
-        ):
+        marks = ("severity", "rule_id", "level", "code")
+        if isinstance(self.value, list) and children[0].get(*marks) is not None:
             return self
         return Node(children[0].value, pointer=children[0].pointer).inner
 
