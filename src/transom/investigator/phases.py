@@ -13,6 +13,7 @@ from transom.investigator.deciding import decide
 from transom.investigator.gathering import gather, merge, together, unread
 from transom.investigator.inquiry import Case, Inquiry
 from transom.investigator.lessons import learn, recalled
+from transom.investigator.overturning import overturned_before
 from transom.investigator.remembering import recall, remember
 from transom.investigator.replies import read_as
 from transom.investigator.result import Investigation, Unsupported, unsupported_of
@@ -60,6 +61,7 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
         as_of=inquiry.as_of,
         unread=unread(inquiry.data, feature, reports),
         named=named_in(inquiry.question),
+        overturned=overturned_before(inquiry.playbook, feature.feature_id, target),
     )
     # The rules' own sentences come from the evidence itself; only a model's are checked.
     by_rules = {report.reading.source for report in reports if report.by == RULES}
