@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 
 from transom.agent import call
 from transom.canonical import Json
-from transom.errors import InputError, ReplyError
+from transom.errors import NotFoundError, ReplyError
 from transom.formats.measurements import Shape
 from transom.investigator.concluding import conclude
 from transom.investigator.deciding import decide
@@ -18,12 +18,15 @@ from transom.investigator.remembering import recall, remember
 from transom.investigator.replies import read_as
 from transom.investigator.result import Investigation, Unsupported, unsupported_of
 from transom.investigator.roles import IDENTIFY, json_rows, ours, role_of
+from transom.investigator.rules import near_names
 from transom.investigator.sources import Feature
 from transom.investigator.statements import Standing
 from transom.investigator.subject import named_in
 from transom.llm import Usage
 from transom.llm.rules import RULES
 from transom.runs import Run, Stage, model_file
+
+_NONE = "none of them"
 
 
 class Identified(Shape):
@@ -36,7 +39,7 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
     """Judge whether a feature is ready for a stage.
 
     Raises:
-        InputError: the question refers to no known feature.
+        NotFoundError: the question refers to no known feature.
         Paused: a person must choose the feature with `transom answer`; then `transom resume`.
     """
     feature, spent = await identify(run, inquiry)
@@ -136,11 +139,18 @@ async def identify(run: Run, inquiry: Inquiry) -> tuple[Feature, Usage]:
     out = model_file("identified.json", Identified)
     artifact = await run.stage("identify", find, inquiry.question, features, out=out, uses=[role])
     ids = artifact.value.feature_ids
+    near = [] if ids else near_names(inquiry.question, features)
+    if near:
+        # What fits only in part is never judged without a word of the asker.
+        names = "; ".join(inquiry.data.feature(one).summary for one in near)
+        prompt = f"The question fits the name only in part: {names}. Which feature is meant?"
+        answer = await run.ask("feature", prompt, options=[*near, _NONE])
+        ids = [] if answer.text == _NONE else [answer.text]
     if not ids:
         names = "; ".join(
             f"{feature.summary} ({feature.feature_id})" for feature in inquiry.data.features
         )
-        raise InputError(
+        raise NotFoundError(
             "the question refers to no known feature", place="QUESTION", hint=f"known: {names}"
         )
     if len(ids) > 1:

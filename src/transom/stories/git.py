@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -34,7 +35,12 @@ _ACTIONS: Mapping[str, Action] = {"A": "created", "D": "deleted", "M": "modified
 _PLAIN_DIFF = ("diff", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color")
 
 _UNWATCHED = ("refs/heads/transom/", "refs/remotes/", "refs/stash", "refs/notes/", "refs/transom/")
+_MERGES = "transom/merges"
+"""File in git's folder: the merge commits of all epics, a line each."""
 _MOST_WATCHED = 2_000  # changed files of a checkout
+_MOST_RACES = 5
+"""Names that are tried for a branch while others make branches at the same time."""
+_NO_ROOM = re.compile(r"no space left|out of disk ?space|quota exceeded", re.IGNORECASE)
 
 STORY_TRAILER = "Transom-Story"
 """Trailer of a story's merge commit: `EPIC/STORY`."""
@@ -69,10 +75,11 @@ class Git:
         """
         code, output, err = await self.attempt(*args, stdin=stdin, env=env)
         if code:
-            problem = f"git {args[0]} failed: {_one_line(err or output)}"
-            raise InputError(
-                problem, place=str(self.folder), hint="look at the folder with git status"
-            )
+            message = _one_line(err or output)
+            hint = "look at the folder with git status"
+            if _NO_ROOM.search(message):
+                hint = "make room on its disk, and run the same command again"
+            raise InputError(f"git {args[0]} failed: {message}", place=str(self.folder), hint=hint)
         return output.removesuffix("\n")
 
     async def attempt(
@@ -199,6 +206,25 @@ class Git:
         else:
             code, output, err = await self.attempt("update-ref", f"refs/heads/{branch}", new, old)
         return _one_line(err or output) if code else ""
+
+    async def note_merge(self, commit: str) -> None:
+        """Note a merge commit before the target has it, for epics that run at the same time."""
+        notes = Path(await self("rev-parse", "--path-format=absolute", "--git-common-dir"), _MERGES)
+        notes.parent.mkdir(exist_ok=True)
+        with notes.open("a", encoding="ascii") as file:
+            file.write(f"{commit}\n")
+
+    async def has_only_merges(self, old: str, new: str) -> bool:
+        """Whether a branch went on from one commit to another by noted merges alone."""
+        if (await self.attempt("merge-base", "--is-ancestor", old, new))[0]:
+            return False
+        folder = await self("rev-parse", "--path-format=absolute", "--git-common-dir")
+        try:
+            noted = set(Path(folder, _MERGES).read_text(encoding="ascii").split())
+        except OSError:
+            return False
+        commits = (await self("rev-list", "--first-parent", f"{old}..{new}")).split()
+        return bool(commits) and noted.issuperset(commits)
 
     async def merged(self, epic: str, target: str | None = None, since: str = "") -> dict[str, str]:
         """Return story -> merge commit for an epic, on a branch (None: the checked-out one)."""
@@ -388,6 +414,28 @@ class Worktrees:
                 # git may still list a lost folder
                 await self.project("worktree", "add", "--quiet", "--force", *start)
         return worktree
+
+    async def create(self, branch: str, commit: str) -> str:
+        """Make a new branch with its worktree; returns its name, which has a number if another
+        epic has a branch of this name.
+        """
+        worktree = self.git(branch)
+        # A process may have been killed after it had made the worktree.
+        is_own = worktree.folder.is_dir() and await self.is_linked(worktree)
+        if is_own and await worktree.look() == (branch, commit, ()):
+            return branch
+        for _ in range(_MOST_RACES):
+            name = await self.project.free(branch)
+            async with self.lock:
+                folder = self.git(name).folder
+                folder.parent.mkdir(parents=True, exist_ok=True)
+                words = ("--quiet", "--force", "-b", name, str(folder), commit)
+                code, _, _ = await self.project.attempt("worktree", "add", *words)
+            # It failed for another reason than a name that was taken meanwhile: whoever uses the
+            # worktree first says why.
+            if code == 0 or not await self.project.commit_of(f"refs/heads/{name}"):
+                break
+        return name
 
     async def is_linked(self, worktree: Git) -> bool:
         """Whether a folder is still a worktree of the project, not another repository in its

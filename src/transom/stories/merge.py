@@ -16,6 +16,9 @@ from transom.stories.story import Story
 from transom.stories.submodules import fill_submodules
 from transom.stories.testrun import TestRun, compare, run_tests
 
+_MOST_RACES = 5
+"""Merges that are tried while others commit to the target at the same time."""
+
 
 async def merge(
     epic: Epic,
@@ -32,28 +35,45 @@ async def merge(
     The target is fast-forwarded; a person's local changes to the same files stop the merge and stay
     unharmed.
     """
-    project, places, name = epic.places.project, epic.places, epic.backlog.epic
-    if merged_commit := (await project.merged(name, base.target, base.base)).get(story.id):
-        return Merged(commit=merged_commit)
-    await places.restore(base.branch, head)
+    project, places = epic.places.project, epic.places
     worktree = places.git(base.branch)
-    target = await project("rev-parse", f"refs/heads/{base.target}")
-    if target != base.base and (
-        problem := await _join(epic, story, worktree, base.target, target, before)
-    ):
-        await places.restore(base.branch, head)
-        return Merged(problem=problem)
+    await places.restore(base.branch, head)
+    for _ in range(_MOST_RACES):
+        merged = await project.merged(epic.backlog.epic, base.target, base.base)
+        if story.id in merged:
+            return Merged(commit=merged[story.id])
+        target = await project("rev-parse", f"refs/heads/{base.target}")
+        problem = ""
+        if target != base.base:
+            problem = await _join(epic, story, worktree, base.target, target, before)
+        if problem:
+            await worktree.take(head)
+            return Merged(problem=problem)
+        commit = await _merge_commit(epic, story, worktree, target, coverage)
+        async with places.lock:
+            await project.note_merge(commit)
+            problem = await project.forward(base.target, target, commit)
+        if not problem:
+            return Merged(commit=commit)
+        # Another epic, or a person, committed meanwhile: the work is tested with that, too.
+        if await project("rev-parse", f"refs/heads/{base.target}") == target:
+            break
+        # Nothing of others is above the judged work, so nothing is parked.
+        await worktree.take(head)
+    return Merged(problem=problem)
+
+
+async def _merge_commit(
+    epic: Epic, story: Story, worktree: Git, target: str, coverage: Sequence[Covering]
+) -> str:
+    """Make the merge commit of a finished story, on no branch; returns its id."""
     write_done(worktree.folder, epic.backlog, story)
     await worktree.commit_all(f"{story.label.capitalize()}: done\n\n{OWN_TRAILER}: yes\n")
     coverage_lines = "".join(f"{line}\n" for row in coverage for line in row.lines)
-    message = f"Merge {story.label}: {story.title}\n\n" + (
-        f"{coverage_lines}\n" if coverage_lines else ""
-    )
-    message += f"{STORY_TRAILER}: {name}/{story.id}\n"
-    commit = await worktree.commit_tree("HEAD^{tree}", message, target, "HEAD")
-    async with places.lock:
-        problem = await project.forward(base.target, target, commit)
-    return Merged(problem=problem) if problem else Merged(commit=commit)
+    message = f"Merge {story.label}: {story.title}\n\n"
+    message += f"{coverage_lines}\n" if coverage_lines else ""
+    message += f"{STORY_TRAILER}: {epic.backlog.epic}/{story.id}\n"
+    return await worktree.commit_tree("HEAD^{tree}", message, target, "HEAD")
 
 
 async def _join(

@@ -38,6 +38,8 @@ from transom.stories.testrun import Comparison, TestRun
 from transom.stories.workers import AgentLimit
 
 _DIFF_SHOWN = 40_000  # characters of the diff that QA sees
+_BUILD = "build it as it is"
+_REDRAFT = "draft it again with my reason"
 _DIFF_FOR_PERSON = 100_000  # characters of the diff that a page shows beside a question
 
 
@@ -107,7 +109,7 @@ class StoryFlow:
         return result
 
     async def _begin(self, head: str = "") -> Baseline:
-        """Record the baseline; the worktree is made when it is first needed.
+        """Record the baseline, and make the worktree.
 
         Args:
             head: the target's newest commit, if the story begins anew from there.
@@ -126,7 +128,7 @@ class StoryFlow:
                 )
                 hint = "check out a branch with a commit, or set stories.target"
                 raise InputError(problem, place=str(self.epic.project), hint=hint)
-            name = await project.free(f"transom/{story.slug}")
+            name = await self.epic.places.create(f"transom/{story.slug}", base)
             return Baseline(base=base, branch=name, target=branch, at=timestamp())
 
         # A commit that mended the tests made another baseline, see `_try_tests`.
@@ -153,6 +155,11 @@ class StoryFlow:
         async with places.lock:
             folder = (await project.worktrees()).get(f"transom/{slug}")
         if folder is None or not folder.is_dir() or folder.is_relative_to(places.root.resolve()):
+            return
+        # `runs/EPIC/RUN/worktrees/STORY`: another epic may have a story of the same name.
+        parents = folder.parents[:4]
+        is_of_run = len(parents) > 3 and (parents[0].name, parents[3].name) == ("worktrees", "runs")
+        if is_of_run and parents[2].name != self.run.folder.parent.name:
             return
         prompt = (
             f"An earlier run left the worktree {folder} for {self.story.label}; may it be removed?"
@@ -187,16 +194,15 @@ class StoryFlow:
             feedback = "\n".join(read.reasons)
             if decision == "BLOCKED":
                 reason = "; ".join(read.reasons)
-                if self.result.was_blocked:
-                    await self._ask(
-                        "blocked",
-                        f"PO blocked {self.story.label} again: {reason}",
-                        "leave it blocked",
-                    )
-                raise Stopped("blocked", f"PO blocked it: {reason}")
+                answer, advice = await self._after_block(number, reason)
+                if answer == _BUILD:
+                    break
+                if answer != _REDRAFT:
+                    raise Stopped("blocked", f"PO blocked it: {reason}")
+                feedback = "\n".join(filter(None, (feedback, advice)))
         else:
             prompt = f"{self.story.label} is not ready after {number} reviews: {feedback}"
-            answer, reason = await self._ask("review", prompt, "build it as it is", "leave it")
+            answer, reason = await self._ask("review", prompt, _BUILD, "leave it")
             if answer == "leave it":
                 raise Stopped("blocked", prompt)
             self.handoff.add_stage_summary(
@@ -206,6 +212,22 @@ class StoryFlow:
             prompt = f"{self.story.label} is approved; may Dev begin?"
             if (await self._ask("checkpoint", prompt, "begin", "leave it"))[0] != "begin":
                 raise Stopped("blocked", "a person said to leave it")
+
+    async def _after_block(self, number: int, reason: str) -> tuple[str, str]:
+        """Return what is to become of a blocked story, and a person's reason.
+
+        The first block ends the story. After a second one a person is offered ways on.
+        """
+        if not self.result.was_blocked:
+            return "", ""
+        name = "blocked" if number == 1 else f"blocked#{number}"
+        prompt = f"PO blocked {self.story.label} again: {reason}"
+        answer, advice = await self._ask(name, prompt, _BUILD, _REDRAFT, "leave it blocked")
+        if answer == _BUILD:
+            self.handoff.add_stage_summary(
+                "po", f"A person decided: {advice or answer}", "APPROVED"
+            )
+        return answer, advice
 
     async def _try_tests(self) -> TestRun:
         """Run the tests on the baseline before anybody is paid.

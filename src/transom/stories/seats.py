@@ -4,6 +4,7 @@ caps.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -22,11 +23,13 @@ from transom.stories.merge import tested
 from transom.stories.shared import Baseline, Epic, Outside, SeatReply, Stopped
 from transom.stories.story import Story
 from transom.stories.testrun import readable
+from transom.stories.workers import CommandWorker
 from transom.tools import Toolbox
 from transom.tools.editing import editing_tools, reading_tools
 from transom.tools.shell import command_tool
 
 _MOST_NAMED: Final = 5
+_CHECKOUT_SECONDS: Final = (0.0, 0.5, 1.0)
 PROMPTS: Final = Path(__file__).with_name("prompts")
 
 VIEWS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -126,18 +129,11 @@ class Seats:
             reply = await self._reply(stage, story, role, blocks, read, tools)
             if outside is not None:
                 seat_reply = await self._commit(reply, number, story, commit)
-                was, state = outside.root, await self.places.project.state()
-                changed = {key for key in {**was, **state} if was.get(key) != state.get(key)}
-                # Dev's own commits
-                own = {key for key in changed if key.startswith("refs/") and key not in was}
-                # the orchestrator merged meanwhile, which changes many files
-                merged = merges != self.epic.merges
-                return seat_reply.model_copy(
-                    update={"outside": () if merged else tuple(sorted(changed - own))}
-                )
-            parked = (
-                await self.places.restore(branch, commit) if kind in ("command", "replay") else ""
-            )
+                # After a merge of this run, the whole checkout has changed.
+                is_known = merges != self.epic.merges or not self._may_reach_outside(seat)
+                changed = () if is_known else await self._changed_outside(outside.root)
+                return seat_reply.model_copy(update={"outside": changed})
+            parked = "" if kind in ("model", "rules") else await self.places.restore(branch, commit)
             return SeatReply(reply=reply, at=timestamp(), kept=parked)
 
         inputs: list[object] = [[block.to_json() for block in blocks]]
@@ -153,6 +149,37 @@ class Seats:
         self.usage += seat_reply.usage
         self._report(seat, story, seat_reply.value)
         return seat_reply
+
+    def _may_reach_outside(self, seat: Seat) -> bool:
+        """Whether the worker of a seat can change what lies outside its worktree."""
+        project = self.places.project.folder
+        chain = self.run.chain.of(f"stories.{seat}")
+        return any(
+            isinstance(worker, CommandWorker) and worker.may_change(project)
+            for worker in chain.providers
+        )
+
+    async def _changed_outside(self, before: Mapping[str, str]) -> tuple[str, ...]:
+        """Return what changed outside the worktree, as far as Dev may have done it."""
+        project = self.places.project
+        changed: list[str] = []
+        for seconds in _CHECKOUT_SECONDS:
+            await asyncio.sleep(seconds)
+            state = await project.state()
+            changed = []
+            for key in sorted({**before, **state}):
+                old, new = before.get(key), state.get(key)
+                is_ref = key.startswith("refs/")
+                # A new ref is Dev's own; a ref that another epic's merge moved is not.
+                if old == new or (is_ref and old is None):
+                    continue
+                if is_ref and old and new and await project.has_only_merges(old, new):
+                    continue
+                changed.append(key)
+            # While another epic merges, the files of the checkout are between two commits.
+            if not changed:
+                break
+        return tuple(changed)
 
     def _report(self, seat: Seat, story: Story, seat_reply: SeatReply) -> None:
         """Say which files were not committed, and where they are kept."""

@@ -158,6 +158,16 @@ class CommandWorker(_Worker):
         await self._refuse(output, worktree, task["role"])
         return output.text.replace("\0", "\N{REPLACEMENT CHARACTER}"), output.usage
 
+    def may_change(self, project: Path) -> bool:
+        """Whether the agent can change the project's own folder and repository."""
+        if self.sandbox is None:
+            return True
+        for path in self.sandbox.writable:
+            folder = Path(path).expanduser().resolve()
+            if project.is_relative_to(folder) or folder.is_relative_to(project):
+                return True
+        return False
+
     async def _enclosed(self, worktree: Git) -> Sequence[str]:
         """Return the command, in the agent's sandbox if it has one."""
         if self.sandbox is None:
