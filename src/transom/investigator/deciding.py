@@ -16,6 +16,7 @@ from transom.evidence.identity import IdentityRequirement
 from transom.formats.measurements import Reading
 from transom.investigator.judging import Judge
 from transom.investigator.ledger import Ledger
+from transom.investigator.overturning import OverturnedInvestigation
 from transom.investigator.policy import Policy, Waiver
 from transom.investigator.reading.recognition import OTHER_REVIEW
 from transom.investigator.result import (
@@ -70,6 +71,7 @@ def decide(
     as_of: date,
     unread: Sequence[Unread] = (),
     named: Sequence[IdentityRequirement] = (),
+    overturned: Sequence[OverturnedInvestigation] = (),
 ) -> Decision:
     """Judge a feature for a stage.
 
@@ -78,6 +80,7 @@ def decide(
         target: the stage to judge for.
         unread: unread sources beside those of the readings.
         named: what the question names beside the feature.
+        overturned: verdicts on this feature and stage that a person overturned.
     """
     wanted_subject = _wanted_subject(policy, feature, as_of, named)
     missing = [row.source for row in unread if row.could_matter]
@@ -99,8 +102,18 @@ def decide(
         *find_caps(judged_readings, unread),
         *(cap for reading in judged_readings for cap in wanted_subject.caps(reading)),
     ]
+    by_criteria = verdict_of(criteria)
+    failed = [row.id for row in criteria if row.required and row.status == "fail"]
+    held_back = list[Cap]()
+    for entry in overturned:
+        if entry.speaks_against(by_criteria, failed):
+            held_back.append(entry.cap)
+    if by_criteria == "NOT_READY" and held_back:
+        # A cap only holds a READY back; a NOT_READY that was wrong is a person's to judge.
+        by_criteria = "NEEDS_JUDGEMENT"
+    caps += [cap for cap in held_back if by_criteria == "READY"]
     capped = cap_verdict(
-        verdict_of(criteria),
+        by_criteria,
         caps,
         read_acceptances(policy.accept),
         as_of,
@@ -108,6 +121,8 @@ def decide(
         capped="NEEDS_JUDGEMENT",
     )
     verdict = cast("Verdict", capped.status)
+    # A READY has the overturned verdict among its caps already.
+    open_caps = [*capped.capped_by, *([] if by_criteria == "READY" else held_back)]
     missed = [*_incomplete(readings), *unread]
     return Decision(
         verdict=verdict,
@@ -120,7 +135,10 @@ def decide(
         unsupported=_claims(readings),
         injections=_injections(readings),
         unread=missed,
-        questions=[*_questions(criteria, target), *_questions_of(capped.capped_by)],
+        questions=[
+            *_questions(criteria, target),
+            *_questions_of(open_caps),
+        ],
         would_be=cast("Verdict | None", capped.would_be),
         capped_by=with_commands(capped.capped_by, _acceptance_of),
     )

@@ -13,16 +13,20 @@ from transom.investigator.deciding import decide
 from transom.investigator.gathering import gather, merge, together, unread
 from transom.investigator.inquiry import Case, Inquiry
 from transom.investigator.lessons import learn, recalled
+from transom.investigator.overturning import overturned_before
 from transom.investigator.remembering import recall, remember
 from transom.investigator.replies import read_as
 from transom.investigator.result import Investigation, Unsupported, unsupported_of
 from transom.investigator.roles import IDENTIFY, json_rows, ours, role_of
+from transom.investigator.rules import near_names
 from transom.investigator.sources import Feature
 from transom.investigator.statements import Standing
 from transom.investigator.subject import named_in
 from transom.llm import Usage
 from transom.llm.rules import RULES
 from transom.runs import Run, Stage, model_file
+
+_NONE = "none of them"
 
 
 class Identified(Shape):
@@ -60,6 +64,7 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
         as_of=inquiry.as_of,
         unread=unread(inquiry.data, feature, reports),
         named=named_in(inquiry.question),
+        overturned=overturned_before(inquiry.playbook, feature.feature_id, target),
     )
     # The rules' own sentences come from the evidence itself; only a model's are checked.
     by_rules = {report.reading.source for report in reports if report.by == RULES}
@@ -138,6 +143,13 @@ async def identify(run: Run, inquiry: Inquiry) -> tuple[Feature, Usage]:
         "identify", find, inquiry.question, features, out=artifact_form, uses=[role]
     )
     ids = artifact.value.feature_ids
+    near = [] if ids else near_names(inquiry.question, features)
+    if near:
+        # What fits only in part is never judged without a word of the asker.
+        names = "; ".join(inquiry.data.feature(one).summary for one in near)
+        prompt = f"The question fits the name only in part: {names}. Which feature is meant?"
+        answer = await run.ask("feature", prompt, options=[*near, _NONE])
+        ids = [] if answer.text == _NONE else [answer.text]
     if not ids:
         names = "; ".join(
             f"{feature.summary} ({feature.feature_id})" for feature in inquiry.data.features
