@@ -86,7 +86,9 @@ NOT_MEASURED = {
         ("check knowledge list", "check knowledge show", "check knowledge test"), OF_FILES
     ),
     **dict.fromkeys(("check knowledge lint", "study report", "study export"), OF_FILES),
-    **dict.fromkeys(("eval compare", "eval history"), "reads saved results of evaluations"),
+    **dict.fromkeys(
+        ("eval compare", "eval export", "eval history"), "reads saved results of evaluations"
+    ),
     **dict.fromkeys(
         (
             *(f"playbook {name}" for name in ("list", "show", "add", "feedback", "search")),

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from transom import __version__, evals
-from transom.canonical import Json, digest, pretty_json
+from transom.canonical import Json, digest, pretty_json, write_atomic
 from transom.checklist.evaluation import outcome_of, prompts_digest
 from transom.checklist.rules import load_knowledge
 from transom.cli.app import group
@@ -30,6 +30,7 @@ from transom.cli.session import Session
 from transom.errors import InputError, Paused, ProviderError
 from transom.evals import stored_evaluations
 from transom.evals.evaluation_report import change_lines, junit, text_lines
+from transom.evals.inspect_log import inspect_log, log_name
 from transom.evals.replies import WrittenReplies
 from transom.evals.side_by_side import html_comparison, markdown_comparison
 from transom.investigator import evaluation
@@ -198,6 +199,30 @@ async def compare_(
     lines = [f"{name} → {after}: {new.suite}", *change_lines(changes, toned)]
     code = 1 if changes.regressions else 0
     return session.show(document, *lines, code=code, reports=report_files(reports or (), renderers))
+
+
+@command(eval_app, "export", example="transom eval export main --inspect logs")
+async def export(
+    session: Session,
+    evaluation: Annotated[
+        str, typer.Argument(metavar="A", help="A baseline, a run, or a JSON file.")
+    ],
+    inspect: Annotated[
+        Path, typer.Option("--inspect", metavar="DIR", help="Folder of the logs of Inspect.")
+    ],
+) -> int:
+    """Write an evaluation into a folder as a log that `inspect view --log-dir DIR` opens."""
+    async with session.known_workspace.open_store_for_reading() as store:
+        name, document = stored_evaluations.find_evaluation(store, evaluation)
+    path = session.cwd / inspect / log_name(document)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, pretty_json(inspect_log(document)).encode("utf-8", "backslashreplace"))
+    rows = sum(row.epochs for row in document.scenarios)
+    lines = [
+        f"wrote {inspect / path.name}: {rows} samples of {name}",
+        f"open it with: inspect view --log-dir {inspect}",
+    ]
+    return session.show({"schema": "transom.eval_export/1", "file": str(path)}, *lines)
 
 
 @command(eval_app, "history", example="transom eval history examples/evals/checklist")

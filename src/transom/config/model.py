@@ -63,6 +63,8 @@ class Paths(_Section):
         cache_dir: the workspace, if neither `workspace` nor `--workspace` is given.
         output_dir: output folder of `check build` without `-o`.
         knowledge_dirs: folders with your own knowledge files, in addition to the shipped ones.
+        prompts_dir: a folder with prompts of your own for `check`, including the template of the
+            ItemSpec: its files replace shipped ones of the same name.
         artifacts: where runs keep their files: `files`: in the workspace, which all machines share;
             `database`: in the database, too, from where a machine that lacks them fetches them.
         prices: your own price list, which overrides the shipped one (see docs/providers.md).
@@ -75,6 +77,7 @@ class Paths(_Section):
     cache_dir: _Path | None = None
     output_dir: _Path | None = None
     knowledge_dirs: _Paths = ()
+    prompts_dir: _Path | None = None
     artifacts: Literal["files", "database"] = "files"
     prices: _Path | None = None
     embeddings: _Path | None = None

@@ -15,7 +15,7 @@ from secrets import token_hex
 from typing import Any, Self, TypeVar
 
 from transom.canonical import Json, digest
-from transom.errors import CapReached, InputError, Paused, RunError, TransomError
+from transom.errors import CapReached, InputError, NotFoundError, Paused, RunError, TransomError
 from transom.llm import AnsweredFrom, Chain, Role, Usage
 from transom.llm.checked import check_kind
 from transom.runs.artifact import (
@@ -145,7 +145,9 @@ class Run(RunHost):
         """Let an error that leaves the run open end with the command that goes on. No other place
         does so, whatever went wrong.
         """
-        if not self.next_command or isinstance(error, Paused):  # a pause names its own
+        # A pause names its own command. A name that belongs to nothing stands in the inputs of the
+        # run: it would fail in the same way again.
+        if not self.next_command or isinstance(error, Paused | NotFoundError):
             return
         if isinstance(error, TransomError):
             error.next_step = error.next_step or self.how_to_go_on()
