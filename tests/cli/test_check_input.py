@@ -28,6 +28,11 @@ ITEMS: dict[str, tuple[str | bytes, str]] = {
 """What else can be wrong with one is tested beside the item."""
 
 
+@pytest.fixture
+def desk(model_desk: Desk) -> Desk:
+    return model_desk
+
+
 @pytest.mark.parametrize("name", ITEMS)
 def test_a_bad_item(name: str, desk: Desk) -> None:
     content, expected = ITEMS[name]

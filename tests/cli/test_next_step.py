@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.checks import EXAMPLES, Desk
+from tests.checklist.shipped_model import copy_items
+from tests.cli.checks import Desk
 from tests.llm.conformance.dialects import OpenAI
 from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.cli import app
@@ -33,6 +34,14 @@ from transom.runs import silence as silence_module
 
 ITEM = "VER-01.yaml"
 QUICK = {"max_attempts": 3, "initial_delay": 0.001, "jitter": 0}
+
+
+@pytest.fixture
+def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
+    """A desk whose items have no claim, so that a model is asked."""
+    desk = Desk.at(here, capfd)
+    copy_items(here)
+    return desk
 
 
 @pytest.fixture
@@ -270,7 +279,7 @@ def test_an_item_of_a_batch_names_its_own_run(
     server.answer = status(503)
     check()  # for the settings
     (desk.here / "items").mkdir()
-    (desk.here / "items" / ITEM).write_text((EXAMPLES / ITEM).read_text("utf-8"), "utf-8")
+    (desk.here / "items" / ITEM).write_text((desk.here / ITEM).read_text("utf-8"), "utf-8")
     settings = json.loads((desk.here / "transom.yaml").read_text("utf-8"))
     settings["execution"]["retry_after"] = 0
     (desk.here / "transom.yaml").write_text(json.dumps(settings), "utf-8")

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from transom.canonical import Json
+from transom.checklist.embedded import embedded_default
 from transom.checklist.item import load_item
 from transom.checklist.judging import Occasion
 from transom.checklist.pipeline import Manner, Places, spec_of
 from transom.checklist.results import SpecResult
-from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table
 from transom.checklist.writing.rounds import ROUNDS
 from transom.checklist.writing.write import WrittenSpec
 from transom.config import Settings, load_settings
 from transom.errors import InputError, TransomError
-from transom.llm import CallSettings, RulesProvider
+from transom.llm import CallSettings
 from transom.llm.naming import Surroundings, named_chain
 from transom.runs import Run, Workspace
 from transom.sandbox import Sandbox
@@ -104,7 +104,7 @@ class ContextAgent:
         )
         places = Places(search_root=settings.paths.search_root, out=output_dir)
         about: dict[str, Json] = {"item": str(config_path.absolute()), "item_id": item.item_id}
-        own = {"rules": _rules(settings)}
+        own = {"rules": embedded_default}
         async with workspace.open_store() as store:
             around = Surroundings(Path.cwd(), settings, store=store, place="llm_config", own=own)
             chain = named_chain(settings.model, around)
@@ -113,6 +113,8 @@ class ContextAgent:
             ) as run:
                 run.progress = _Rounds(self, run)
                 written = await spec_of(run, item, places, manner)
+                if isinstance(written, SpecResult) and written.itemspec_path is not None:
+                    return _result_of_claim(run, written)
                 if isinstance(written, SpecResult):
                     words = ", ".join(repr(row.text) for row in written.needs_model)
                     raise InputError(
@@ -194,9 +196,19 @@ class _Rounds:
             self.agent._stage(number + 1, f"Round {number}: {_TITLES[number - 1]} ({state})")
 
 
-def _rules(settings: Settings) -> Callable[[], RulesProvider]:
-    def make_rules() -> RulesProvider:
-        knowledge = load_knowledge(settings.paths.knowledge_dirs)
-        return RulesProvider(rule_table(knowledge), RULE_VERSIONS, knowledge.digests)
-
-    return make_rules
+def _result_of_claim(run: Run, result: SpecResult) -> AgentResult:
+    """Return the result for an item that a claim reads, whose ItemSpec no round wrote."""
+    path = result.itemspec_path or ""
+    artifacts = {
+        "itemspec_path": path,
+        "itemspec_content": Path(path).read_text(encoding="utf-8"),
+        "item_id": result.item_id,
+        "rounds": {},
+    }
+    metadata: dict[str, Json] = {
+        "version": result.schema_,
+        "model": run.chain.name,
+        "run_id": run.id,
+        "findings": [],
+    }
+    return AgentResult("ItemSpec generation completed", artifacts, metadata)

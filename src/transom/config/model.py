@@ -62,7 +62,6 @@ class Paths(_Section):
         item_specs_dir: output folder of `check spec` without `-o`.
         cache_dir: the workspace, if neither `workspace` nor `--workspace` is given.
         output_dir: output folder of `check build` without `-o`.
-        knowledge_dirs: folders with your own knowledge files, in addition to the shipped ones.
         artifacts: where runs keep their files: `files`: in the workspace, which all machines share;
             `database`: in the database, too, from where a machine that lacks them fetches them.
         prices: your own price list, which overrides the shipped one (see docs/providers.md).
@@ -74,7 +73,6 @@ class Paths(_Section):
     item_specs_dir: _Path | None = None
     cache_dir: _Path | None = None
     output_dir: _Path | None = None
-    knowledge_dirs: _Paths = ()
     artifacts: Literal["files", "database"] = "files"
     prices: _Path | None = None
     embeddings: _Path | None = None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pprint import pformat
 
+from transom.canonical import Json
 from transom.checklist.atoms import (
     LOCKED_LAYER,
     CheckerConfig,
@@ -34,6 +35,7 @@ from transom.checklist.item import Item
 from transom.errors import InputError
 from transom.evidence.numbers import NumberLimit, PrintedNumber, read_bound
 from transom.evidence.units import factor_to_base, quantity_of
+from transom.formats.reports import load_format
 
 _GRANULAR = ("one item per", "one violation per")
 _ATOMS = '''"""{title}.
@@ -95,7 +97,7 @@ def entry_of(fact, why_bad):
     words = [fact["scope"][key] for key in SUBJECT_KEYS if fact["scope"].get(key)]
     subject = words[0] if words else fact["name"]
     shown = [*words, fact["name"].replace("_", " "), fact["value"] or "", fact["text"]]
-    if fact["name"] == "message":
+    if fact["name"] == "message" or fact["name"].endswith("_line"):
         shown = [fact["content"].split("\\n")[0].strip()]
     return {{
         "value": " ".join(filter(None, shown)),
@@ -218,15 +220,26 @@ def holds_limit(number: PrintedNumber, limit: NumberLimit) -> bool:
     }.get(limit.comparator, value == bound)
 
 
-def write_claim(item: Item, row: ClaimRow) -> ClaimFiles:
+def write_claim(item: Item, row: ClaimRow, own_format: dict[str, Json] | None = None) -> ClaimFiles:
     """Write the files of an item's claim.
 
+    Args:
+        item: the item.
+        row: its claim.
+        own_format: the item's own report format, if it was read already.
+
     Raises:
-        InputError: the claim is not known, or its limit is no comparison.
+        InputError: the claim is not known, its limit is no comparison, or its own report format
+            cannot be read.
     """
+    if row.format and own_format is None:
+        own_format = load_format(item.path.parent / row.format).model.model_dump(
+            mode="json", by_alias=True, exclude_unset=True
+        )
     claim = shipped_claims().claims[row.name]
     atoms = write_header_atoms(claim) if claim.headers else _atoms(claim, row)
-    return ClaimFiles(_spec(item, claim, row), _config(item, claim, row), atoms)
+    config = _config(item, claim, row).model_copy(update={"report_format": own_format})
+    return ClaimFiles(_spec(item, claim, row), config, atoms)
 
 
 def _config(item: Item, claim: Claim, row: ClaimRow) -> CheckerConfig:
