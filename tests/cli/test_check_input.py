@@ -535,7 +535,7 @@ def test_lint_holds_a_checker_to_its_gates_on_the_files_of_today(desk: Desk, che
         locked,
         "    for result in results:\n        result['value'] = 'fine'\n" + locked,
     )
-    edit(lazy / "atoms.py", "{'loaded': False}", "{'loaded': True, 'how': 'loaded'}")
+    edit(lazy / "atoms.py", 'not after.startswith("Error")', "True")
     assert "the variable ${CHECKLIST_ROOT} is not defined" in desk("check", "lint", str(lazy)).out
     answer = desk("check", "lint", str(lazy), *data, "--format", "json")
     assert answer.code == 1
@@ -547,9 +547,8 @@ def test_lint_holds_a_checker_to_its_gates_on_the_files_of_today(desk: Desk, che
 
 
 def test_an_input_that_is_no_file_is_named(desk: Desk) -> None:
-    item = (
-        "description: Confirm that there are no errors in the Yosys log.\ninput_files: [{name}]\n"
-    )
+    desk.use_rules()
+    item = "description: Confirm that the log has no errors.\ninput_files: [{name}]\n"
     (desk.here / "other.log").write_text("Yosys 0.23 (git sha1 7ce5011c24b)\n", "utf-8")
     (desk.here / "folder.log").mkdir()
     os.mkfifo(desk.here / "pipe.log")
@@ -574,11 +573,13 @@ def test_an_input_that_is_no_file_is_named(desk: Desk) -> None:
 
 @pytest.mark.slow
 def test_a_log_that_was_not_understood_is_looked_at_again(desk: Desk) -> None:
-    item = "description: Confirm that there are no errors in the Yosys log.\ninput_files: [y.log]\n"
+    desk.use_rules()
+    item = "description: Confirm that the log has no errors.\ninput_files: [y.log]\n"
     (desk.here / "it.yaml").write_text(item, "utf-8")
     log = desk.here / "y.log"
     log.write_text("what is this\n", "utf-8")
-    assert "what is this" in desk.check("all", "it.yaml", "-q").out
+    first = desk.check("all", "it.yaml", "-q")
+    assert first.code == 3 and "y.log" in first.out
     log.write_text("Yosys 0.23 (git sha1 7ce5011c24b)\nERROR: bad thing\n", "utf-8")
     answer = desk.check("all", "it.yaml", "-q", "--format", "json")
     assert (answer.code, answer.document["status"]) == (1, "FAIL")
@@ -600,9 +601,10 @@ def test_a_log_that_was_not_understood_is_looked_at_again(desk: Desk) -> None:
 def test_an_input_without_contents_is_said_with_the_line_that_names_it(
     desk: Desk, name: str, content: bytes | None, message: str
 ) -> None:
+    desk.use_rules()
     (desk.here / "items").mkdir()
     Path("items/ERR.yaml").write_text(
-        f"description: Confirm that there are no errors.\n\ninput_files:\n- '{name}'\n"
+        f"description: Confirm that the log has no errors.\n\ninput_files:\n- '{name}'\n"
     )
     if content is not None:
         (desk.here / "items" / name).write_bytes(content)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.checklist.shipped_model import copy_items
+from tests.checklist.shipped_model import MODEL, copy_items
 from tests.cli.checks import Desk
 from tests.llm.conformance.dialects import OpenAI
 from tests.llm.conformance.server import LocalServer, Seen, Wire
@@ -108,7 +108,7 @@ def test_a_model_that_fails_leaves_the_command_that_goes_on(
     assert (code, said in last) == (2, True), err
     assert last.endswith(f"; to continue, run: transom resume {run}")
     assert last.count("transom resume") == 1
-    resumed = desk("resume", run, "--model", "rules", "-q")
+    resumed = desk("resume", run, "--model", MODEL, "-q")
     assert (resumed.code, resumed.err) == (0, "")
 
 
@@ -119,7 +119,7 @@ def test_the_command_names_the_workspace_if_it_would_not_find_it(
     _, err = check("--workspace", "my runs")
     found = re.search(r"to continue, run: transom (resume \S+) --workspace 'my runs'\n$", err)
     assert found, err
-    words = [*found[1].split(), "--workspace", "my runs", "--model", "rules", "-q"]
+    words = [*found[1].split(), "--workspace", "my runs", "--model", MODEL, "-q"]
     assert desk(*words).code == 0
 
 

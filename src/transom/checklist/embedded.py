@@ -46,7 +46,7 @@ def _abstain(request: Request) -> NoReturn:
         NeedsModel: always, with the description that no claim reads.
     """
     configuration = request.window.text("configuration")
-    if configuration is None:
+    if not configuration:
         what = f"{request.role.rpartition('.')[2]} of an item that is no claim"
         raise NeedsModel([NotUnderstood(what, "role")], hint="ask a model (--model)")
     try:
