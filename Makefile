@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 DEV := $(VENV)/.dev
 DOCS := $(VENV)/.docs
-SHOWN := $(VENV)/.studies
+SHOWN := $(VENV)/.shown
 MEANING := $(VENV)/.embeddings
 BILL := $(VENV)/.sbom
 PYTEST := $(BIN)/python -m pytest
@@ -128,8 +128,8 @@ clean: ## everything that can be made again
 $(CORE): requirements/build.txt requirements/core.txt pyproject.toml scripts/setup-venv.sh
 	@scripts/setup-venv.sh core
 
-$(SHOWN): $(CORE) requirements/studies.txt
-	@scripts/setup-venv.sh studies
+$(SHOWN): $(CORE) requirements/studies.txt requirements/server.txt
+	@scripts/setup-venv.sh shown
 
 $(DEV): $(CORE) requirements/dev.txt
 	@scripts/setup-venv.sh dev

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from transom.evals.compare import compare
 from transom.evals.document import Details, EpochRow, Evaluation, Fingerprint, ScenarioRow, Summary
+from transom.evals.models import Used
 from transom.evals.scorers import DIMENSIONS
-from transom.evals.shapes import Used
 
 FALSE_ALARMS = (0.03, 0.065)
 DROPS = (0.05, 0.10, 0.20)

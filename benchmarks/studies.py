@@ -34,7 +34,7 @@ import optuna
 from transom.studies.bracket.emulator import Emulator, geometry_fault
 from transom.studies.runner import StudyRunner
 from transom.studies.study import Study, random_design
-from transom.studies.trials import Trial, violations
+from transom.studies.trials import StudyTrial, violations
 from transom.studies.verify import Verification, verify
 
 ARMS = ("default", "constrained", "transom")
@@ -98,7 +98,7 @@ def study(number: int, seed: int, *, learning: bool, steps: bool, emulate: str) 
 class DefaultRunner(StudyRunner):
     """Tells failed solves as Optuna's `optimize` does."""
 
-    def _tell(self, trial: optuna.Trial, done: Trial) -> None:
+    def _tell(self, trial: optuna.Trial, done: StudyTrial) -> None:
         if done.kind != "failed":
             return super()._tell(trial, done)
         self._optuna.tell(trial, state=optuna.trial.TrialState.FAIL)
@@ -142,7 +142,7 @@ def sequence(
 
 
 def outcome(
-    trials: Sequence[Trial],
+    trials: Sequence[StudyTrial],
     verification: Verification,
     met: set[str],
     number: int,

@@ -13,7 +13,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, scripted
 from transom.agent import Agent, Home
 from transom.llm import ScriptedProvider, ToolCall, ToolResults, provider
-from transom.llm.reading import LEVELS
+from transom.llm.strict_json import LEVELS
 from transom.tools import ToolDefinition
 
 

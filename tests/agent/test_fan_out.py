@@ -150,6 +150,8 @@ async def test_a_model_that_reads_more_than_was_estimated_still_holds_the_cap() 
     assert response.usd == pytest.approx(0.4)
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @settings(max_examples=10)
 @given(st.integers(0, 8))
 def test_what_a_journal_has_counts_after_a_stop(stop_at: int) -> None:

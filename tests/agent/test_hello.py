@@ -99,7 +99,7 @@ async def test_a_provider_of_ones_own_is_named_by_its_class(own: str) -> None:
     ("name", "told"),
     [
         ("Ecko", "cannot be made: AttributeError: module"),
-        ("NeedsMore", "is made without arguments"),
+        ("NeedsMore", "is called without arguments"),
         ("nothing", "a provider is expected, and this is of type int"),
     ],
 )

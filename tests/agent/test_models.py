@@ -99,6 +99,8 @@ subs = st.builds(
 )
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @given(calls | results | messages | whole | subs)
 @settings(deadline=None)
 def test_each_survives_json(thing: BaseModel) -> None:

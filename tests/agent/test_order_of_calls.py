@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -137,6 +138,8 @@ async def talk(home: Home, workshop: Workshop, batch: Sequence[tuple[str, str]])
         return await resumed(agent)
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @settings(max_examples=25, deadline=None)
 @given(CALLS)
 def test_effects_come_in_the_order_of_the_calls(batch: list[tuple[str, str]]) -> None:
@@ -160,6 +163,8 @@ def test_pure_calls_run_side_by_side(batch: set[tuple[str, str]]) -> None:
     assert workshop.most_at_once == len(batch)
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @settings(max_examples=25, deadline=None)
 @given(CALLS.filter(lambda batch: any(name in WITH_EFFECTS for name, _ in batch)), st.data())
 def test_a_batch_that_was_stopped_goes_on_in_the_same_order(

@@ -5,8 +5,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, assert_type
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NewType,
+    Optional,
+    Protocol,
+    TypedDict,
+    TypeVar,
+    Union,
+    assert_type,
+)
+from unittest.mock import Mock
 
 import pytest
 from pydantic import BaseModel
@@ -176,12 +189,70 @@ def test_dependencies_of_another_type_are_refused_when_the_agent_is_made(
         Agent("You decide.", deps=deps, tools=[sub_agent], provider=provider())
 
 
-def test_a_protocol_is_left_to_the_type_checker() -> None:
-    def tally(context: ToolContext[Counter]) -> int:
-        """Tally."""
-        return context.deps.tally()
+class Address(TypedDict):
+    street: str
 
-    Agent("You count.", deps=3, tools=[tally], provider=provider())
+
+Meters = NewType("Meters", float)
+T = TypeVar("T")
+
+
+class Clerk:
+    """An object whose member is a property that must not run."""
+
+    @property
+    def tally(self) -> int:
+        raise AssertionError("read too early")
+
+
+class Lazy:
+    def __getattr__(self, name: str) -> Any:
+        if name == "tally":
+            return lambda: 7
+        raise AttributeError(name)
+
+
+def tool_with(hint: Any) -> ToolDefinition:
+    def tally(context: Any) -> int:
+        """Tally."""
+        return len(str(context))
+
+    tally.__annotations__["context"] = ToolContext[hint]
+    return tool(tally)
+
+
+@pytest.mark.parametrize(
+    ("hint", "right", "wrong"),
+    [
+        (Counter, [Clerk(), Lazy(), Mock()], [None, 3, Shop({})]),
+        (Shop | None, [None, Shop({})], [3]),
+        (Optional[Counter], [None, Clerk()], ["Ann"]),  # noqa: UP045  as older code writes it
+        (Union[int, str], [3, "Ann"], [None, 3.5]),  # noqa: UP007  as older code writes it
+        (dict[str, int], [{"bolts": 7}], [None, ["bolts"]]),
+        (float, [3, 3.5], [None, "3"]),
+        (Address, [{"street": "High"}], [{}, None, "High"]),
+        (Meters, [3.5], ["far"]),
+        (Literal["eu", "us"], ["eu"], ["uk", None]),
+        (Annotated[Shop, "of Ann"], [Shop({})], [None]),
+        (Callable[[int], str], [str], [3, None]),
+        (type[Shop], [Shop], [Shop({})]),
+        (Any, [None, 3], []),
+        (T, [None, 3], []),
+    ],
+)
+def test_any_type_of_dependencies_is_checked(
+    hint: Any, right: list[object], wrong: list[object]
+) -> None:
+    for deps in right:
+        Agent("You count.", deps=deps, tools=[tool_with(hint)], provider=provider())
+    for deps in wrong:
+        with pytest.raises(ToolError, match=r"it takes a ToolContext\[.+\], and its agent has "):
+            Agent("You count.", deps=deps, tools=[tool_with(hint)], provider=provider())
+
+
+def test_an_object_without_a_member_of_the_protocol_is_named_with_it() -> None:
+    with pytest.raises(ToolError, match=r"\[Counter\], and its agent has a int without tally; say"):
+        Agent("You count.", deps=3, tools=[tool_with(Counter)], provider=provider())
 
 
 def test_a_toolbox_without_an_agent_refuses_a_tool_with_dependencies() -> None:

@@ -51,7 +51,7 @@ async def test_a_claim_becomes_an_item_spec_without_rounds(tmp_path: Path) -> No
     ("inputs", "llm", "error"),
     [
         ({"config_path": "no.yaml", "output_dir": "out"}, {}, "no.yaml: no such file"),
-        ({"output_dir": "out"}, {}, "give config_path and output_dir"),
+        ({"output_dir": "out"}, {}, "give config_path"),
         (
             {"config_path": "odd.yaml", "output_dir": "out"},
             {"model": "rules"},

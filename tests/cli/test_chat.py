@@ -156,6 +156,8 @@ def test_a_chat_without_an_agent_or_model_says_what_to_write(
     assert reason in done.stderr and done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_an_agent_is_shown_as_text_data_and_flowchart(shop: Path) -> None:
     text = transom("agent", "show", "shop:clerk", cwd=shop).stdout
     assert text == (

@@ -24,6 +24,8 @@ def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
     return Desk.at(here, capfd)
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_a_command_accepts_what_holds_a_pass_back(desk: Desk) -> None:
     item = desk.here / "VER-01.yaml"
     log = desk.here / "data" / "updown" / "sta_signoff.log"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.checklist.shipped_model import MODEL, copy_items
 from tests.cli.checks import EXAMPLES, Desk, edit
 from tests.cli.helpers import transom
 from transom.checklist.writing.document import section_texts
@@ -151,14 +152,15 @@ def test_an_undefined_variable_is_said_before_anybody_is_asked(desk: Desk) -> No
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What `check all` leaves for VER-01, made once."""
     folder = tmp_path_factory.mktemp("made")
+    copy_items(folder)
     arguments = [
         "check",
         "all",
-        str(EXAMPLES / "VER-01.yaml"),
+        "VER-01.yaml",
         "--var",
         f"CHECKLIST_ROOT={EXAMPLES / 'data'}",
     ]
-    assert transom(*arguments, "-o", "out", cwd=folder).returncode == 0
+    assert transom(*arguments, "-o", "out", cwd=folder, TRANSOM_MODEL=MODEL).returncode == 0
     return folder / "out"
 
 
@@ -328,6 +330,8 @@ EDITS = {
 }
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @pytest.mark.parametrize("name", EDITS)
 def test_a_configuration_that_was_edited_badly(name: str, desk: Desk, checker: Path) -> None:
     old, new, expected = EDITS[name]
@@ -546,6 +550,8 @@ def test_lint_holds_a_checker_to_its_gates_on_the_files_of_today(desk: Desk, che
     assert any(wrong in one["message"] for one in answer.document["findings"])
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_an_input_that_is_no_file_is_named(desk: Desk) -> None:
     desk.use_rules()
     item = "description: Confirm that the log has no errors.\ninput_files: [{name}]\n"
@@ -593,7 +599,7 @@ def test_a_log_that_was_not_understood_is_looked_at_again(desk: Desk) -> None:
         (
             "cut.log.gz",
             b"\x1f\x8b\x08\x00",
-            "cannot be read: the compressed file is cut short or damaged",
+            "cannot be read: the compressed file is cut short or damaged; copy it again",
         ),
         ("logs/*.log", None, "no such file"),
     ],

@@ -60,6 +60,8 @@ def test_steps_give_the_verdict_of_all(item: str, desk: Desk) -> None:
     assert at_once["status"] == expected["status"]
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_check_run_takes_several_roots_as_build_does(desk: Desk) -> None:
     """The netlist and the parasitics that the log names lie in folders of their own."""
     for folder, name in (("logs", "sta_signoff.log"), ("nets", "updown_routed.v")):

@@ -101,6 +101,8 @@ def test_a_product_has_its_own_name_and_that_of_its_command(command: str, produc
     assert product_named(command) == product_named(product) == product
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @pytest.mark.needs("L1")
 def test_the_demo_by_a_commands_name_shows_the_product_and_no_tokens(
     here: Path, capfd: pytest.CaptureFixture[str]

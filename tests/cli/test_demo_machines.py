@@ -55,6 +55,8 @@ def places_of(lines: list[str], *beginnings: str) -> list[int]:
     return places
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_a_machine_without_any_sandbox_is_told_what_to_type_and_the_exit_code_is_2(
     tmp_path: Path,
 ) -> None:
@@ -106,6 +108,8 @@ def test_log_records_keep_the_order_too(tmp_path: Path) -> None:
     assert done.stdout.split() == ["1", "2", "3", "4"]
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_a_missing_package_is_named_with_the_command_that_installs_it(tmp_path: Path) -> None:
     code, lines = demo(tmp_path, "studies", PYTHONPATH=broken_module(tmp_path, "optuna"))
     (line,) = (line for line in lines if "studies is not shown" in line)
@@ -113,6 +117,8 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(tmp_path: 
     assert "pip install" in line and "studies.txt" in line
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @pytest.mark.needs("L2")
 def test_a_machine_without_git_is_told_to_install_it(tmp_path: Path) -> None:
     code, lines = demo(tmp_path, "stories", PATH=programs(tmp_path, "sh"))

@@ -84,7 +84,9 @@ NOT_MEASURED = {
     ),
     **dict.fromkeys(("check formats list", "check formats lint", "check formats test"), OF_FILES),
     **dict.fromkeys(("study report", "study export"), OF_FILES),
-    **dict.fromkeys(("eval compare", "eval history"), "reads saved results of evaluations"),
+    **dict.fromkeys(
+        ("eval compare", "eval export", "eval history"), "reads saved results of evaluations"
+    ),
     **dict.fromkeys(
         (
             *(f"playbook {name}" for name in ("list", "show", "add", "feedback", "search")),
@@ -202,6 +204,8 @@ def rows() -> list[Any]:
     return found
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @pytest.mark.parametrize("line", rows())
 def test_the_work_of_a_command_grows_no_faster_than_the_number_of_runs(
     line: str,

@@ -97,6 +97,8 @@ FAILURES = {
 }
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @pytest.mark.parametrize("failure", FAILURES)
 def test_a_model_that_fails_leaves_the_command_that_goes_on(
     failure: str, check: Callable[..., tuple[int, str]], server: LocalServer, desk: Desk
@@ -112,6 +114,8 @@ def test_a_model_that_fails_leaves_the_command_that_goes_on(
     assert (resumed.code, resumed.err) == (0, "")
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_the_command_names_the_workspace_if_it_would_not_find_it(
     check: Callable[..., tuple[int, str]], server: LocalServer, desk: Desk
 ) -> None:
@@ -136,6 +140,8 @@ def test_attempts_name_the_status_and_nothing_that_the_server_said(
     assert "quoted" not in "".join(attempts) and "quoted" in last
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @pytest.mark.parametrize("quiet", [False, True])
 def test_a_silent_model_is_told_of_now_and_then(
     quiet: bool,
@@ -269,6 +275,8 @@ async def test_in_a_program_there_is_no_command_to_name(tmp_path: Path) -> None:
     assert str(failed.value) == "down"
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_an_item_of_a_batch_names_its_own_run(
     check: Callable[..., tuple[int, str]],
     server: LocalServer,

@@ -108,6 +108,8 @@ def all_said(
     return [(code, out, err) for code, out, err in json.loads(done.stdout)]
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_every_command_that_only_looks_works(
     protected: tuple[Path, str, Sequence[str]],
 ) -> None:
@@ -129,6 +131,8 @@ def test_every_command_that_only_looks_works(
     assert "it is younger" in outputs["runs clean --dry-run"]
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_a_command_that_would_write_says_so_in_one_line(
     protected: tuple[Path, str, Sequence[str]], root: Path
 ) -> None:
@@ -154,6 +158,8 @@ def test_a_file_is_written_elsewhere_from_a_read_only_workspace(
     assert sorted(path.name for path in elsewhere.iterdir()) == ["calls.json", "p.json"]
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_looking_at_a_workspace_that_could_be_written_changes_nothing_in_it(here: Path) -> None:
     run = asyncio.run(filled(here))
     before = contents(here)

@@ -15,6 +15,8 @@ STAGE_NAME = re.compile(
 DATA = str(EXAMPLES.parent / "incoming_data")
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @pytest.mark.parametrize(
     ("words", "line"),
     [

@@ -66,6 +66,8 @@ def test_an_item_that_needs_a_model_waits_until_it_is_accepted(here: Path, capsy
     assert waiting(capsys) == []
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_an_item_that_was_reworded_and_judged_waits_no_more(here: Path, capsys: Capture) -> None:
     item = EXAMPLES / "checks" / "VER-01.yaml"
     data = f"CHECKLIST_ROOT={EXAMPLES / 'checks' / 'data'}"

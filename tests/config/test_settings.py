@@ -186,6 +186,7 @@ def test_every_key_can_be_set_by_its_variable(tmp_path: Path) -> None:
     ours["store"] = "postgresql://localhost/transom"
     ours |= {"agent.kind": "plain", "agent.output": "text", "agents": "{}", "agent.sandbox": "{}"}
     ours["stories.finish"] = "branch"
+    ours["notify.events"] = "waiting"
     ours |= {"durability": "full", "paths.artifacts": "database"}
     settings = load(tmp_path, **{variable_of(key): text for key, text in ours.items()})
     assert settings.origins == {key: variable_of(key) for key in known_keys()}
@@ -321,6 +322,41 @@ WRONG_VARIABLES = {
     ),
     "TRANSOM_EXECUTION__TIMEOUT_PER_STAGE": ("nan", "input should be"),
 }
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "TRANSOM_MODELL",
+        "TRANSOM_WORKSPCE",
+        "TRANSOM_WORK_SPACE",
+        "TRANSOM_LLM_MODEL",
+        "TRANSOM_STORE_URL",
+        "TRANSOM_PATHS_PRICES",
+        "TRANSOM_NOWHERE__KEY",
+    ],
+)
+def test_a_variable_that_was_meant_as_a_setting_is_a_mistake(name: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=f"environment: unknown setting {name}; did you mean"):
+        load_settings(tmp_path, environ={name: "x"})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "TRANSOM_PORT",
+        "TRANSOM_PORT_8642_TCP_ADDR",
+        "TRANSOM_SERVICE_HOST",
+        "TRANSOM_WORKER_SERVICE_PORT_HTTP",
+        "TRANSOM_VERSION",
+        "TRANSOM_IMAGE",
+        "TRANSOM_HOME",
+        "TRANSOM_DATA",
+        "TRANSOM_PYTHON",
+    ],
+)
+def test_a_variable_of_somebody_else_is_left_alone(name: str, tmp_path: Path) -> None:
+    assert load_settings(tmp_path, environ={name: "x"}).origins == {}
 
 
 @pytest.mark.parametrize("name", WRONG_VARIABLES)

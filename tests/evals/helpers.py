@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from transom.evals import (
-    Case,
     Evaluation,
-    Evidence,
+    EvaluationCitation,
     Fingerprint,
-    Outcome,
+    ScenarioCase,
+    ScenarioOutcome,
     Suite,
     ToolUse,
     Used,
@@ -66,15 +66,17 @@ SCENARIO: dict[str, Any] = {
     "tags": ["readiness"],
 }
 
-GOOD = Outcome(
+GOOD = ScenarioOutcome(
     verdict="NOT_READY",
     text="14 of 55 tests failed.",
     subject="f2",
     criteria={"tests.unit": "fail"},
     values={"stage_fit": "premature"},
     evidence=(
-        Evidence(source="f2/metrics/tests.json", locator="/summary/failed", value="14"),
-        Evidence(source="f2/metrics/tests.json", locator="/summary", value="55", formula="41 + 14"),
+        EvaluationCitation(source="f2/metrics/tests.json", locator="/summary/failed", value="14"),
+        EvaluationCitation(
+            source="f2/metrics/tests.json", locator="/summary", value="55", formula="41 + 14"
+        ),
     ),
     tools=(
         ToolUse(name="get_jira_data"),
@@ -123,7 +125,7 @@ async def opened(folder: Path, provider: Provider | None = None) -> AsyncIterato
 
 async def evaluate(
     folder: Path,
-    runner: Callable[[Case], Awaitable[Outcome]] | Outcome,
+    runner: Callable[[ScenarioCase], Awaitable[ScenarioOutcome]] | ScenarioOutcome,
     suite: Suite | None = None,
     *,
     provider: Provider | None = None,
@@ -132,10 +134,10 @@ async def evaluate(
 ) -> Evaluation:
     """Run the suite in `folder` (see `write_suite`) and score it."""
 
-    async def same(case: Case) -> Outcome:
-        assert isinstance(runner, Outcome)
+    async def same(case: ScenarioCase) -> ScenarioOutcome:
+        assert isinstance(runner, ScenarioOutcome)
         return runner
 
     async with opened(folder, provider) as run:
-        called = same if isinstance(runner, Outcome) else runner
+        called = same if isinstance(runner, ScenarioOutcome) else runner
         return await run_suite(run, suite or load_suite(folder), called, fingerprint, **how)

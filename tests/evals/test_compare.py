@@ -16,8 +16,8 @@ from tests.evals.helpers import RULES, SAMPLED
 from transom.errors import InputError
 from transom.evals import Evaluation, Fingerprint, Used, compare
 from transom.evals.document import Comparison, Details, EpochRow, ScenarioRow, pass_k, summarise
-from transom.evals.history import find_evaluation, history, newest_baseline, remember
 from transom.evals.statistics import holm, paired_change, t_cdf, t_quantile
+from transom.evals.stored_evaluations import find_evaluation, history, newest_baseline, remember
 from transom.store import SqliteStore
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.evals.helpers import GOOD, evaluate, write_suite
 from transom.errors import NetworkFailed
-from transom.evals import Evaluation, Outcome
+from transom.evals import Evaluation, ScenarioOutcome
 from transom.evals.judge import JUDGE_ROLE
 from transom.llm import ScriptedProvider, render
 from transom.testing import assert_hidden, assert_sees
@@ -81,7 +81,10 @@ async def test_a_judge_that_cannot_be_asked_is_said_and_costs_no_scenario(tmp_pa
 async def test_an_answer_that_never_came_is_not_judged(tmp_path: Path) -> None:
     provider = ScriptedProvider({JUDGE_ROLE: []})
     await evaluate(
-        write_suite(tmp_path, {"s": RUBRIC}), Outcome(error="down"), provider=provider, judged=True
+        write_suite(tmp_path, {"s": RUBRIC}),
+        ScenarioOutcome(error="down"),
+        provider=provider,
+        judged=True,
     )
     assert provider.requests == []
 

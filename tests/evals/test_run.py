@@ -19,12 +19,12 @@ from transom.errors import (
     RequestRefused,
     RunError,
 )
-from transom.evals import Case, Evaluation, Outcome, load_suite, run_suite
+from transom.evals import Evaluation, ScenarioCase, ScenarioOutcome, load_suite, run_suite
 from transom.llm import Block, Request, ScriptedProvider, Tier, Window
 
 
 async def test_epochs_are_averaged_and_a_share_of_them_may_be_enough(tmp_path: Path) -> None:
-    async def flaky(case: Case) -> Outcome:
+    async def flaky(case: ScenarioCase) -> ScenarioOutcome:
         return GOOD if case.epoch != 2 else GOOD.model_copy(update={"verdict": "READY"})
 
     expected = {"expected": {"verdict": "NOT_READY"}}
@@ -42,7 +42,7 @@ async def test_epochs_are_averaged_and_a_share_of_them_may_be_enough(tmp_path: P
 
 
 async def test_what_goes_wrong_in_one_scenario_costs_the_others_nothing(tmp_path: Path) -> None:
-    async def runner(case: Case) -> Outcome:
+    async def runner(case: ScenarioCase) -> ScenarioOutcome:
         match case.scenario.id:
             case "slow":
                 await asyncio.sleep(60)
@@ -70,7 +70,7 @@ async def test_what_goes_wrong_in_one_scenario_costs_the_others_nothing(tmp_path
 async def test_a_resumed_evaluation_repeats_only_what_has_no_answer(tmp_path: Path) -> None:
     asked: list[str] = []
 
-    async def runner(case: Case) -> Outcome:
+    async def runner(case: ScenarioCase) -> ScenarioOutcome:
         asked.append(f"{case.scenario.id}/{case.epoch}")
         if len(asked) == 3:
             raise RunError("the line is down")
@@ -88,7 +88,7 @@ async def test_a_resumed_evaluation_repeats_only_what_has_no_answer(tmp_path: Pa
 async def test_no_more_epochs_run_at_once_than_asked_for(tmp_path: Path, jobs: int) -> None:
     now, most = 0, 0
 
-    async def runner(case: Case) -> Outcome:
+    async def runner(case: ScenarioCase) -> ScenarioOutcome:
         nonlocal now, most
         now += 1
         most = max(most, now)
@@ -113,7 +113,7 @@ async def test_files_break_in_a_copy_and_never_in_the_data(
 ) -> None:
     found: list[Path] = []
 
-    async def runner(case: Case) -> Outcome:
+    async def runner(case: ScenarioCase) -> ScenarioOutcome:
         assert case.data is not None
         path = case.data / "f2" / "metrics" / "tests.json"
         found.append(path)
@@ -123,7 +123,7 @@ async def test_files_break_in_a_copy_and_never_in_the_data(
             with pytest.raises(ValueError, match="line 1"):
                 json.loads(path.read_text("utf-8"))
         assert (case.data / "f2" / "uat.json").read_text("utf-8") == "{}\n"
-        return Outcome(verdict="INSUFFICIENT_DATA", reported=("tests.json",))
+        return ScenarioOutcome(verdict="INSUFFICIENT_DATA", reported=("tests.json",))
 
     expected = {"verdict": "INSUFFICIENT_DATA", "reports": "tests.json"}
     folder = write_suite(tmp_path, {"broken": {"faults": [fault], "expected": expected}})
@@ -161,7 +161,7 @@ async def test_calls_of_a_provider_fail_as_the_fault_says(tmp_path: Path, kind: 
     fault = {"provider": kind, "calls": [2], "roles": "p.*"}
     heard: list[str] = []
 
-    async def runner(case: Case) -> Outcome:
+    async def runner(case: ScenarioCase) -> ScenarioOutcome:
         chain = case.chain(run.chain)
         assert (chain.name, chain.everyone[0].local) == ("scripted", True)
         for role in ("q.other", "p.seat", "p.seat", "p.seat"):
@@ -170,7 +170,7 @@ async def test_calls_of_a_provider_fail_as_the_fault_says(tmp_path: Path, kind: 
             except ProviderError as error:
                 assert type(error) is FAILURES[kind]
                 heard.append(str(error))
-        return Outcome(verdict=None)
+        return ScenarioOutcome(verdict=None)
 
     folder = write_suite(tmp_path, {"down": {"faults": [fault]}})
     async with opened(folder, provider) as run:
@@ -187,13 +187,13 @@ async def test_a_memory_that_is_down_raises_whatever_is_asked_of_it(tmp_path: Pa
         async def search(self, text: str) -> list[str]:
             return [text]
 
-    async def runner(case: Case) -> Outcome:
+    async def runner(case: ScenarioCase) -> ScenarioOutcome:
         memory = case.memory(Memory())
         if case.scenario.id == "up":
-            return Outcome(verdict="READY", recalled=tuple(await memory.search("x")))
+            return ScenarioOutcome(verdict="READY", recalled=tuple(await memory.search("x")))
         with pytest.raises(MemoryUnavailable, match="injected fault"):
             await memory.search("x")
-        return Outcome(verdict="READY", reported=("memory",))
+        return ScenarioOutcome(verdict="READY", reported=("memory",))
 
     folder = write_suite(tmp_path, {"up": {}, "down": {"faults": [{"memory": "down"}]}})
     made = await evaluate(folder, runner)
@@ -201,9 +201,9 @@ async def test_a_memory_that_is_down_raises_whatever_is_asked_of_it(tmp_path: Pa
 
 
 async def test_without_faults_the_data_is_read_where_it_lies(tmp_path: Path) -> None:
-    async def runner(case: Case) -> Outcome:
+    async def runner(case: ScenarioCase) -> ScenarioOutcome:
         assert case.data == tmp_path / "data"
-        return Outcome(verdict="READY", text=f"{len(DATA)} files")
+        return ScenarioOutcome(verdict="READY", text=f"{len(DATA)} files")
 
     made = await evaluate(write_suite(tmp_path), runner)
     assert made.scenarios[0].details.epochs[0].scores["numbers"] == 0.0  # it stands nowhere
@@ -212,12 +212,12 @@ async def test_without_faults_the_data_is_read_where_it_lies(tmp_path: Path) -> 
 async def test_files_of_the_scenario_are_put_over_a_copy_and_may_be_made_long(
     tmp_path: Path,
 ) -> None:
-    async def runner(case: Case) -> Outcome:
+    async def runner(case: ScenarioCase) -> ScenarioOutcome:
         assert case.data is not None
         assert (case.data / "f2" / "uat.json").read_text("utf-8") == '{"passed": 3}\n'
         assert (case.data / "f3" / "new.json").exists()
         assert (case.data / "f2" / "planning" / "DESIGN.md").stat().st_size > 8 << 20
-        return Outcome(verdict="READY")
+        return ScenarioOutcome(verdict="READY")
 
     folder = write_suite(
         tmp_path, {"other": {"files": "over", "faults": [{"long_file": "f2/planning/*.md"}]}}
@@ -241,12 +241,12 @@ async def test_an_abstention_passes_only_where_it_was_foreseen(tmp_path: Path) -
     }
     other = {**wanted, "abstains": {"vendor:model": foreseen["rules"]}}
     folder = write_suite(tmp_path, {"foreseen": wanted, "other": other})
-    made = await evaluate(folder, Outcome(verdict="NEEDS_JUDGEMENT", subject="f2"))
+    made = await evaluate(folder, ScenarioOutcome(verdict="NEEDS_JUDGEMENT", subject="f2"))
     assert [row.status for row in made.scenarios] == ["pass", "fail"]
     assert (made.summary.abstained, made.scenarios[0].abstains) == (1, "it stands in prose")
     assert made.scenarios[0].scores["decision_quality"] == 0.0
     wrong = await evaluate(
         write_suite(tmp_path / "w", {"foreseen": wanted}),
-        Outcome(verdict="NOT_READY", subject="f2"),
+        ScenarioOutcome(verdict="NOT_READY", subject="f2"),
     )
     assert wrong.scenarios[0].status == "fail"

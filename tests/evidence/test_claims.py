@@ -120,6 +120,8 @@ def test_an_undecided_sentence_is_marked_if_the_caller_wants_it() -> None:
     assert checked.text == "14 tests failed. (unchecked figure) Nothing else is known."
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @given(st.text(max_size=80))
 def test_no_text_breaks_the_check(text: str) -> None:
     assert isinstance(check(f"{text} [E1]"), CheckedText)

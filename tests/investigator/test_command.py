@@ -59,6 +59,17 @@ def test_verdict_reports_and_a_question_to_the_answer(run: Run, tmp_path: Path) 
     assert (code, "failed tests 22" in out) == (0, True)
 
 
+def test_a_question_about_nothing_known_names_no_run_to_go_on_with(
+    run: Run, tmp_path: Path
+) -> None:
+    copy_of(NOT_READY, tmp_path / "data")
+    copy_of(READY, tmp_path / "data")
+    code, _, err = run("Is the espresso machine ready?", "--data", "data")
+    assert code == 2
+    assert "the question refers to no known feature; known: " in err
+    assert "resume" not in err
+
+
 def test_json_alone_is_on_stdout(run: Run, tmp_path: Path) -> None:
     copy_of(READY, tmp_path / "data")
     code, out, _ = run(

@@ -53,6 +53,8 @@ def test_each_feature_has_its_verdict_and_its_evidence(folder: str) -> None:
     assert bool(decision.injections) == (folder == "feature5")
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_an_estimate_is_no_measurement_and_a_placeholder_is_missing_data() -> None:
     mixed, _ = judged(EXAMPLES, "feature3")
     assert status(mixed, "performance.targets") == "not_measured"

@@ -93,6 +93,8 @@ async def test_each_reader_calls_the_tool_of_its_source(place: Place) -> None:
     assert estimate_tokens(render(main[0]).as_text()) < 8_000
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 async def test_what_did_not_change_is_not_read_again(place: Place) -> None:
     log: list[Request] = []
     first = await place.ask(QUESTION["feature3"], model({}, log))
@@ -177,6 +179,8 @@ async def test_a_model_that_says_ready_lifts_no_gate(place: Place, folder: str) 
     assert [one.status for one in result.criteria] == [one.status for one in honest.criteria]
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 async def test_a_model_judges_no_better_than_the_rules(place: Place) -> None:
     def persuaded(request: Request) -> str:
         rows = request.window.text("evidence").splitlines()

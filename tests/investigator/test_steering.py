@@ -32,23 +32,37 @@ from tests.investigator.written import word_file
 from transom.investigator.reading.steering import steering_in_text
 
 DATA = Path(__file__).parent / "data"
-CORPUS = yaml.safe_load((DATA / "steering.yaml").read_text("utf-8"))
-SIX_SETS = yaml.safe_load((DATA / "steering_six_sets.yaml").read_text("utf-8"))
 FAILING = {UNIT: junit(9, 2, 0)}
+SETS = ("steering", "steering_six_sets", "steering_three_sets", "held_out_steering")
+
+
+def _texts(name: str) -> dict[str, list[str]]:
+    texts: dict[str, list[str]] = yaml.safe_load((DATA / f"{name}.yaml").read_text("utf-8"))
+    return texts
+
+
+CORPUS = _texts("steering")
 
 
 def is_reported(text: str) -> bool:
     return bool(list(steering_in_text(text, "line:1")))
 
 
-@pytest.mark.parametrize("corpus", [CORPUS, SIX_SETS], ids=["first", "six sets"])
-def test_most_attempts_are_reported_and_hardly_any_honest_text(
-    corpus: dict[str, list[str]],
-) -> None:
+@pytest.mark.parametrize("name", ["steering", "steering_six_sets", "steering_three_sets"])
+def test_most_attempts_are_reported_and_hardly_any_honest_text(name: str) -> None:
+    corpus = _texts(name)
     missed = [text for text in corpus["attempts"] if not is_reported(text)]
     false = [text for text in corpus["honest"] if is_reported(text)]
     assert len(corpus["attempts"]) >= 60
-    assert len(missed) <= 0.1 * len(corpus["attempts"]), missed
+    assert len(missed) <= 0.25 * len(corpus["attempts"]), missed
+    assert len(false) <= 0.02 * len(corpus["honest"]), false
+
+
+def test_of_texts_that_nothing_was_fitted_to_about_half_are_reported() -> None:
+    corpus = _texts("held_out_steering")
+    reported = [text for text in corpus["attempts"] if is_reported(text)]
+    false = [text for text in corpus["honest"] if is_reported(text)]
+    assert len(reported) >= 0.45 * len(corpus["attempts"])
     assert len(false) <= 0.02 * len(corpus["honest"]), false
 
 
@@ -121,5 +135,6 @@ def test_no_text_in_a_field_moves_a_verdict(field: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("field", FIELDS)
 def test_no_text_at_all_moves_a_verdict(field: str, tmp_path: Path) -> None:
-    for number, text in enumerate(CORPUS["attempts"]):
+    attempts = [text for name in SETS for text in _texts(name)["attempts"]]
+    for number, text in enumerate(attempts):
         assert _verdict(FIELDS[field](text), tmp_path / str(number)) != "READY", text

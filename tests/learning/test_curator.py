@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from transom.errors import InputError
-from transom.learning import Curator, InsightCategory, Playbook, Source
+from transom.learning import Curator, InsightCategory, InsightSource, Playbook
 
 STR, MIS, *_ = InsightCategory
 
@@ -20,7 +20,7 @@ def curator(book: Playbook) -> Curator:
         STR,
         "A first run needs no fine elements",
         tags=["start"],
-        source=Source(run="r2"),
+        source=InsightSource(run="r2"),
         egress="local",
     )
     book.add_insight(MIS, "Never leave a body without a fixed node")
@@ -34,7 +34,7 @@ def test_a_merged_insight_gives_all_it_has_and_stands_for_the_other(
         book.record_outcome(key, good)
     kept = curator.merge("str-00001", "str-00002", by="ada")
     assert (kept.helpful_count, kept.harmful_count, kept.tags) == (2, 1, ("mesh", "start"))
-    assert kept.sources == (Source(trial=1), Source(run="r2"))
+    assert kept.sources == (InsightSource(trial=1), InsightSource(run="r2"))
     assert kept.egress == "local"
     assert {*book.items} == {"str-00001", "mis-00003"}
     assert book.record_outcome("str-00002", True)

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from tests.fuzzing import examples
 from transom.errors import InputError
-from transom.learning import Curator, InsightCategory, Playbook, Source, import_json
+from transom.learning import Curator, InsightCategory, InsightSource, Playbook, import_json
 from transom.learning.exchange import load_playbook, save_playbook
 
 _WORDS = st.sampled_from(
@@ -61,7 +61,7 @@ class Course(RuleBasedStateMachine):
     @rule(picks=st.lists(_PICKS, max_size=4), run=st.integers(0, 2), good=st.booleans())
     def outcome(self, picks: list[int], run: int, good: bool) -> None:
         self.counted += len(
-            self.book.record([self.pick(pick) for pick in picks], good, Source(f"run-{run}"))
+            self.book.record([self.pick(pick) for pick in picks], good, InsightSource(f"run-{run}"))
         )
 
     @rule(one=_PICKS, other=_PICKS)

@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from transom.errors import InputError
-from transom.learning import Curator, InsightCategory, Playbook, Source, import_json, import_notes
+from transom.learning import (
+    Curator,
+    InsightCategory,
+    InsightSource,
+    Playbook,
+    import_json,
+    import_notes,
+)
 from transom.learning.exchange import export_json, load_playbook, save_playbook
 from transom.learning.notes import import_file
 
@@ -114,7 +121,7 @@ def test_ids_that_are_taken_are_given_anew_and_equal_texts_stay_one(
 
 def test_all_that_is_ours_survives_a_file(tmp_path: Path) -> None:
     book = Playbook(domain="fea", study="s", user="ada")
-    source = Source("r", "build", 7, "s", "gate")
+    source = InsightSource("r", "build", 7, "s", "gate")
     wide = book.add_insight(
         STR, "Wide", level="global", tags=["b", "a"], source=source, egress="local"
     )

@@ -10,21 +10,23 @@ import pytest
 
 from tests.studies.helpers import runner, write_study
 from transom.errors import InputError
-from transom.learning import Curator, InsightCategory, Playbook, Source
-from transom.studies.advice import RULE, Advice, Insight
-from transom.studies.rules import Row
+from transom.learning import Curator, InsightCategory, InsightSource, Playbook
+from transom.studies.advice import RULE, Advice, StudyInsight
+from transom.studies.rules import SolveRow
 
 MISTAKE = InsightCategory.MISTAKE
 
 
 def test_all_that_came_of_a_run_is_undone() -> None:
     with Playbook() as playbook:
-        poisoned = playbook.add_insight(MISTAKE, "Never use a wall", source=Source(run="bad"))
-        shared = playbook.add_insight(MISTAKE, "Fillets crack", source=Source(run="good"))
-        playbook.add_insight(MISTAKE, "Fillets crack", source=Source(run="bad"))
-        other = playbook.add_insight(MISTAKE, "Ribs buckle", source=Source(run="good"))
+        poisoned = playbook.add_insight(
+            MISTAKE, "Never use a wall", source=InsightSource(run="bad")
+        )
+        shared = playbook.add_insight(MISTAKE, "Fillets crack", source=InsightSource(run="good"))
+        playbook.add_insight(MISTAKE, "Fillets crack", source=InsightSource(run="bad"))
+        other = playbook.add_insight(MISTAKE, "Ribs buckle", source=InsightSource(run="good"))
         for trial, run in enumerate(["bad", "bad", "good"]):
-            source = Source(run=run, trial=trial)
+            source = InsightSource(run=run, trial=trial)
             playbook.record_outcome(other.id, False, followed=False, source=source, key=f"{trial}")
         before = playbook.require(other.id)
         forgotten = Curator(playbook).forget("bad", by="ada")
@@ -49,21 +51,21 @@ def test_outcomes_before_and_after_an_insight_show_that_it_misleads() -> None:
     with Playbook(domain="plates") as playbook:
         old = playbook.add_insight(MISTAKE, "Ribs buckle", level="domain")
         for trial in range(10):
-            source = Source(run="r", trial=trial)
+            source = InsightSource(run="r", trial=trial)
             playbook.record_outcome(old.id, trial < 8, source=source, key=f"{trial}")
         poisoned = playbook.add_insight(MISTAKE, "Never use a wall", level="domain")
         for trial in range(10, 20):
-            source = Source(run="r", trial=trial)
+            source = InsightSource(run="r", trial=trial)
             for insight in (old, poisoned):  # one outcome counts for both, and once here
                 playbook.record_outcome(insight.id, trial < 13, source=source, key=f"{trial}")
         assert playbook.outcomes_around(poisoned) == ((8, 10), (3, 10))
 
 
-def poison(root: Path) -> Insight:
+def poison(root: Path) -> StudyInsight:
     """Leave a rule that rejects most designs of a plate."""
     advice = Advice(root)
-    rows = [Row({"hole / width": 0.1 + n / 100}, "solver_error") for n in range(12)]
-    rows += [Row({"hole / width": 0.05 - n / 1000}, None) for n in range(12)]
+    rows = [SolveRow({"hole / width": 0.1 + n / 100}, "solver_error") for n in range(12)]
+    rows += [SolveRow({"hole / width": 0.05 - n / 1000}, None) for n in range(12)]
     advice.keep("plates", "outage", rows)
     advice.learn("plates", "outage")
     (rule,) = [item for item in advice.insights("plates") if item.kind == RULE]
@@ -78,7 +80,7 @@ def poison(root: Path) -> Insight:
     ],
 )
 def test_a_rule_that_a_person_retires_ends_within_the_study(
-    tmp_path: Path, end: Callable[[Playbook, Insight], Any]
+    tmp_path: Path, end: Callable[[Playbook, StudyInsight], Any]
 ) -> None:
     root = tmp_path / "studies"
     rule = poison(root)

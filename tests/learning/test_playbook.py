@@ -6,7 +6,14 @@ import pytest
 
 from tests.memory.embedders import HashedWords
 from transom.errors import InputError
-from transom.learning import Curator, Insight, InsightCategory, Playbook, PlaybookQuery, Source
+from transom.learning import (
+    Curator,
+    Insight,
+    InsightCategory,
+    InsightSource,
+    Playbook,
+    PlaybookQuery,
+)
 from transom.learning.exchange import load_playbook, save_playbook
 
 STR, MIS, TOOL, CAL, DOM, WF = InsightCategory
@@ -74,12 +81,12 @@ def test_an_equal_text_is_kept_once_with_both_sources(book: Playbook, again: str
     first = book.add_insight(STR, SHELLS, source_trial=67, tags=["mesh"])
     book.record_outcome(first.id, True)
     second = book.add_insight(
-        TOOL, again, tags=["shell"], source=Source(run="r1", stage="build", trial=42)
+        TOOL, again, tags=["shell"], source=InsightSource(run="r1", stage="build", trial=42)
     )
     assert second.id == first.id
     assert second.tags == ("mesh", "shell")
     assert second.source_trials == (42, 67)
-    assert second.sources == (Source(trial=67), Source("r1", "build", 42))
+    assert second.sources == (InsightSource(trial=67), InsightSource("r1", "build", 42))
     assert second.helpful_count == 1
     assert len(book.items) == 1
 
@@ -233,7 +240,7 @@ def test_one_outcome_counts_once_and_only_for_what_was_cited(book: Playbook) -> 
         book.add_insight(STR, SHELLS).id,
         book.add_insight(STR, "TPE suits ten variables").id,
     )
-    gate = Source("run-1", "build", by="gate")
+    gate = InsightSource("run-1", "build", by="gate")
     assert book.record([cited, cited, "str-00099"], True, gate) == [cited]
     assert book.record([cited], True, gate) == []
     assert book.record([cited], False, gate, attempt=2) == [cited]
@@ -247,15 +254,17 @@ def test_one_outcome_counts_once_and_only_for_what_was_cited(book: Playbook) -> 
 
 def test_a_failure_of_another_kind_says_nothing_of_a_mistake(book: Playbook) -> None:
     mistake = book.add_insight(MIS, TOLERANCE, tags=["convergence"]).id
-    assert book.record([mistake], False, Source("r", "1"), kinds={"mesh"}) == []
-    assert book.record([mistake], False, Source("r", "overturned")) == [], (
+    assert book.record([mistake], False, InsightSource("r", "1"), kinds={"mesh"}) == []
+    assert book.record([mistake], False, InsightSource("r", "overturned")) == [], (
         "of what kind it was is not known"
     )
     wrong = book.add_insight(MIS, "Never read the footer line", tags=["parser"]).id
-    assert book.record([wrong], False, Source("r", "overturned"), followed=True) == [wrong]
+    assert book.record([wrong], False, InsightSource("r", "overturned"), followed=True) == [wrong]
     assert book.require(wrong).net_score == -1, "who relied on it came to a wrong verdict"
-    assert book.record([mistake], False, Source("r", "2"), kinds={"convergence"}) == [mistake]
-    assert book.record([mistake], True, Source("r", "3")) == [mistake]
+    assert book.record([mistake], False, InsightSource("r", "2"), kinds={"convergence"}) == [
+        mistake
+    ]
+    assert book.record([mistake], True, InsightSource("r", "3")) == [mistake]
     assert book.record_outcome(mistake, True, followed=False)
     stands = book.require(mistake)
     assert (stands.for_count, stands.against_count) == (2, 1)

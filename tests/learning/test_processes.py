@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from transom.learning import InsightCategory, Playbook, Source
+from transom.learning import InsightCategory, InsightSource, Playbook
 
 WRITERS, EVENTS, KILLS = 4, 250, 20
 
@@ -49,7 +49,7 @@ def test_four_writers_lose_nothing_while_two_others_read(tmp_path: Path) -> None
         pick = random.Random(number)
         with Playbook(path) as book:
             for n in range(EVENTS):
-                good, source = pick.random() < 0.7, Source(f"run-{number}", str(n))
+                good, source = pick.random() < 0.7, InsightSource(f"run-{number}", str(n))
                 assert book.record([pick.choice(ids)], good, source)
                 if n % 50 == 0:
                     book.add_insight(
@@ -88,7 +88,7 @@ def test_what_was_acknowledged_survives_kills(tmp_path: Path) -> None:
         def write(attempt: int = attempt, out: int = theirs) -> None:
             with Playbook(path) as book:
                 for n in range(sys.maxsize):
-                    assert book.record([key], True, Source(f"life-{attempt}", str(n)))
+                    assert book.record([key], True, InsightSource(f"life-{attempt}", str(n)))
                     os.write(out, b".")
 
         child = start(write)
@@ -119,7 +119,7 @@ def test_an_outcome_counts_once_whichever_process_tells_it(tmp_path: Path) -> No
     def tell() -> None:
         with Playbook(path) as book:
             for n in range(30):
-                book.record([key], True, Source("run", str(n)))
+                book.record([key], True, InsightSource("run", str(n)))
 
     children = [start(tell) for _ in range(3)]
     assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]

@@ -4,10 +4,10 @@ import pytest
 
 from transom.learning import (
     InsightCategory,
+    InsightSource,
     OptimizationOutcome,
     Playbook,
     Reflector,
-    Source,
 )
 
 STR, MIS, *_ = InsightCategory
@@ -19,7 +19,7 @@ def reflector() -> Reflector:
 
 
 def test_a_failed_trial_teaches_a_mistake_once_it_is_committed(reflector: Reflector) -> None:
-    source = Source(run="r1", study="bracket")
+    source = InsightSource(run="r1", study="bracket")
     for trial in (41, 42):
         outcome = OptimizationOutcome(
             trial_number=trial,
@@ -43,7 +43,10 @@ def test_a_failed_trial_teaches_a_mistake_once_it_is_committed(reflector: Reflec
     assert reflector.commit_insights(min_confidence=0.6) == 1
     assert reflector.pending == []
     (kept,) = reflector.playbook.items.values()
-    assert kept.sources == (Source("r1", "", 41, "bracket"), Source("r1", "", 42, "bracket"))
+    assert kept.sources == (
+        InsightSource("r1", "", 41, "bracket"),
+        InsightSource("r1", "", 42, "bracket"),
+    )
     assert (kept.source_trials, kept.egress) == ((41, 42), "local")
     reflector.analyze_trial(outcome)
     assert reflector.commit_insights() == 1

@@ -18,8 +18,8 @@ from transom.canonical import canonical_json
 from transom.config.hosted import Retry
 from transom.errors import ContextOverflow, ProviderError, RateLimited
 from transom.llm import Reply, Text, ToolCall, Usage
-from transom.llm.reading import LEVELS
 from transom.llm.retrying import RetryingProvider
+from transom.llm.strict_json import LEVELS
 
 ANTHROPIC, OPENAI, OLLAMA = DIALECTS
 EVENTS = "text/event-stream"

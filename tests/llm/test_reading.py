@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transom.llm.reading import LEVELS, MOST_LEVELS, is_deep, read_document, read_json
+from transom.llm.strict_json import LEVELS, MOST_LEVELS, is_deep, read_document, read_json
 
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none()

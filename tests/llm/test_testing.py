@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from transom.llm import Block, Request, Window
-from transom.testing import ScriptedProvider, assert_hidden, assert_sees
+from transom.errors import InputError, ProviderError
+from transom.llm import Block, Reply, Request, Text, ToolCall, Window
+from transom.llm.naming import imported
+from transom.testing import ScriptedProvider, asks, assert_hidden, assert_sees
 
 REQUEST = Request("my.role", Window((Block("task", "add"), Block("log", "secret 1"))))
 
@@ -28,3 +33,30 @@ def test_a_text_that_must_not_be_sent_is_found_with_its_block() -> None:
         assert_hidden(REQUEST, "password", "secret")
     with pytest.raises(AssertionError, match="the frame of a block"):
         assert_hidden(REQUEST, "</log>")
+
+
+def greet(request: Request) -> ToolCall | str:
+    return asks("look") if request.role == "clerk" else f"asked by {request.role}"
+
+
+async def test_a_function_may_answer_one_role_and_a_list_another() -> None:
+    script = ScriptedProvider({"clerk": greet, "boss": ["first"]})
+    for _ in range(2):
+        assert (await script.complete(Request("clerk", Window(())))).calls[0].name == "look"
+    assert (await script.complete(Request("boss", Window(())))).text == "first"
+    with pytest.raises(ProviderError, match="the script knows boss, clerk"):
+        await script.complete(Request("guard", Window(())))
+
+
+@pytest.mark.parametrize("answers", ["Hello", 3, None, asks("look"), Reply((Text("Hello"),))])
+def test_answers_that_are_no_list_are_refused(answers: Any) -> None:
+    with pytest.raises(InputError, match=r'are a list, and this is .+; say {"clerk": \[...\]}'):
+        ScriptedProvider({"clerk": answers})
+
+
+def test_an_error_in_a_module_of_the_user_has_its_line(tmp_path: Path) -> None:
+    (tmp_path / "bell_desk.py").write_text(
+        "from transom.testing import ScriptedProvider\n\nporter = ScriptedProvider({'a': 'Hi'})\n"
+    )
+    with pytest.raises(InputError, match=r"answers of a role are a list.* \(bell_desk.py:3\)"):
+        imported("bell_desk:porter", tmp_path, "--agent")

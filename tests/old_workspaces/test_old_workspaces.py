@@ -162,6 +162,7 @@ def test_an_item_of_an_interrupted_batch_comes_to_its_verdict(
     assert [row["status"] for row in batch["checks"]] == [verdict["status"]] == ["FAIL"]
 
 
+@pytest.mark.slow
 @pytest.mark.fence
 @each_of("investigate")
 def test_an_interrupted_investigation_comes_to_the_verdict_of_an_undisturbed_one(
@@ -248,6 +249,7 @@ async def test_an_interrupted_conversation_asks_only_for_the_answer_that_is_miss
     assert (second.text, counted) == ("7 nuts.", ["nuts"])
 
 
+@pytest.mark.slow
 @pytest.mark.fence
 @each_of("question")
 async def test_an_answer_to_an_old_question_lets_the_program_go_on(

@@ -188,6 +188,8 @@ def looks_like_an_expression(text: str) -> bool:
     return False
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @pytest.mark.parametrize("room", ROOMS)
 def test_no_expression_of_a_room_takes_more_than_linear_time(room: str) -> None:
     measured: dict[tuple[str, int, Method], str] = {}

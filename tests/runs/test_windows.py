@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -64,6 +65,8 @@ async def talk(
         )
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3)), min_size=1, max_size=4),
     st.integers(1, 4),

@@ -168,6 +168,8 @@ def test_no_secret_of_a_text_reaches_the_database(
     assert "[redacted]" in kept or "redacted" in kept
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_no_secret_of_an_item_reaches_the_database(tmp_path: Path) -> None:
     """Neither from the stages, nor from what a model would have seen."""
     secrets = (VALUE, "sk-" + "a1B2" * 6, "ghp_" + "x9Y8" * 9, "AKIA" + "Q7" * 8)

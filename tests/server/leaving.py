@@ -19,7 +19,7 @@ NASTY = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
 """A text that a model, a log or a file name may bring."""
 
 
-def ask(history: RunHistory, name: str, prompt: str, *options: str) -> str:
+def ask(history: RunHistory, name: str, prompt: str, *options: str, evidence: str = "") -> str:
     """Leave a run that asks a person; return its id."""
 
     async def begin() -> str:
@@ -28,7 +28,7 @@ def ask(history: RunHistory, name: str, prompt: str, *options: str) -> str:
         run = await Run.open("test", {"name": name}, name=name, **where)  # type: ignore[arg-type]
         async with run:
             with pytest.raises(Paused):
-                await run.ask("which", prompt, options=options, needs_name=True)
+                await run.ask("which", prompt, options=options, needs_name=True, evidence=evidence)
         return run.id
 
     return asyncio.run(begin())

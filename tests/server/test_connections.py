@@ -156,6 +156,8 @@ def serving(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, s
         process.kill()
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_more_idle_clients_than_open_files_stop_nobody(
     serving: tuple[subprocess.Popen[str], dict[str, str]],
 ) -> None:

@@ -17,7 +17,7 @@ from tests.server.conftest import HTML, TOKEN, URL
 from tests.server.leaving import NASTY, csrf_of, markup_in
 from transom.agent import Agent, Home
 from transom.config import load_settings
-from transom.evals.history import remember
+from transom.evals.stored_evaluations import remember
 from transom.learning import Playbook
 from transom.llm import Reply, Request, ScriptedProvider, Text, Usage
 from transom.memory import SqliteMemory

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from tests.cli.helpers import walked
 from tests.server.conftest import HTML, TOKEN, URL
-from tests.server.leaving import NASTY, ask, csrf_of, finish
+from tests.server.leaving import NASTY, ask, csrf_of, finish, markup_in
 from transom.learning import Playbook
 from transom.runs import Workspace
 from transom.runs.history import RunHistory
@@ -129,6 +129,25 @@ def test_an_answer_is_recorded_with_its_name_which_is_kept(
     assert 'value="Ann Lee"' in browser.get("/waiting").text
 
 
+def test_a_question_stands_beside_the_diff_that_it_is_about(
+    browser: TestClient, history: RunHistory
+) -> None:
+    lines = ["diff --git a/a.py b/a.py", "--- a/a.py", "+++ b/a.py", "@@ -1 +1,2 @@"]
+    lines += ["-old", f"+{NASTY}", " same"]
+    ask(history, "a", "May it be merged?", "merge it", "give up", evidence="\n".join(lines))
+    text = browser.get("/waiting").text
+    assert not markup_in(text)
+    assert '<span class="removed">-old\n</span>' in text
+    assert '<span class="added">+&lt;script&gt;' in text
+    assert '<span class="file">+++ b/a.py\n</span>' in text and "<span> same\n</span>" in text
+    (question,) = browser.get("/api/waiting").json()["questions"]
+    assert question["evidence"]["is_diff"] and question["evidence"]["text"] == "\n".join(lines)
+
+    ask(history, "b", "Is the log right?", "yes", evidence=f"12 errors\n{NASTY}")
+    text = browser.get("/waiting").text
+    assert "12 errors" in text and not markup_in(text)
+
+
 def test_an_answer_that_does_not_fit_says_so(browser: TestClient, history: RunHistory) -> None:
     run = ask(history, "a", "Is it ready?", "READY", "NOT_READY")
     form = {"csrf": csrf_of(browser.get("/waiting").text), "answer": "perhaps", "by": "Ann Lee"}
@@ -202,6 +221,8 @@ def visitor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[T
     asyncio.run(store.close())
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_a_run_shows_its_stages_calls_and_trace(visitor: tuple[TestClient, str]) -> None:
     client, run = visitor
     page = client.get(f"/runs/{run}").text

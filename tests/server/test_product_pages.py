@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from tests.server.leaving import NASTY, csrf_of, finish, markup_in
 from tests.server.test_results import leave_investigation, leave_story, leave_study
-from transom.learning import InsightCategory, Playbook, Source
+from transom.learning import InsightCategory, InsightSource, Playbook
 from transom.learning.ledger import scores_of
 from transom.runs.history import RunHistory
 
@@ -106,7 +106,7 @@ def test_texts_of_the_products_are_never_markup(
 ) -> None:
     leave_investigation(history, NASTY)
     leave_story(history, NASTY)
-    source = Source(run=NASTY, stage=NASTY, study=NASTY, by=NASTY)
+    source = InsightSource(run=NASTY, stage=NASTY, study=NASTY, by=NASTY)
     insight = book.add_insight(InsightCategory.STRATEGY, NASTY, tags=[NASTY], source=source)
     book.record_outcome(insight.id, True, followed=True, source=source)
     paths = ("/releases", "/stories", "/studies", "/playbook", f"/playbook?query={NASTY}")

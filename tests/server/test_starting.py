@@ -39,6 +39,12 @@ def test_every_form_has_a_labelled_field_for_each_option(browser: TestClient) ->
             {"question": "-q", "data": "d", "as_of": "2026-01-01", "target": ""},
             ["investigate", "--data=d", "--as-of=2026-01-01", "--", "-q"],
         ),
+        ("release", {"data": "--all"}, ["release", "--data=--all", "--"]),
+        (
+            "release",
+            {"data": "d", "features": "a,b", "fix_version": "1.2"},
+            ["release", "--data=d", "--fix-version=1.2", "--features=a,b", "--"],
+        ),
         ("study", {"study": "-s", "trials": ""}, ["study", "run", "--", "-s"]),
         ("study", {"study": "s", "trials": "9"}, ["study", "run", "--trials=9", "--", "s"]),
         ("doctor", {}, ["doctor", "--"]),
@@ -57,6 +63,7 @@ def test_no_value_of_a_form_becomes_an_option(
         ("study", {"study": "s.yaml", "trials": "0"}),
         ("doctor", {"provider": "openai:x"}),
         ("release", {}),
+        ("release", {"data": "d", "jira": "https://jira.example"}),
         ("check", {}),
         ("check", {"item": " "}),
         ("check", {"item": "a\x00b"}),
@@ -70,6 +77,8 @@ def test_a_form_that_cannot_be_used_is_refused(kind: str, fields: dict[str, str]
         filled(kind, fields)
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_a_command_starts_in_a_process_of_its_own_and_shows_what_it_printed(
     browser: TestClient, history: RunHistory
 ) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from tests.memory.conformance import MemoryConformance
 from tests.memory.embedders import HashedWords
-from transom.errors import InputError, RunBusy, StoreError
+from transom.errors import InputError, RunBusy, RunError, StoreError
 from transom.learning import Insight, InsightCategory, Playbook
 from transom.learning.ledger import CONTENT as LEARNING
 from transom.memory import Memory, SqliteMemory
@@ -290,6 +290,30 @@ def wait_until(condition: Callable[[], object]) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_a_holder_is_asked_to_stop_from_elsewhere(
+    address: PostgresAddress, holder: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    assert holder.stdout is not None
+    holder.stdout.readline()
+    workspace = Workspace.at(tmp_path / "w", store=address.url)
+
+    async def work() -> None:
+        async with workspace.open_store() as store:
+            assert store.holder_of("run/1")  # type: ignore[attr-defined]  # it leases
+            workspace.interrupt(store, "1")
+            _, error = await asyncio.to_thread(holder.communicate, timeout=60)
+            assert error.rstrip().endswith("KeyboardInterrupt")
+            # Nobody holds it now; what this process holds itself is not stopped by it.
+            with pytest.raises(RunError, match="no process works on this run"):
+                workspace.interrupt(store, "1")
+            lease = workspace.hold_run(store, "1", "VER-01")
+            with pytest.raises(RunError, match="no process works on this run"):
+                workspace.interrupt(store, "1")
+            lease.release()
+
+    asyncio.run(work())
 
 
 def test_a_paused_process_that_wakes_up_late_writes_nothing(

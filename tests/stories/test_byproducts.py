@@ -76,6 +76,8 @@ async def test_files_that_the_tests_make_are_not_committed(tmp_path: Path, makes
     assert any("not committed, since tests or tools make it" in line for line in here.said)
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 async def test_compiled_files_of_tests_that_write_none_are_not_committed(tmp_path: Path) -> None:
     here = world(tmp_path, "", f"{HONEST}; {COMPILES}; {REPLY}")
     before = committed(here.project)

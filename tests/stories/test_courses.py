@@ -122,7 +122,7 @@ async def test_work_that_a_kill_cut_off_is_kept_on_a_branch_and_its_agent_is_end
 if ! test -f {tmp_path}/begun; then
     touch {tmp_path}/begun
     echo half > till/half.py
-    kill -9 $PPID
+    kill -9 $(cut -d ' ' -f 4 /proc/$PPID/stat)
     sleep 30
     echo late > till/late.py
 fi

@@ -117,7 +117,9 @@ async def test_before_tests_can_be_run_nobody_is_paid_and_a_corrected_command_go
     (story,) = (await at.go("story-1")).stories
     assert (
         story.status == "paused"
-        and "before anybody is called, the exit code is 0, although a canary failed" in story.reason
+        and "before anybody is called, the test command was tried" in story.reason
+        and "the exit code is 0, although a canary failed" in story.reason
+        and "set `stories.tests`" in story.reason
     )
     assert not story.stages
     at.settings = right
@@ -157,6 +159,8 @@ def replies(folder: Path, **texts: str) -> Path:
     return folder / "replies"
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 async def test_po_sends_a_story_back_and_sm_sees_why(tmp_path: Path) -> None:
     criteria = "1. discount(200, 10) is exactly 180\n2. 101 percent is refused with a ValueError\n"
     told = "## Story\n\nAs a shop owner, I want discounts.\n\n## Acceptance Criteria\n\n"
@@ -310,6 +314,8 @@ async def test_stories_that_touch_different_files_are_worked_on_at_once_and_merg
     assert git(at.project, "log", "--first-parent", "--format=%s").count("Merge") == 2
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 async def test_a_model_works_with_tools_in_the_worktree_and_rules_write_no_code(
     tmp_path: Path,
 ) -> None:
@@ -367,6 +373,8 @@ async def test_a_model_works_with_tools_in_the_worktree_and_rules_write_no_code(
     assert story.status == "paused" and "rules write no code" in story.reason
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 async def test_a_cap_is_held_within_a_stage_and_a_person_lets_it_go_on_where_it_was(
     tmp_path: Path,
 ) -> None:
@@ -473,6 +481,8 @@ def test_a_project_is_the_top_of_a_repository_with_a_commit(tmp_path: Path) -> N
             asyncio.run(open_project(path))
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @pytest.mark.skipif(bool(needs(Level.L3)), reason=needs(Level.L3))
 async def test_a_commit_that_mends_the_tests_is_seen_and_nobody_was_paid_before(
     tmp_path: Path,

@@ -50,6 +50,8 @@ def run(capsys: Any, *words: str, code: int = 0) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_finished_stories_can_stay_on_a_branch(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

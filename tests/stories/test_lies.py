@@ -138,6 +138,8 @@ def holds(row: Any, story: StoryResult) -> bool:
     return as_told and row["says"] in "\n".join([*findings, story.reason])
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @pytest.mark.parametrize("row", [*rows("lying"), *rows("forging"), *rows("honest")])
 async def test_only_honest_work_is_done(tmp_path: Path, row: Any) -> None:
     at, name = world(tmp_path, row)

@@ -98,6 +98,8 @@ def world(folder: Path, row: Any) -> World:
     return World(project, folder / "w", "1", settings, command=command)
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @pytest.mark.parametrize("row", [row for kind in KINDS for row in rows(kind)])
 async def test_only_honest_work_is_done_in_other_projects(tmp_path: Path, row: Any) -> None:
     program = DATA["projects"][row["project"]]["command"][0]

@@ -89,6 +89,8 @@ def test_comments_of_members_are_stories_and_others_are_left_out(
     assert ("comment-IC_1" in titles) == is_github
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_a_comment_is_worked_on_once_and_pushed(
     forge: Path, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -118,6 +120,8 @@ def test_a_forge_that_refuses_says_so_before_anybody_is_paid(
     assert "failed: HTTP 401" in capsys.readouterr().err
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_a_run_can_be_watched_until_it_ends(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -33,6 +33,8 @@ def add_submodule(project: Path, library: Path, path: str) -> None:
     git(project, "commit", "--quiet", "--message", f"Add {path}")
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 async def test_a_story_is_done_in_a_project_whose_tests_need_a_submodule(tmp_path: Path) -> None:
     project = make_project(tmp_path)
     add_submodule(project, make_library(tmp_path), "vendor/rates")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transom.studies.failures import Diagnosis, Evidence, Taxonomy, diagnosis, load_taxonomy
+from transom.studies.failures import Diagnosis, FailureEvidence, Taxonomy, diagnosis, load_taxonomy
 from transom.studies.runner import StudyRunner
 from transom.studies.solver import Solved
 from transom.studies.study import JobLimits, Number, Study
@@ -50,7 +50,7 @@ class Plate:
         (folder / "log.txt").write_text("solved\n")
         if 2 * hole / width >= 0.9:
             return Solved(
-                diagnosis("geometry_error", self.taxonomy, Evidence("message", "2 bodies")),
+                diagnosis("geometry_error", self.taxonomy, FailureEvidence("message", "2 bodies")),
                 by=self.by,
             )
         stress = 1000 / (width - 2 * hole) * (1 + 0.02 * (5 - mesh))

@@ -15,7 +15,7 @@ from transom.studies.control import StudyStopped, learnable
 from transom.studies.failures import JobOutput, classify, load_taxonomy
 from transom.studies.runner import StudyRunner
 from transom.studies.solver import Solved
-from transom.studies.trials import Trial, counts
+from transom.studies.trials import StudyTrial, counts
 
 UNKNOWN = "kdx broker: seat 17 not granted to session 4711 (-5,357)\n"
 
@@ -117,10 +117,14 @@ def test_two_workers_see_an_outage_once(tmp_path: Path) -> None:
     assert not [trial for trial in made.trials() if trial.kind == "failed" and trial.number > 10]
 
 
-def _trial(number: int, reason: str = "", failure: str = "solver_error", **fields: Any) -> Trial:
+def _trial(
+    number: int, reason: str = "", failure: str = "solver_error", **fields: Any
+) -> StudyTrial:
     if not reason:
-        return Trial(number=number, kind="solved", params={}, values=(1.0,))
-    return Trial(number=number, kind="failed", params={}, failure=failure, reason=reason, **fields)
+        return StudyTrial(number=number, kind="solved", params={}, values=(1.0,))
+    return StudyTrial(
+        number=number, kind="failed", params={}, failure=failure, reason=reason, **fields
+    )
 
 
 @pytest.mark.parametrize(
@@ -139,7 +143,7 @@ def _trial(number: int, reason: str = "", failure: str = "solver_error", **field
     ],
 )
 def test_an_unclear_failure_counts_once_the_machine_was_seen_to_work(
-    trials: list[Trial], numbers: list[int]
+    trials: list[StudyTrial], numbers: list[int]
 ) -> None:
     counting = learnable(trials, load_taxonomy())
     assert [trial.number for trial in counting] == numbers

@@ -17,10 +17,10 @@ import pytest
 
 from tests.studies.helpers import runner, write_study
 from transom.studies.storage import open_storage
-from transom.studies.trials import Trial, ranked
+from transom.studies.trials import StudyTrial, ranked
 
 
-def study_with_violations(folder: Path) -> tuple[Trial, Any]:
+def study_with_violations(folder: Path) -> tuple[StudyTrial, Any]:
     """Run a study whose lightest designs violate a constraint; returns our best and the storage."""
     made = runner(folder, write_study(folder, trials=30))
     trials = made.run()

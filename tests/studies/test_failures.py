@@ -13,7 +13,7 @@ from transom.errors import InputError
 from transom.studies.failures import (
     Diagnosis,
     JobOutput,
-    Message,
+    MessageStart,
     Taxonomy,
     classify,
     load_taxonomy,
@@ -407,7 +407,7 @@ def supported(taxonomy: Taxonomy, texts: list[str]) -> Taxonomy:
     return Taxonomy.model_validate(fields | {"messages": tuple(messages), "classes": classes})
 
 
-def _starts(message: Message, line: str) -> bool:
+def _starts(message: MessageStart, line: str) -> bool:
     return Taxonomy(messages=(message,)).starts.match(line) is not None
 
 

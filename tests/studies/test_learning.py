@@ -16,18 +16,26 @@ from optuna.storages import InMemoryStorage
 
 from tests.fuzzing import examples
 from tests.studies.helpers import runner, write_study
-from transom.studies.advice import DESIGN, NUMERICS, RULE, Advice, Insight
-from transom.studies.guide import Guide
+from transom.studies.advice import DESIGN, NUMERICS, RULE, Advice, StudyInsight
+from transom.studies.guide import StudyGuide
 from transom.studies.report import report_text
 from transom.studies.result import End, result_of
-from transom.studies.rules import CERTAIN, Condition, Features, Row, Rule, learn, wilson
+from transom.studies.rules import (
+    CERTAIN,
+    FailureRule,
+    FeatureCondition,
+    Features,
+    SolveRow,
+    learn,
+    wilson,
+)
 from transom.studies.runner import StudyRunner
 from transom.studies.study_file import load_study
 from transom.studies.trials import counts, ranked, violations
 from transom.studies.verify import Verification, verify
 
 
-def plates(number: int, seed: int = 0) -> list[Row]:
+def plates(number: int, seed: int = 0) -> list[SolveRow]:
     pick = random.Random(seed)
     rows = []
     for _ in range(number):
@@ -41,7 +49,9 @@ def plates(number: int, seed: int = 0) -> list[Row]:
             else None
         )
         rows.append(
-            Row({"hole / width": slack, "thickness": thin, "width": width, "noise": noise}, broken)
+            SolveRow(
+                {"hole / width": slack, "thickness": thin, "width": width, "noise": noise}, broken
+            )
         )
     return rows
 
@@ -67,7 +77,9 @@ def test_rules_of_noise_are_few_and_every_rule_is_certain_on_its_rows(
 ) -> None:
     pick = random.Random(seed)
     rows = [
-        Row({"a": pick.random(), "b": pick.random()}, "crash" if pick.random() < share else None)
+        SolveRow(
+            {"a": pick.random(), "b": pick.random()}, "crash" if pick.random() < share else None
+        )
         for _ in range(150)
     ]
     rules = learn(rows)
@@ -137,8 +149,8 @@ def test_a_rule_that_is_wrong_loses_its_standing_unless_it_is_pinned_and_a_veto_
     tmp_path: Path,
 ) -> None:
     advice = Advice(tmp_path / "studies")
-    wrong = Rule((Condition("hole / width", False, 0.3),), "mesh_error", 40, 40)
-    rule_id = advice.add(Insight("plates", RULE, wrong.sentence, wrong.to_data()))
+    wrong = FailureRule((FeatureCondition("hole / width", False, 0.3),), "mesh_error", 40, 40)
+    rule_id = advice.add(StudyInsight("plates", RULE, wrong.sentence, wrong.to_data()))
     audits = "learning: {audit: 0.5}\n"
     first = made(tmp_path, "first", more=audits)
     assert [rule.id for rule in first.guide.rules] == [rule_id]
@@ -172,8 +184,8 @@ def test_designs_that_exploit_a_coarse_mesh_are_reported_and_the_next_study_keep
 
 def test_no_outcome_is_lost_with_four_writers_and_none_counts_twice(tmp_path: Path) -> None:
     store = Advice(tmp_path)
-    assert store.add(Insight("s", DESIGN, "a design", {"key": "a"})) == "str-00001"
-    assert store.add(Insight("s", DESIGN, "the design again", {"key": "a"})) == "str-00001"
+    assert store.add(StudyInsight("s", DESIGN, "a design", {"key": "a"})) == "str-00001"
+    assert store.add(StudyInsight("s", DESIGN, "the design again", {"key": "a"})) == "str-00001"
     children = []
     for name in "abcd":
         child = os.fork()
@@ -195,10 +207,10 @@ def test_no_outcome_is_lost_with_four_writers_and_none_counts_twice(tmp_path: Pa
 
 def test_rows_of_a_study_that_is_run_again_take_the_place_of_its_old_ones(tmp_path: Path) -> None:
     rows = Advice(tmp_path)
-    rows.keep("s", "one", [Row({"a": 1.0}, None)])
-    rows.keep("s", "two", [Row({"a": 2.0}, "crash")])
-    rows.keep("s", "one", [Row({"a": 3.0}, None)])
-    rows.keep("other", "three", [Row({"a": 4.0}, None)])
+    rows.keep("s", "one", [SolveRow({"a": 1.0}, None)])
+    rows.keep("s", "two", [SolveRow({"a": 2.0}, "crash")])
+    rows.keep("s", "one", [SolveRow({"a": 3.0}, None)])
+    rows.keep("other", "three", [SolveRow({"a": 4.0}, None)])
     assert sorted(row.features["a"] for row in rows.rows("s")) == [2.0, 3.0]
 
 
@@ -207,7 +219,7 @@ def test_requirements_are_kept_without_a_solve(tmp_path: Path) -> None:
     trials = one.run()
     assert all(float(trial.params["hole"]) <= 4 for trial in trials if trial.kind != "rejected")
     assert counts(trials).complete == 10 and counts(trials).pruned > 0
-    assert Guide(one.study, one.guide.advice).rules == []
+    assert StudyGuide(one.study, one.guide.advice).rules == []
 
 
 def test_what_finer_settings_change_never_excuses_a_design(tmp_path: Path) -> None:

@@ -8,11 +8,12 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from transom.errors import InputError
-from transom.studies import optimize
+from transom.studies import Optimum, StudyFolder, optimize
 
 
 def beam(width: float, height: float) -> dict[str, float]:
@@ -24,6 +25,8 @@ def beam(width: float, height: float) -> dict[str, float]:
 BEAM = {"width": (5, 60), "height": (10, 120)}
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_a_function_is_optimised_within_its_constraints(tmp_path: Path) -> None:
     best = optimize(beam, BEAM, minimize="mass", constraints=["stress <= 180"], n_trials=30, seed=1)
     assert best.params is not None and best.value is not None
@@ -53,16 +56,20 @@ def test_integers_choices_and_maximising() -> None:
 
 @pytest.mark.slow
 def test_what_failed_is_learned_for_the_next_study_in_the_folder(tmp_path: Path) -> None:
-    common = {"minimize": "mass", "folder": tmp_path, "scope": "beams", "seed": 1}
     space = {
         "width": {"low": 5, "high": 60, "unit": "mm"},
         "height": {"low": 10, "high": 120, "unit": "mm"},
     }
-    first = optimize(beam, space, name="first", n_trials=40, **common)  # type: ignore[arg-type]
+
+    def find(study_name: str, n_trials: int) -> Optimum:
+        folder = StudyFolder(tmp_path, study_name, scope="beams")
+        return optimize(beam, space, minimize="mass", folder=folder, seed=1, n_trials=n_trials)
+
+    first = find("first", 40)
     assert any("singularity" in rule for rule in first.rules)
-    again = optimize(beam, space, name="first", n_trials=40, **common)  # type: ignore[arg-type]
+    again = find("first", 40)
     assert again.trials == first.trials
-    second = optimize(beam, space, name="second", n_trials=20, **common)  # type: ignore[arg-type]
+    second = find("second", 20)
     assert sum(second.failures.values()) <= 2
 
 
@@ -83,7 +90,7 @@ def hangs(x: float) -> float:
 
 def test_a_call_that_hangs_is_ended_with_all_that_it_started() -> None:
     began = time.monotonic()
-    best = optimize(hangs, {"x": (0.0, 1.0)}, n_trials=1, seconds=0.5)
+    best = optimize(hangs, {"x": (0.0, 1.0)}, n_trials=1, limits={"seconds": 0.5})
     assert time.monotonic() - began < 20
     assert best.failures == {"timeout": 1} and best.params is None
 
@@ -143,6 +150,37 @@ def test_a_wrong_argument_is_one_error(arguments: dict[str, object], message: st
     given = {"space": {"x": (0.0, 1.0)}, "n_trials": 1, **arguments}
     with pytest.raises(InputError, match=message):
         optimize(prints, **given)  # type: ignore[arg-type]
+
+
+def test_arguments_of_the_version_before_warn_and_still_count(tmp_path: Path) -> None:
+    old: dict[str, Any] = {
+        "name": "first",
+        "scope": "lines",
+        "workers": 2,
+        "seconds": 30,
+        "memory": 3e9,
+    }
+    with pytest.warns(DeprecationWarning) as warned:
+        optimize(prints, {"x": (0.0, 1.0)}, n_trials=2, folder=tmp_path, **old)
+    assert [name for name in old if not any(f"({name}=)" in str(w.message) for w in warned)] == []
+    assert {warning.filename for warning in warned} == {__file__}
+    assert (tmp_path / "first/trials/00001/stdout.txt").is_file()
+    current = StudyFolder(tmp_path, "first", scope="lines")
+    # The same study goes on: all its trials are there already.
+    again = optimize(
+        prints,
+        {"x": (0.0, 1.0)},
+        n_trials=2,
+        folder=current,
+        n_jobs=2,
+        limits={"seconds": 30, "memory": "3 GB"},
+    )
+    assert [trial.number for trial in again.trials] == [0, 1]
+
+
+def test_an_argument_that_never_was_is_an_error() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sampler'"):
+        optimize(prints, {"x": (0.0, 1.0)}, sampler="tpe")
 
 
 def test_a_misspelled_output_does_not_spend_the_budget() -> None:

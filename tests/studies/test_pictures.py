@@ -16,6 +16,8 @@ from transom.studies.trials import front, ranked
 TWO = "[{name: mass}, {name: stress}]"
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_two_objectives_have_a_front_and_a_history_of_the_hypervolume(tmp_path: Path) -> None:
     path = write_study(tmp_path, trials=20)
     path.write_text(path.read_text().replace("[{name: mass}]", TWO))
@@ -37,6 +39,8 @@ def test_two_objectives_have_a_front_and_a_history_of_the_hypervolume(tmp_path: 
     assert {tuple(trial.values) for trial in as_optuna(made.study, trials).best_trials} == best
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_equal_studies_have_equal_pictures(tmp_path: Path) -> None:
     made = runner(tmp_path, write_study(tmp_path, trials=12))
     trials = made.run()

@@ -9,7 +9,7 @@ import pytest
 
 from tests.studies.helpers import runner
 from transom.studies.control import StudyStopped
-from transom.studies.trials import Trial, counts
+from transom.studies.trials import StudyTrial, counts
 
 STUDY = """study: toy
 variables:
@@ -32,7 +32,7 @@ def run(
     file: str = "stdout.txt",
     more: str = "",
     unit: str = "",
-) -> tuple[list[Trial], list[str]]:
+) -> tuple[list[StudyTrial], list[str]]:
     """Run the toy study; returns its trials, and its lines of progress before the first trial's."""
     path = folder / "toy.yaml"
     text = STUDY.format(

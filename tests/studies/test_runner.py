@@ -26,11 +26,11 @@ from tests.studies.helpers import TAXONOMY, runner, worker_command, write_comman
 from tests.studies.test_solver import BRACKET, marked, wait_for
 from transom.errors import InputError
 from transom.studies.control import StudyStopped
-from transom.studies.failures import Diagnosis, Evidence, diagnosis
+from transom.studies.failures import Diagnosis, FailureEvidence, diagnosis
 from transom.studies.runner import StudyRunner
 from transom.studies.solver import Solved
 from transom.studies.storage import FileLock
-from transom.studies.trials import Trial, better, counts, failures, front, ranked
+from transom.studies.trials import StudyTrial, better, counts, failures, front, ranked
 
 
 def test_a_study_ends_at_its_budget_and_goes_on_with_a_larger_one(tmp_path: Path) -> None:
@@ -95,14 +95,14 @@ class Machine:
     def solve(self, *given: Any) -> Solved:
         self.calls += 1
         if self.calls in self.fails:
-            return Solved(diagnosis(self.name, TAXONOMY, Evidence("limit", "it was ended")))
+            return Solved(diagnosis(self.name, TAXONOMY, FailureEvidence("limit", "it was ended")))
         return Solved(Diagnosis(None), {"mass": 1.0, "stress": 1.0})
 
 
 def test_only_what_the_machine_failed_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transom.studies.runner._PAUSES", (0, 0))
+    monkeypatch.setattr("transom.studies.solving._PAUSES", (0, 0))
     made = runner(tmp_path, write_study(tmp_path, trials=3))
     made.solver = machine = Machine({1, 4, 5, 6})
     trials = made.run()
@@ -226,7 +226,7 @@ def finished(folder: Path, path: Path, trials: int) -> None:
     wait_for(lambda: not marked(folder))
 
 
-def run_side_by_side(runners: list[StudyRunner]) -> list[Trial]:
+def run_side_by_side(runners: list[StudyRunner]) -> list[StudyTrial]:
     """Run several runners of one study at once, each with locks of its own."""
     with ThreadPoolExecutor(len(runners)) as pool:
         for done in [pool.submit(each.run) for each in runners]:

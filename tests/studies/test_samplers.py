@@ -55,6 +55,8 @@ def transom(folder: Path, seed: int) -> TransomSampler:
     return TransomSampler(folder=folder, scope="plates", features={"a / b": "a / b"}, seed=seed)
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_a_later_study_keeps_out_of_the_region_where_an_earlier_one_failed(tmp_path: Path) -> None:
     alone = [failed_share(TransomSampler(seed=seed)) for seed in (2, 3)]
     failed_share(transom(tmp_path, 1))

@@ -18,7 +18,7 @@ import pytest
 from tests.studies.helpers import write_command_study, write_study
 from tests.studies.test_solver import marked, wait_for
 from transom.cli import main
-from transom.studies.hooks import Occasion
+from transom.studies.hooks import HookOccasion
 from transom.studies.pipeline import conclude, runner_of, standing
 from transom.studies.report import as_csv, as_jsonl, report_html, report_text
 from transom.studies.result import result_of
@@ -99,6 +99,8 @@ def test_a_study_is_run_reported_and_exported(
     assert len(history) == result["trials"]["failed"]
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_a_study_without_a_feasible_design_says_no(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -153,7 +155,7 @@ def test_ctrl_c_ends_the_solvers_and_resume_goes_on(
     assert [row["kind"] for row in ran(capsys, "study", "export", "slow")] == ["solved"] * 6
 
 
-SEEN: list[Occasion] = []
+SEEN: list[HookOccasion] = []
 
 
 def test_the_parts_of_a_study_without_pictures(tmp_path: Path) -> None:
@@ -175,14 +177,14 @@ def test_the_parts_of_a_study_without_pictures(tmp_path: Path) -> None:
     assert f"(trial {result.best.number}: width" in said and "failures: geometry error" in said
     page = report_html(study, trials, result, insights, {})
     assert page.count("<tr class=") == 14 and insights[0].content in html.unescape(page)
-    again = runner_of(study, tmp_path / "studies", None, print, kept=True)
+    again = runner_of(study, tmp_path / "studies", None, print, must_have_run=True)
     assert (again.trials(), standing(again).trials) == (trials, result.trials)
     table = list(csv.DictReader(as_csv(study, trials).splitlines()))
     rows = [json.loads(line) for line in as_jsonl(study, trials).splitlines()]
     assert [float(row["params.width"]) for row in table] == [row["params"]["width"] for row in rows]
 
 
-def see(occasion: Occasion) -> None:
+def see(occasion: HookOccasion) -> None:
     SEEN.append(occasion)
 
 
@@ -242,6 +244,8 @@ def test_a_second_process_helps_with_the_trials_of_the_first(
     assert len((here / "calls.txt").read_text().split()) == 12
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_forgotten_trials_teach_nothing_and_free_their_budget(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -263,6 +267,8 @@ def test_forgotten_trials_teach_nothing_and_free_their_budget(
     assert result["trials"]["complete"] + result["trials"]["failed"] == 30
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_old_folders_of_solves_are_counted_and_removed_but_those_of_the_best(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,7 +17,7 @@ from transom.errors import InputError
 from transom.studies.importing import import_trials
 from transom.studies.report import as_csv, as_jsonl
 from transom.studies.runner import StudyRunner
-from transom.studies.trials import IMPORT, Trial, counts, ranked
+from transom.studies.trials import IMPORT, StudyTrial, counts, ranked
 
 
 def changed(folder: Path, old: str, new: str, trials: int = 12) -> Path:
@@ -29,7 +29,7 @@ def changed(folder: Path, old: str, new: str, trials: int = 12) -> Path:
     return path
 
 
-def solves(trials: list[Trial]) -> list[Trial]:
+def solves(trials: list[StudyTrial]) -> list[StudyTrial]:
     return [trial for trial in trials if trial.kind in ("solved", "failed")]
 
 
@@ -47,7 +47,7 @@ def solves(trials: list[Trial]) -> list[Trial]:
     ],
 )
 def test_a_changed_bound_goes_on_with_the_trials_that_fit(
-    tmp_path: Path, old: str, new: str, fits: Callable[[Trial], bool]
+    tmp_path: Path, old: str, new: str, fits: Callable[[StudyTrial], bool]
 ) -> None:
     first = runner(tmp_path, write_study(tmp_path, trials=12)).run()
     again = runner(tmp_path, changed(tmp_path, old, new))
@@ -121,6 +121,8 @@ def test_a_study_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
 # Optuna's storages
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_a_study_in_a_database_of_optuna(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'trials.db'}"
     path = write_study(tmp_path, trials=8, more=f"storage: {url}\n")
@@ -154,6 +156,8 @@ def test_a_study_that_transom_did_not_make_is_not_mixed_with_ours(tmp_path: Path
         runner(tmp_path, write_study(tmp_path, more=f"storage: {url}\n"))
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_processes_of_one_study_share_a_folder(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'trials.db'}"
     path = write_study(tmp_path, trials=3, more=f"storage: {url}\n")
@@ -170,7 +174,7 @@ def test_processes_of_one_study_share_a_folder(tmp_path: Path) -> None:
 # Trials that were solved elsewhere
 
 
-def solved_elsewhere(tmp_path: Path) -> tuple[StudyRunner, list[Trial]]:
+def solved_elsewhere(tmp_path: Path) -> tuple[StudyRunner, list[StudyTrial]]:
     made = runner(tmp_path / "elsewhere", write_study(tmp_path, trials=12))
     return made, made.run()
 
@@ -350,6 +354,8 @@ made.run()
 """
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 @pytest.mark.parametrize("kind", ["tpe", "random"])
 def test_a_killed_study_gives_the_designs_of_an_undisturbed_one(tmp_path: Path, kind: str) -> None:
     found = []

@@ -209,6 +209,8 @@ def test_a_key_stands_nowhere_encoded(told: Told, key: str) -> None:
         )
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 def test_what_is_local_stays_where_a_person_looks_it_up(told: Told) -> None:
     """In the database, from which windows are shown; not in traces, logs and errors, and with no
     remote server.

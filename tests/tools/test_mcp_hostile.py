@@ -59,6 +59,8 @@ def look(name: str = "look") -> ToolCall:
     return ToolCall("1", name, {"at": "a"})
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 async def test_its_words_change_no_terms(transport: str) -> None:
     with hostile("plain", transport) as place:
         await _words_change_no_terms(place)
@@ -73,6 +75,8 @@ async def _words_change_no_terms(place: list[str] | str) -> None:
                 await agent.send("go")
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 async def test_its_result_stays_in_its_fence(transport: str) -> None:
     provider = scripted(asks(look()), "done")
     with hostile("plain", transport) as place:
@@ -143,6 +147,8 @@ async def test_words_and_tools_without_end_are_refused(
                 assert [tool.name for tool in server.tools] == ["look"]
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 async def test_a_tool_named_like_the_runtimes_own_is_refused(transport: str) -> None:
     with hostile("shadow", transport) as place:
         async with McpServer(place) as server:

@@ -11,8 +11,8 @@ from dataclasses import replace
 from functools import partial
 from typing import NoReturn
 
+from transom.agent.large_results import READING
 from transom.agent.models import ReplyReceived
-from transom.agent.results import READING
 from transom.agent.session import AgentSession
 from transom.agent.tool_turn import ToolTurn
 from transom.canonical import Json

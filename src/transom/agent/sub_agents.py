@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from transom.agent.large_results import READING, name_of, stored_outcomes, stored_result
 from transom.agent.messages import send_message
 from transom.agent.replaying import tell_again
-from transom.agent.results import READING, name_of, stored_outcomes, stored_result
 from transom.agent.session import CALLER, AgentSession, ConversationLog, RoleWindow
 from transom.agent.setup import SUB, seated
 from transom.canonical import Json, digest

@@ -12,8 +12,8 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
+from transom.agent.large_results import store_large_result
 from transom.agent.models import ToolCallFinished, ToolCallStarted
-from transom.agent.results import store_large_result
 from transom.agent.session import CALLER, AgentSession, Caller
 from transom.context.oversized import level
 from transom.errors import Paused, ToolRefused

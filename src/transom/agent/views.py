@@ -21,7 +21,7 @@ from pydantic import (
 from transom.canonical import Json
 from transom.llm import Usage
 from transom.llm.codec import reply_from_json
-from transom.llm.reading import bounded_arguments
+from transom.llm.strict_json import bounded_arguments
 from transom.runs.conversation import KINDS, ConversationKey, key_of
 from transom.runs.workspace import trace_id
 from transom.store import Record, Store

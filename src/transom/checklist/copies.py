@@ -84,6 +84,26 @@ def retract(store: Store, target: Path) -> None:
         target.unlink()
 
 
+def is_deleted(store: Store, target: Path) -> bool:
+    """Return whether a copy was written, and a person deleted it since."""
+    return bool(_known(store, target)) and not target.exists()
+
+
+async def forget_copy(store: Store, target: Path) -> None:
+    """Forget that a copy was written: a later look does not take it for deleted again."""
+    await store.put(_EXPORTS, str(target.absolute()), {})
+
+
+async def record_copy(store: Store, target: Path, artifact: Path) -> None:
+    """Record that a copy and the run's own file say the same now."""
+    row: dict[str, Json] = {
+        "copy": digest(target.read_bytes()),
+        "artifact": digest(artifact.read_bytes()),
+        "source": str(artifact),
+    }
+    await store.put(_EXPORTS, str(target.absolute()), row)
+
+
 def _known(store: Store, target: Path) -> dict[str, str]:
     """Digests of what was last written to a place, and of what it was made from; empty where
     nothing was.

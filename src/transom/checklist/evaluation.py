@@ -12,7 +12,7 @@ from transom.checklist.judging import Verdict
 from transom.checklist.judging.verdict import CheckedItem
 from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.writing.views import VIEWS, make_role
-from transom.evals import Evidence, Outcome, Used
+from transom.evals import EvaluationCitation, ScenarioOutcome, Used
 from transom.llm import Chain
 
 
@@ -25,7 +25,7 @@ def prompts_digest(chain: Chain, data: Mapping[str, str]) -> str:
 
 def outcome_of(
     answer: SpecResult | BuildResult | Verdict, used: Used, roots: Sequence[Path], data: Path | None
-) -> Outcome:
+) -> ScenarioOutcome:
     """Return what came of an item.
 
     Args:
@@ -40,7 +40,7 @@ def outcome_of(
         gates = answer.gates if isinstance(answer, BuildResult) else ()
         findings = [row for gate in gates for row in gate.findings] or answer.findings
         told = [f"{row.artifact}: {row.message}" for row in findings]
-        return Outcome(
+        return ScenarioOutcome(
             verdict=answer.status, reported=(*words, *told), used=used, document=document
         )
     lists = {
@@ -53,7 +53,7 @@ def outcome_of(
         f"{one.source_file or ''}: {one.message}" for one in (*answer.errors, *answer.warnings)
     ]
     unused = [f"unused waiver {one.pattern}: {one.why}" for one in answer.unused_waivers]
-    return Outcome(
+    return ScenarioOutcome(
         verdict=answer.status,
         subject=answer.item_id,
         text="\n".join(one.reason for one in (*answer.missing_items, *answer.extra_items)),
@@ -71,7 +71,7 @@ def outcome_of(
 
 def _evidence(
     entries: Sequence[CheckedItem], roots: Sequence[Path], data: Path | None
-) -> Iterator[Evidence]:
+) -> Iterator[EvaluationCitation]:
     """Each entry with a file, by its name below the data; the report names it below one of the
     variables' folders.
     """
@@ -82,6 +82,6 @@ def _evidence(
             name = (
                 path.relative_to(data).as_posix() if path.is_relative_to(data) else one.source_file
             )
-            yield Evidence(
+            yield EvaluationCitation(
                 source=name, locator=str(one.line_number or ""), quote=one.matched_content
             )

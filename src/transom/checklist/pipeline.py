@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from transom.checklist.atoms import ClaimRow
@@ -20,6 +20,7 @@ from transom.checklist.claiming import (
 from transom.checklist.copies import export
 from transom.checklist.item import Item
 from transom.checklist.judging import (
+    Doubt,
     Inputs,
     LoadedChecker,
     Occasion,
@@ -32,7 +33,9 @@ from transom.checklist.judging import (
 from transom.checklist.judging.audit import audit_waivers
 from transom.checklist.judging.verdict import VERDICT_FILE
 from transom.checklist.results import BuildResult, GateRow, SpecResult, WordsRow
+from transom.checklist.scenarios import FOLDER, run_scenarios
 from transom.checklist.writing.document import is_marked, parse_spec, section_texts
+from transom.checklist.writing.gate import check_spec
 from transom.checklist.writing.similar import remember_spec
 from transom.checklist.writing.write import WrittenSpec, send_back, write_spec
 from transom.errors import InputError, NeedsModel, Paused
@@ -87,6 +90,7 @@ class Manner:
     spec: Mapping[str, CallSettings] = field(default_factory=dict)
     build: BuildSettings = field(default_factory=BuildSettings)
     memory: Memory | None = None
+    parallel_rounds: bool = False
 
 
 async def spec_of(run: Run, item: Item, places: Places, manner: Manner) -> WrittenSpec | SpecResult:
@@ -104,7 +108,13 @@ async def spec_of(run: Run, item: Item, places: Places, manner: Manner) -> Writt
     try:
         sizes = _sizes(item, places.roots(item, run.folder))
         return await write_spec(
-            run, item, sizes, folder=places.out, settings=manner.spec, memory=manner.memory
+            run,
+            item,
+            sizes,
+            folder=places.out,
+            settings=manner.spec,
+            memory=manner.memory,
+            parallel=manner.parallel_rounds,
         )
     except NeedsModel as error:
         return SpecResult(
@@ -194,6 +204,24 @@ async def verdict_of(
     return verdict
 
 
+async def try_scenarios(
+    run: Run, folder: Path, item: Item, places: Places, manner: Manner
+) -> list[Doubt]:
+    """Run the scenarios of the test matrix (`--tests`); returns a doubt for each that fails.
+
+    Their files lie in the folder of the checker.
+    """
+    if not manner.build.tests:
+        return []
+    checker = load_checker(folder)
+    inputs = Inputs.of(item, places.roots(item, checker.folder))
+    target = folder / FOLDER
+    rows = await run_scenarios(checker, item, inputs, manner.sandbox, manner.occasion.as_of, target)
+    wrong = [row for row in rows if row.problem]
+    run.progress(f"{len(rows) - len(wrong)} of {len(rows)} scenarios are as expected: {target}")
+    return [Doubt(gate=FOLDER, line=None, message=f"{row.file}: {row.problem}") for row in wrong]
+
+
 @dataclass(frozen=True)
 class Judged:
     """A verdict, and the checker folder that it was made with."""
@@ -235,7 +263,8 @@ async def check_all(
     if not built.judges:
         return built.result
     checker = load_checker(built.folder)
-    return Judged(await verdict_of(run, checker, item, places, manner), built.folder)
+    verdict = await verdict_of(run, checker, item, places, manner)
+    return await _tried(run, Judged(verdict, built.folder), item, places, manner)
 
 
 async def _judge_claim(
@@ -248,7 +277,18 @@ async def _judge_claim(
     target = places.out / checker_folder(item.item_id) if places.out else None
     folder = await write_claim_checker(run, item, claim, target)
     checker = load_checker(folder)
-    return Judged(await verdict_of(run, checker, item, places, manner), folder)
+    verdict = await verdict_of(run, checker, item, places, manner)
+    return await _tried(run, Judged(verdict, folder), item, places, manner)
+
+
+async def _tried(run: Run, judged: Judged, item: Item, places: Places, manner: Manner) -> Judged:
+    """Return a verdict with the doubts of the scenarios, if they were asked for."""
+    # Without a verdict on the files there is nothing to vary.
+    if judged.verdict.status == "ERROR":
+        return judged
+    doubts = await try_scenarios(run, judged.checker, item, places, manner)
+    doubted = (*judged.verdict.doubted, *doubts)
+    return replace(judged, verdict=judged.verdict.model_copy(update={"doubted": doubted}))
 
 
 async def _is_taken(run: Run, result: SpecResult) -> bool:
@@ -289,6 +329,14 @@ def read_spec(
         raise InputError("the ItemSpec has findings that nobody mended", place=str(path), hint=hint)
     document = parse_spec(text, artifact=str(path))
     section_texts(text, artifact=str(path))
+    # The same gate as that of `check lint`: what it refuses is not built.
+    findings = check_spec(document, artifact=str(path))
+    if findings and not allow_needs_review:
+        more = f", and {len(findings) - 1} more" if len(findings) > 1 else ""
+        hint = f"see: transom check lint {path}; mend it, or add --allow-needs-review"
+        first = findings[0]
+        place = f"{path}:{first.line}" if first.line else str(path)
+        raise InputError(f"{first.message}{more}", place=place, hint=hint)
     if not _NAME.fullmatch(document.item_id):
         what = f"the title names no item ({document.item_id!r})"
         raise InputError(

@@ -65,10 +65,9 @@ async def demo(session: Session, products: Products = None) -> int:
     session = _apart(session)
     documents: dict[str, Any] = {"schema": "transom.demo/1"}
     failed = False
-    session.tell(
-        "The demo needs no model and no network. It takes about two minutes, and keeps its runs in"
-    )
-    session.tell(f"{session.workspace_root}; the folder may be deleted.")
+    length = "about two minutes" if len(names) == len(_PARTS) else "seconds, the checklist a minute"
+    session.tell(f"The demo needs no model and no network. It takes {length}, and keeps its runs")
+    session.tell(f"in {session.workspace_root}; the folder may be deleted.")
     for name in names:
         about, show = _PARTS[name]
         session.tell("", style(f"== {name.capitalize()}: {about}", "bold"), "")
@@ -85,6 +84,8 @@ async def demo(session: Session, products: Products = None) -> int:
         session.progress(f"{name}: {time.monotonic() - started:.1f} s")
     if session.format == "json":
         print_json(documents)
+    option = _workspace_option(session)
+    session.tell("", f"To see all these runs in a browser:  transom serve {option}")
     return 2 if failed else 0
 
 
@@ -109,7 +110,8 @@ async def _checklist(session: Session, examples: Path) -> Any:
     async with session.open_store() as store:
         for item in sorted(folder.glob("*.yaml")):
             answer = await answer_of(quiet, store, CheckOptions(item=item, variables=variables))
-            session.progress(f"{item.stem}: {answer.status}")
+            if session.format == "json":
+                session.progress(f"{item.stem}: {answer.status}")
             if isinstance(answer, Verdict):
                 verdicts.append(answer)
                 description, _, _ = " ".join(load_item(item).description.split()).partition(". ")

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from transom import __version__, evals
-from transom.canonical import Json, digest, pretty_json
+from transom.canonical import Json, digest, pretty_json, write_atomic
 from transom.checklist.embedded import digests_of_data
 from transom.checklist.evaluation import outcome_of, prompts_digest
 from transom.cli.app import group
@@ -28,9 +28,10 @@ from transom.cli.learn import opened_memory
 from transom.cli.output import report_files, table, toned
 from transom.cli.session import Session
 from transom.errors import InputError, Paused, ProviderError
-from transom.evals import history as evaluation_history
+from transom.evals import stored_evaluations
+from transom.evals.evaluation_report import change_lines, junit, text_lines
+from transom.evals.inspect_log import inspect_log, log_name
 from transom.evals.replies import WrittenReplies
-from transom.evals.report import change_lines, junit, text_lines
 from transom.evals.side_by_side import html_comparison, markdown_comparison
 from transom.investigator import evaluation
 from transom.investigator.dialogue import follow_up
@@ -116,7 +117,7 @@ async def _evaluated(
     """Run a suite, compare the result with the suite's baseline, and save it."""
     judge = options.judge
     # Read before the result is saved, which may be the next baseline.
-    baseline = evaluation_history.newest_baseline(store, suite.name)
+    baseline = stored_evaluations.newest_baseline(store, suite.name)
     chain, runner, prompts = _runner_of(session, store, suite)
     fingerprint = evals.Fingerprint(transom=__version__, model=chain.name, prompts=prompts)
     inputs: dict[str, Json] = {"suite": str(suite.folder), "started": options.started}
@@ -136,7 +137,7 @@ async def _evaluated(
         if baseline:
             changes = evals.compare(result, baseline[1], baseline[0])
             result = result.model_copy(update={"regression_analysis": changes})
-        await evaluation_history.remember(store, result, options.save)
+        await stored_evaluations.remember(store, result, options.save)
         await run.finish("passed" if result.exit_code == 0 else "failed")
     return result
 
@@ -185,8 +186,8 @@ async def compare_(
     A report has the answers side by side with their tokens and cost, what got worse first.
     """
     async with session.known_workspace.open_store_for_reading() as store:
-        name, old = evaluation_history.find_evaluation(store, before)
-        _, new = evaluation_history.find_evaluation(store, after)
+        name, old = stored_evaluations.find_evaluation(store, before)
+        _, new = stored_evaluations.find_evaluation(store, after)
     names = (name, after)
     renderers = {
         "markdown": lambda _: markdown_comparison(old, new, names),
@@ -199,6 +200,30 @@ async def compare_(
     return session.show(document, *lines, code=code, reports=report_files(reports or (), renderers))
 
 
+@command(eval_app, "export", example="transom eval export main --inspect logs")
+async def export(
+    session: Session,
+    evaluation: Annotated[
+        str, typer.Argument(metavar="A", help="A baseline, a run, or a JSON file.")
+    ],
+    inspect: Annotated[
+        Path, typer.Option("--inspect", metavar="DIR", help="Folder of the logs of Inspect.")
+    ],
+) -> int:
+    """Write an evaluation into a folder as a log that `inspect view --log-dir DIR` opens."""
+    async with session.known_workspace.open_store_for_reading() as store:
+        name, document = stored_evaluations.find_evaluation(store, evaluation)
+    path = session.cwd / inspect / log_name(document)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, pretty_json(inspect_log(document)).encode("utf-8", "backslashreplace"))
+    rows = sum(row.epochs for row in document.scenarios)
+    lines = [
+        f"wrote {inspect / path.name}: {rows} samples of {name}",
+        f"open it with: inspect view --log-dir {inspect}",
+    ]
+    return session.show({"schema": "transom.eval_export/1", "file": str(path)}, *lines)
+
+
 @command(eval_app, "history", example="transom eval history examples/evals/checklist")
 async def history(session: Session, suite: SuiteName) -> int:
     """List a suite's evaluations, the newest last."""
@@ -206,7 +231,7 @@ async def history(session: Session, suite: SuiteName) -> int:
     documents: list[dict[str, Any]] = []
     rows: list[tuple[str, ...]] = []
     async with session.known_workspace.open_store_for_reading() as store:
-        for result, baselines in evaluation_history.history(store, name):
+        for result, baselines in stored_evaluations.history(store, name):
             document = result.model_dump(include={"run_id", "fingerprint", "summary"})
             documents.append(document | {"baselines": baselines})
             models, summary = result.fingerprint, result.summary
@@ -223,7 +248,7 @@ async def history(session: Session, suite: SuiteName) -> int:
     )
 
 
-def apart(session: Session, case: evals.Case, chain: Chain) -> Session:
+def apart(session: Session, case: evals.ScenarioCase, chain: Chain) -> Session:
     """Return a session with a workspace of the case's own.
 
     Otherwise an epoch would be answered from the journal of another one.
@@ -247,7 +272,7 @@ def checklist_runner(session: Session, chain: Chain) -> evals.Runner:
     scenario's data.
     """
 
-    async def run(case: evals.Case) -> evals.Outcome:
+    async def run(case: evals.ScenarioCase) -> evals.ScenarioOutcome:
         item = case.below("item")
         variables = case.scenario.input.get("variables") or {}
         if not isinstance(variables, dict):
@@ -277,7 +302,7 @@ def checklist_runner(session: Session, chain: Chain) -> evals.Runner:
 def investigator_runner(session: Session, chain: Chain) -> evals.Runner:
     """Return what investigates a scenario's question."""
 
-    async def run(case: evals.Case) -> evals.Outcome:
+    async def run(case: evals.ScenarioCase) -> evals.ScenarioOutcome:
         inputs = evaluation.asked_in(case)
         own_session = apart(session, case, chain)
         async with opened_memory(own_session) as memory:
@@ -287,7 +312,7 @@ def investigator_runner(session: Session, chain: Chain) -> evals.Runner:
                 await attempt.investigate(question)
             result = await attempt.investigate(inputs.question)
             if result is None:
-                return evals.Outcome(questions=tuple(attempt.questions))
+                return evals.ScenarioOutcome(questions=tuple(attempt.questions))
             replies = []
             for question in inputs.then:
                 async with attempt.opened(inputs.question) as (run, inquiry):
@@ -310,7 +335,7 @@ class _Attempt:
     """One epoch of a scenario: its runs, and the questions they asked a person."""
 
     def __init__(
-        self, session: Session, case: evals.Case, inputs: evaluation.Asked, memory: Memory
+        self, session: Session, case: evals.ScenarioCase, inputs: evaluation.Asked, memory: Memory
     ) -> None:
         self._session = session
         self._inputs = inputs

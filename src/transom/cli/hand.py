@@ -120,7 +120,7 @@ def serve() -> int:
         quiet=True, workspace=Path(place["workspace"]), base_url=place.get("base_url")
     )
     session = Session.start(options).recorded_session(place["entry"])
-    session = replace(session, shared_purse=place.get("purse", ""))
+    session = replace(session, shared_purse=place.get("purse", ""), is_part=True)
     return session.execute(lambda: _serve(session, place["entry"]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -23,9 +24,9 @@ from transom.cli.evidence_sources import (
     JiraOption,
     data_folder,
 )
-from transom.cli.history import found_run
 from transom.cli.learn import PlaybookScope, learning, opened_memory
 from transom.cli.output import day_of, report_files, say, style_status
+from transom.cli.run_lookup import found_run
 from transom.cli.session import Session
 from transom.errors import InputError, Paused
 from transom.investigator.dialogue import follow_up, judged
@@ -242,16 +243,19 @@ async def demo(session: Session, examples: Path) -> list[Investigation]:
             result, _ = await answered(run, inquiry)
         investigations.append(result)
         head = style_status(f"{result.verdict:<17}")
-        session.tell(
-            f"  {head} {result.feature_name}, {result.current_stage} -> {result.target_stage}"
-            f" ({result.stage_fit})"
-        )
-        unmet: list[str] = []
-        for row in result.criteria:
-            if row.required and row.status not in ("pass", "waived"):
-                unmet.append(row.name)
-        session.tell(*(f"      not met: {name}" for name in unmet[:3]))
-    session.tell(
-        '  one of them in full:  transom investigate "QUESTION" --data examples/incoming_data'
-    )
+        stages = f"{result.current_stage} -> {result.target_stage}"
+        if result.stage_fit == "premature":
+            stages += ", which is too early"
+        session.tell(f"  {head} {result.feature_name}, {stages}")
+        unmet = [
+            (row.status, row.name)
+            for row in result.criteria
+            if row.required and row.status not in ("pass", "waived")
+        ]
+        for status, name in unmet[:3]:
+            words = "not met" if status == "fail" else "not shown"
+            session.tell(f"      {words}: {name}")
+    folder = shlex.quote(os.path.relpath(data, session.cwd))
+    example = f'"{investigations[1].question}" --data {folder} --as-of 2026-09-20'
+    session.tell("  one of them in full:", f"    transom investigate {example}")
     return investigations

@@ -21,7 +21,7 @@ from transom.cli.learn import (
 from transom.cli.output import counted, plain, print_text, say, sections, style
 from transom.cli.session import Session
 from transom.errors import InputError
-from transom.learning import Curator, ErrorPatterns, Insight, InsightCategory, Source
+from transom.learning import Curator, ErrorPatterns, Insight, InsightCategory, InsightSource
 from transom.learning.curator import ReviewQuestion
 from transom.learning.exchange import export_json, save_playbook
 from transom.learning.notes import import_file
@@ -170,7 +170,7 @@ def add(
             kind,
             text,
             tags=tags,
-            source=Source(by=person),
+            source=InsightSource(by=person),
             level=level,
             personal=bool(scope.user),
             overrides=overrides,
@@ -196,7 +196,7 @@ def feedback(
     """Record one outcome for or against an insight."""
     with opened(session, access="write") as playbook:
         playbook.require(insight)
-        playbook.record_outcome(insight, helpful, followed=True, source=Source(by=person))
+        playbook.record_outcome(insight, helpful, followed=True, source=InsightSource(by=person))
         # The outcome of a merged insight counts for the insight that has its text now.
         entry = playbook.require(playbook.require(insight).merged_into or insight)
         if entry.id == insight:

@@ -22,14 +22,18 @@ from transom.cli.common_options import CommonOptions, Format
 from transom.cli.output import Live, ReportFile, print_json, print_text, printable, say
 from transom.cli.stage_lines import LABELS
 from transom.config import Settings, load_settings
+from transom.config.model import Notice
 from transom.context import WindowBudget
-from transom.errors import InputError, RunBusy
+from transom.errors import InputError, Paused, RunBusy
 from transom.llm import Chain, Provider
 from transom.llm.naming import Surroundings, named_chain, place_of_model
 from transom.llm.prices import Prices, priced_exporter
 from transom.llm.purse import Purse
 from transom.llm.shared_purse import SharedPurse
 from transom.runs import Run, Workspace, find_workspace, write_file
+from transom.runs.history import view
+from transom.runs.notices import notice_of, send_notice
+from transom.runs.summarising import RunRow
 from transom.store import LeasingStore, Store, StoreLocation
 from transom.telemetry import Redactor, configure
 
@@ -65,6 +69,7 @@ class Session:
         overrides: the settings that stand on the command line.
         distributed: whether workers do the work; `priority` is that of their jobs.
         entry: the command as its runs record it, for `transom resume`; empty outside a command.
+        is_part: whether another process has the command, e.g. a batch whose items this one checks.
     """
 
     settings: Settings
@@ -85,6 +90,7 @@ class Session:
     distributed: bool = False
     priority: int = 0
     entry: dict[str, Any] = field(default_factory=dict)
+    is_part: bool = False
 
     @staticmethod
     def start(
@@ -368,7 +374,8 @@ class Session:
     ) -> AsyncIterator[Run]:
         """Open a run with this session's progress and limits.
 
-        Until it ends, it is listed in `open_runs`, so that Ctrl-C can say how to resume it.
+        Until it ends, it is listed in `open_runs`, so that Ctrl-C can say how to resume it. Once it
+        is left, the settings in `notify` say who is told.
         """
         chain = chain or self.chain(store)
         log = logging.getLogger(__name__)
@@ -388,18 +395,41 @@ class Session:
         if purse:
             run.spend_from(self._shared(purse, run) or purse)
         run.files.keep(self.settings.cache)
+        row = RunRow(run.id, kind, name, dict(inputs))
         # From here on, an interruption leaves a run that can be resumed.
         self.open_runs.append(run.id)
-        async with run:
-            try:
-                yield run
-            except Exception:
+        try:
+            async with run:
+                try:
+                    yield run
+                except Exception:
+                    self.open_runs.remove(run.id)
+                    raise
+                self.live.end()
+                log.info("run %s: %s", run.id, run.state.status)
+                # Ctrl-C arrives as a BaseException, and so leaves the run in the list.
                 self.open_runs.remove(run.id)
-                raise
-            self.live.end()
-            log.info("run %s: %s", run.id, run.state.status)
-            # Ctrl-C arrives as a BaseException, and so leaves the run in the list.
-            self.open_runs.remove(run.id)
+        except Exception as error:
+            await self._notify(run, row, has_failed=not isinstance(error, Paused))
+            raise
+        await self._notify(run, row, has_failed=False)
+
+    async def _notify(self, run: Run, row: RunRow, *, has_failed: bool) -> None:
+        """Tell that a run is left; nothing is told of the parts of another one, e.g. of a batch."""
+        settings = self.settings.notify
+        if self.open_runs or self.is_part or not self.entry:
+            return
+        if not (settings.command or settings.url):
+            return
+        left = view(self.workspace, run.store, row)
+        event: Notice = "failed" if has_failed else "finished"
+        if left.state.waiting or left.state.waits or left.status == "paused":
+            event = "waiting"
+        if event not in settings.events:
+            return
+        notice = notice_of(left, event, run.next_command)
+        if problem := await send_notice(settings, notice, self.cwd, "notify"):
+            self.progress(f"the notice failed: {problem}")
 
     async def _open_patiently(
         self, kind: str, inputs: Mapping[str, Json], *, name: str, store: Store, chain: Chain

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from urllib.parse import unquote
 
-_ROUND = re.compile(r"spec/round(\d+)_([a-z]+)(\d?)(_observed)?")
+_ROUND = re.compile(r"spec/round(\d+)_([a-z]+)(\d?)(_observed|_draft)?")
 _NUMBERED = re.compile(r"(?P<stage>.+?)(?:#(?P<iteration>\d+))?")
 # A stage without words only keeps a record.
 _CHECK = {
@@ -53,8 +53,10 @@ def describe_check_stage(name: str) -> str:
     match = _ROUND.fullmatch(name)
     if match is None:
         return _described(name, _CHECK)
-    number, part, section, observed = match.groups()
-    if observed:
+    number, part, section, suffix = match.groups()
+    if suffix == "_draft":
+        return f"section {section} of the ItemSpec is drafted"
+    if suffix:
         return f"section {section} of the ItemSpec is corrected by the real files"
     if part == "section":
         return f"section {section} of the ItemSpec is written"

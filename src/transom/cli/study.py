@@ -233,7 +233,7 @@ def _opened(session: Session, study: Study, *, is_known: bool = False) -> Iterat
     with opened(
         session, PlaybookScope(domain=study.scope), "read" if is_known else "make"
     ) as playbook:
-        yield runner_of(study, root, playbook, session.progress, kept=is_known)
+        yield runner_of(study, root, playbook, session.progress, must_have_run=is_known)
 
 
 def _study_named(session: Session, study: str) -> Study:

@@ -4,27 +4,37 @@ earlier system.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from transom.canonical import Json
+from transom.canonical import Json, pretty_json
 from transom.checklist.embedded import embedded_default
 from transom.checklist.item import load_item
 from transom.checklist.judging import Occasion
 from transom.checklist.pipeline import Manner, Places, spec_of
 from transom.checklist.results import SpecResult
+from transom.checklist.writing.round_copies import debug_folder, export_rounds
 from transom.checklist.writing.rounds import ROUNDS
 from transom.checklist.writing.write import WrittenSpec
 from transom.config import Settings, load_settings
 from transom.errors import InputError, TransomError
 from transom.llm import CallSettings
+from transom.llm.hosted import HOSTED, SERVICES
 from transom.llm.naming import Surroundings, named_chain
+from transom.llm.rules import RULES
 from transom.runs import Run, Workspace
 from transom.sandbox import Sandbox
 
 __all__ = ["AgentResult", "ContextAgent"]
+
+_MAKERS = {"claude": "anthropic", "gpt": "openai", "chatgpt": "openai", "o1": "openai"} | {
+    "o3": "openai",
+    "o4": "openai",
+}
+"""Beginnings of the names of models, and the provider that serves them."""
 
 _TITLES = ("Analysis", "Parsing Logic", "Check Logic", "Waiver Logic", "Implementation Guide")
 
@@ -49,9 +59,7 @@ class AgentResult:
 
 
 class ContextAgent:
-    """Writes ItemSpecs: `await ContextAgent().process({"config_path": "item.yaml", "output_dir":
-    "out"})`.
-    """
+    """Writes ItemSpecs: `await ContextAgent().process({"config_path": "item.yaml"})`."""
 
     def __init__(
         self,
@@ -63,24 +71,27 @@ class ContextAgent:
         """Create an agent.
 
         Args:
-            debug_mode: whether to copy every round's files to `<output_dir>/<id>_debug/`.
-            llm_config: `model` (as `--model`), `temperature`, `max_tokens`; defaults come from the
-                settings.
-            activity_handler: called with one line of progress at a time.
+            debug_mode: whether to copy every round's files, `config.yaml` and `meta.json` to
+                `<output_dir>/<id>_debug/`.
+            llm_config: `model` (as `--model`, or the bare name of a model), `provider`,
+                `temperature`, `max_tokens`; defaults come from the settings.
+            activity_handler: called with one line of progress at a time; None: they are printed on
+                stderr.
             setting_sources: one settings file; None: the nearest one from the current folder
                 upwards.
         """
         self.debug_mode = debug_mode
         self.llm_config = dict(llm_config or {})
-        self.activity_handler = activity_handler or (lambda _: None)
+        self.activity_handler = activity_handler or _print_line
         self.setting_sources = setting_sources
 
     async def process(self, inputs: Mapping[str, Any]) -> AgentResult:
-        """Write the ItemSpec of the item `config_path` into `output_dir`."""
+        """Write the ItemSpec of the item `config_path` into `output_dir` ("output")."""
         try:
-            return await self._process(Path(inputs["config_path"]), Path(inputs["output_dir"]))
+            output_dir = Path(inputs.get("output_dir") or "output")
+            return await self._process(Path(inputs["config_path"]), output_dir)
         except KeyError as error:
-            wrong = f"inputs: {error} is missing; give config_path and output_dir"
+            wrong = f"inputs: {error} is missing; give config_path"
         except (TransomError, OSError) as error:
             wrong = str(error)
         return AgentResult("no ItemSpec was written", status="failed", errors=(wrong,))
@@ -113,8 +124,12 @@ class ContextAgent:
             ) as run:
                 run.progress = _Rounds(self, run)
                 written = await spec_of(run, item, places, manner)
-                if isinstance(written, SpecResult) and written.itemspec_path is not None:
-                    return _result_of_claim(run, written)
+                if self.debug_mode and isinstance(written, WrittenSpec):
+                    copies = debug_folder(output_dir, item.item_id)
+                    meta = {"meta.json": pretty_json(written.result).encode("utf-8")}
+                    await export_rounds(run, copies, item, meta)
+                if isinstance(written, SpecResult) and written.itemspec_path:
+                    return self._claimed(run, written, written.itemspec_path)
                 if isinstance(written, SpecResult):
                     words = ", ".join(repr(row.text) for row in written.needs_model)
                     raise InputError(
@@ -122,9 +137,27 @@ class ContextAgent:
                         place=str(config_path),
                         hint="name a model in llm_config",
                     )
-                return self._written(run, item.item_id, written, output_dir)
+                return self._written(run, item.item_id, written)
 
-    def _written(self, run: Run, item_id: str, spec: WrittenSpec, output_dir: Path) -> AgentResult:
+    def _claimed(self, run: Run, result: SpecResult, path: str) -> AgentResult:
+        """Return the result of an item that is a claim: its ItemSpec is written without rounds."""
+        self._stage(9, "Saving")
+        self._ok(path)
+        artifacts = {
+            "itemspec_path": path,
+            "itemspec_content": Path(path).read_text(encoding="utf-8"),
+            "item_id": result.item_id,
+            "rounds": {},
+        }
+        metadata: dict[str, Json] = {
+            "version": result.schema_,
+            "model": run.chain.name,
+            "run_id": run.id,
+            "findings": [],
+        }
+        return AgentResult("ItemSpec generation completed", artifacts, metadata)
+
+    def _written(self, run: Run, item_id: str, spec: WrittenSpec) -> AgentResult:
         self._stage(7, "Assembling the ItemSpec")
         text = spec.path.read_text(encoding="utf-8")
         self._ok(f"{len(text)} characters")
@@ -135,11 +168,6 @@ class ContextAgent:
         for line in findings or ["passed"]:
             self._ok(line)
         self._stage(9, "Saving")
-        if self.debug_mode:
-            debug = output_dir / f"{item_id}_debug"
-            debug.mkdir(exist_ok=True)
-            for file in sorted((run.folder / "spec").glob("round*/*.md")):
-                (debug / file.name).write_bytes(file.read_bytes())
         self._ok(str(spec.path))
         rounds = {
             each.tag: (run.folder / each.stage / each.file).read_text(encoding="utf-8")
@@ -164,9 +192,11 @@ class ContextAgent:
         if len(sources) > 1:
             raise InputError("several settings files", place="setting_sources", hint="name one")
         command_line = {}
-        if self.llm_config.get("model"):
-            command_line["model"] = self.llm_config["model"]
         file = Path(sources[0]) if sources else None
+        if self.llm_config.get("model"):
+            configured = load_settings(file=file).model
+            provider = self.llm_config.get("provider")
+            command_line["model"] = _with_provider(self.llm_config["model"], provider, configured)
         return load_settings(file=file, command_line=command_line)
 
     def _stage(self, number: int, title: str) -> None:
@@ -189,26 +219,44 @@ class _Rounds:
     def __call__(self, line: str) -> None:
         stage, _, state = line.partition(": ")
         number = next((each.number for each in ROUNDS if each.stage == stage), 0)
+        self._tell_size(stage)
         if not number:
             self.agent._ok(line)
         elif stage != self.current_stage:
             self.current_stage = stage
             self.agent._stage(number + 1, f"Round {number}: {_TITLES[number - 1]} ({state})")
 
+    def _tell_size(self, next_stage: str) -> None:
+        """Tell the size of the text of the round that ended."""
+        done = next((each for each in ROUNDS if each.stage == self.current_stage), None)
+        if done is None or next_stage == self.current_stage:
+            return
+        self.current_stage = ""
+        path = self.run.folder / done.stage / done.file
+        if path.is_file():
+            self.agent._ok(f"{done.tag}: {len(path.read_text(encoding='utf-8'))} characters")
 
-def _result_of_claim(run: Run, result: SpecResult) -> AgentResult:
-    """Return the result for an item that a claim reads, whose ItemSpec no round wrote."""
-    path = result.itemspec_path or ""
-    artifacts = {
-        "itemspec_path": path,
-        "itemspec_content": Path(path).read_text(encoding="utf-8"),
-        "item_id": result.item_id,
-        "rounds": {},
-    }
-    metadata: dict[str, Json] = {
-        "version": result.schema_,
-        "model": run.chain.name,
-        "run_id": run.id,
-        "findings": [],
-    }
-    return AgentResult("ItemSpec generation completed", artifacts, metadata)
+
+def _print_line(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+
+
+def _with_provider(model: str, provider: str | None, configured: str) -> str:
+    """Return a model's name with its provider.
+
+    A bare name belongs to the provider that is given, else to the maker of such names, else to the
+    first provider with a server in the settings.
+    """
+    if ":" in model or "," in model or model == RULES:
+        return model
+    if provider:
+        return f"{provider}:{model}"
+    for start, maker in _MAKERS.items():
+        if model.startswith(start):
+            return f"{maker}:{model}"
+    for name in configured.split(","):
+        kind = name.strip().partition(":")[0]
+        if kind in (*HOSTED, *SERVICES):
+            return f"{kind}:{model}"
+    # The chain says what is wrong with it, and which forms there are.
+    return model

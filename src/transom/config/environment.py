@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -14,6 +14,8 @@ from transom.config.model import PREFIX, Settings, known_keys, unknown_key, vari
 
 RESERVED = frozenset({"TRANSOM_FAILPOINT", "TRANSOM_RUN_PATIENCE"})
 """Variables with the prefix that are not settings."""
+# Of 100: MODELL and MODEL have 91, PORT and STORE 67.
+_NEAR = 75
 # The model is strict: it takes no text for a bool.
 _WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -21,8 +23,11 @@ _WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no"
 def from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, object, str]]:
     """Yield key, value and variable of every setting in the environment.
 
+    A variable that resembles no setting belongs to somebody else: a test set-up names folders so,
+    and Kubernetes tells each container of a service `transom` its address in `TRANSOM_PORT`.
+
     Raises:
-        SettingsError: a variable with the prefix is not a setting.
+        SettingsError: a variable that was meant as a setting is none.
     """
     keys = {variable_of(key): key for key in known_keys()}
     # Sorted, so that of two wrong variables always the same one is reported.
@@ -30,9 +35,22 @@ def from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, object, 
         # `NAME= transom ...` does without a variable for one command.
         if not name.startswith(PREFIX) or name in RESERVED or not environ[name]:
             continue
-        if name not in keys:
+        if name in keys:
+            yield keys[name], _from_text(keys[name], environ[name]), name
+        elif _is_meant_as_setting(name, keys):
             raise unknown_key(name, "environment", list(keys))
-        yield keys[name], _from_text(keys[name], environ[name]), name
+
+
+def _is_meant_as_setting(name: str, variables: Collection[str]) -> bool:
+    """Return whether a variable begins with a section, or is spelt nearly like a setting."""
+    # Imported here, since most environments hold no such variable.
+    from rapidfuzz import fuzz  # noqa: PLC0415
+
+    name = name.removeprefix(PREFIX)
+    sections = {variable.removeprefix(PREFIX).split("__")[0] for variable in variables}
+    if "__" in name or name.split("_")[0] in sections:
+        return True
+    return any(fuzz.ratio(name, variable.removeprefix(PREFIX)) >= _NEAR for variable in variables)
 
 
 def _from_text(key: str, text: str) -> object:

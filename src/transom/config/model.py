@@ -59,7 +59,7 @@ class Paths(_Section):
     Attributes:
         search_root: value of `${CHECKLIST_ROOT}` and `${DESIGN_ROOT}`; `${LOG_ROOT}` is its
             `logs/`.
-        item_specs_dir: output folder of `check spec` without `-o`.
+        item_specs_dir: output folder of `check spec` without `-o`; `check build NAME` looks here.
         cache_dir: the workspace, if neither `workspace` nor `--workspace` is given.
         output_dir: output folder of `check build` without `-o`.
         artifacts: where runs keep their files: `files`: in the workspace, which all machines share;
@@ -165,6 +165,8 @@ class Execution(_Section):
         max_cost: limit in US dollars for a command's runs in total, earlier commands on them
             included; None: no limit.
         retry_after: seconds after which `check batch` retries a failed provider, once; 0: no retry.
+        parallel_rounds: whether sections 2 and 3 of an ItemSpec are drafted while section 1 is
+            written; a draft that does not fit the sections before it is written again.
     """
 
     max_iterations: int = Field(default=3, ge=0)
@@ -172,6 +174,7 @@ class Execution(_Section):
     enable_streaming: bool = True
     max_cost: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     retry_after: float = Field(default=300, ge=0, allow_inf_nan=False)
+    parallel_rounds: bool = False
 
 
 class Logging(_Section):
@@ -185,6 +188,39 @@ class Logging(_Section):
     level: _LogLevel = "WARNING"
     log_file: _Path | None = None
     log_llm_calls: bool = True
+
+
+Notice = Literal["waiting", "finished", "failed"]
+"""What became of a run when its command left it."""
+
+
+class NotifySettings(_Section):
+    """A program or an address that is told of a result.
+
+    Attributes:
+        command: a program and its arguments; it gets the notice as JSON on its stdin.
+        url: an address that the same JSON is posted to.
+    """
+
+    command: _Texts = ()
+    url: str | None = None
+
+
+class RunNotices(NotifySettings):
+    """A program or an address that is told when a command leaves a run.
+
+    Attributes:
+        command: a program and its arguments; it gets the notice as JSON on its stdin.
+        url: an address that the same JSON is posted to.
+        events: what is told: `waiting`: the run needs a person or a model; `finished`; `failed`:
+            an error ended the command.
+    """
+
+    events: Annotated[tuple[Notice, ...], BeforeValidator(_to_texts)] = (
+        "waiting",
+        "finished",
+        "failed",
+    )
 
 
 class TelemetrySettings(_Section):
@@ -316,18 +352,6 @@ class Workers(_Section):
     qa: WorkerKind | None = None
 
 
-class NotifySettings(_Section):
-    """Who is told that an epic's run ended.
-
-    Attributes:
-        command: a program and its arguments; it gets the result as JSON on its stdin.
-        url: an address that the same JSON is posted to.
-    """
-
-    command: _Texts = ()
-    url: str | None = None
-
-
 class SetupSettings(_Section):
     """Installation of the packages that a project's tests need.
 
@@ -360,7 +384,7 @@ class StoriesSettings(_Section):
         finish: what becomes of finished stories: `merge`; `branch`: they are merged into a branch
             of the epic; `pull-request`: that branch is pushed too, and a request is opened for it.
         review: whether a person looks at each story's diff before it is merged.
-        notify: see `NotifySettings`.
+        notify: who is told how an epic ended, see `NotifySettings`.
         also_allowed: globs of files that every story may change beside its own.
         protected: globs of further files that a story must name to change them.
         reviews: number of times that PO may send a story back.
@@ -434,6 +458,7 @@ class Settings(_Section):
     cache: Cache = Cache()
     execution: Execution = Execution()
     logging: Logging = Logging()
+    notify: RunNotices = RunNotices()
     telemetry: TelemetrySettings = TelemetrySettings()
     tool_constraints: ToolConstraints = ToolConstraints()
     egress: Egress = Egress()

@@ -39,8 +39,8 @@
         ├── RegexFailed         a regular expression does not terminate
         └── AtomFailed          the code crashed, timed out or returned an invalid result
 
-Every error has a problem (`what`), its position (`where`) and a hint; `exit_code` is the exit code
-of a command that ends with it.
+Every error has a problem (`problem`), its position (`place`) and a `hint`; `exit_code` is the exit
+code of a command that ends with it.
 """
 
 from __future__ import annotations

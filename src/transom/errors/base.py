@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 
 
@@ -12,6 +13,7 @@ class TransomError(Exception):
         problem: the problem, a clause without a full stop.
         place: its position: `file`, `file:line`, or a name that the user knows; printed first.
         hint: the next step, an instruction.
+        where: the earlier name of `place`, accepted in 0.2 for the last time.
 
     Attributes:
         next_step: how to continue the run that the error left open, printed last; "" if it left
@@ -21,9 +23,20 @@ class TransomError(Exception):
     # Exit codes of commands: 0 done or PASS, 1 the answer is no, 2 an error, 3 waiting.
     exit_code = 2
 
-    def __init__(self, problem: str, *, place: str | None = None, hint: str | None = None) -> None:
+    def __init__(
+        self,
+        problem: str,
+        *,
+        place: str | None = None,
+        hint: str | None = None,
+        where: str | None = None,
+    ) -> None:
+        if where is not None:
+            warnings.warn(
+                "`where` of an error is called `place` now", DeprecationWarning, stacklevel=2
+            )
         self.problem = problem
-        self.place = place
+        self.place = where if place is None else place
         self.hint = hint
         self.next_step = ""
         super().__init__(problem)

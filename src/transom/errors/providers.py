@@ -30,8 +30,9 @@ class ProviderError(TransomError):
         retryable: bool = False,
         retry_after: float | None = None,
         reason: str = "",
+        where: str | None = None,
     ) -> None:
-        super().__init__(problem, place=place, hint=hint)
+        super().__init__(problem, place=place, hint=hint, where=where)
         self.reason = reason
         self.status: int | None = None
         self.retryable = retryable

@@ -4,19 +4,19 @@ supply the runners.
 
 from transom.evals.compare import compare
 from transom.evals.document import Evaluation, Fingerprint
-from transom.evals.faults import Case
+from transom.evals.faults import ScenarioCase
+from transom.evals.models import EvaluationCitation, Scenario, ScenarioOutcome, ToolUse, Used
 from transom.evals.run import Runner, run_suite
-from transom.evals.shapes import Evidence, Outcome, Scenario, ToolUse, Used
 from transom.evals.suite import Suite, load_suite
 
 __all__ = [
-    "Case",
     "Evaluation",
-    "Evidence",
+    "EvaluationCitation",
     "Fingerprint",
-    "Outcome",
     "Runner",
     "Scenario",
+    "ScenarioCase",
+    "ScenarioOutcome",
     "Suite",
     "ToolUse",
     "Used",

@@ -7,14 +7,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from transom.evals.shapes import Shape, Used
+from transom.evals.models import ScenarioModel, Used
 
 Status = Literal["pass", "fail", "error"]
 
 DETERMINISTIC = frozenset({"rules", "replay", "replies", "scripted"})
 
 
-class EpochRow(Shape):
+class EpochRow(ScenarioModel):
     """One epoch: `scores` by scorer; `why` has what is missing, for people.
 
     Attributes:
@@ -32,7 +32,7 @@ class EpochRow(Shape):
     abstains: str = ""
 
 
-class Details(Shape):
+class Details(ScenarioModel):
     """Details of a scenario's row. `definition` changes with its input and its ground truth."""
 
     title: str = ""
@@ -42,7 +42,7 @@ class Details(Shape):
     epochs: tuple[EpochRow, ...] = ()
 
 
-class ScenarioRow(Shape):
+class ScenarioRow(ScenarioModel):
     """One scenario: `scores` are the means of its epochs by dimension."""
 
     id: str
@@ -66,7 +66,7 @@ class ScenarioRow(Shape):
         return [epoch.status == "pass" for epoch in self.details.epochs]
 
 
-class Summary(Shape):
+class Summary(ScenarioModel):
     """Totals of a suite.
 
     Attributes:
@@ -86,7 +86,7 @@ class Summary(Shape):
     avg_scores: dict[str, float]
 
 
-class Comparison(Shape):
+class Comparison(ScenarioModel):
     """The differences of an evaluation from a baseline.
 
     Attributes:
@@ -106,7 +106,7 @@ class Comparison(Shape):
     minimum_detectable_drop: float | None = None
 
 
-class Fingerprint(Shape):
+class Fingerprint(ScenarioModel):
     """The subject of an evaluation: Transom's version, the chain of models, a digest of prompts
     and rules.
     """
@@ -121,7 +121,7 @@ class Fingerprint(Shape):
         return not {name.strip() for name in self.model.split(",")} <= DETERMINISTIC
 
 
-class Evaluation(Shape):
+class Evaluation(ScenarioModel):
     """The result of `eval run --format json`."""
 
     schema_: Literal["transom.eval/1"] = Field(default="transom.eval/1", alias="schema")

@@ -20,7 +20,7 @@ from transom.errors import (
     RateLimited,
     RequestRefused,
 )
-from transom.evals.shapes import Fault, Scenario
+from transom.evals.models import Fault, Scenario
 from transom.llm import Chain, OnDelta, Provider, Reply, Request, render
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ _FAILURES: dict[str, Callable[[], ProviderError]] = {
 
 
 @dataclass(frozen=True)
-class Case:
+class ScenarioCase:
     """One epoch of a scenario, the input of a runner.
 
     Attributes:
@@ -135,7 +135,7 @@ class _Down:
 
 
 @contextmanager
-def prepared(scenario: Scenario, epoch: int, folder: Path) -> Iterator[Case]:
+def prepared(scenario: Scenario, epoch: int, folder: Path) -> Iterator[ScenarioCase]:
     """Prepare the case of one epoch.
 
     If files differ from the data, it is copied into `folder`, and the copy is removed afterwards.
@@ -145,7 +145,7 @@ def prepared(scenario: Scenario, epoch: int, folder: Path) -> Iterator[Case]:
     """
     faults = [fault.file for fault in scenario.faults if fault.file]
     if not faults and scenario.files is None:
-        yield Case(scenario, epoch, folder, scenario.data_folder)
+        yield ScenarioCase(scenario, epoch, folder, scenario.data_folder)
         return
     if scenario.data_folder is None:
         raise InputError(
@@ -158,7 +158,7 @@ def prepared(scenario: Scenario, epoch: int, folder: Path) -> Iterator[Case]:
             _put_over(scenario.folder / scenario.files, copy)
         for kind, pattern in faults:
             _break(copy, kind, pattern, scenario.id)
-        yield Case(scenario, epoch, folder, copy)
+        yield ScenarioCase(scenario, epoch, folder, copy)
     finally:
         shutil.rmtree(copy, ignore_errors=True)
 

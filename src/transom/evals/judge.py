@@ -10,10 +10,10 @@ from pydantic import ValidationError
 from transom.agent import call
 from transom.canonical import Json, pretty_json
 from transom.errors import ReplyError
+from transom.evals.models import Scenario, ScenarioModel, ScenarioOutcome
 from transom.evals.scorers import RUBRIC, SCORERS, Score
-from transom.evals.shapes import Outcome, Scenario, Shape
 from transom.llm import Block, CallSettings, Role, Tier
-from transom.llm.reading import read_json
+from transom.llm.strict_json import read_json
 from transom.llm.turns import Egress
 from transom.runs import Run, Stage, model_file
 
@@ -22,7 +22,7 @@ _PROMPT = Path(__file__).resolve().parent / "prompts" / "judge.md"
 _MARKS = {"met": 1.0, "partly": 0.5, "not": 0.0}
 
 
-class CriterionMark(Shape):
+class CriterionMark(ScenarioModel):
     """The mark of one criterion."""
 
     number: int
@@ -30,7 +30,7 @@ class CriterionMark(Shape):
     reason: str
 
 
-class Marks(Shape):
+class Marks(ScenarioModel):
     """The judge's answer: a mark for each criterion, in order."""
 
     criteria: tuple[CriterionMark, ...]
@@ -44,7 +44,7 @@ def judge_role() -> Role:
     return Role(JUDGE_ROLE, prompt, sees, settings=CallSettings(max_tokens=4096), output=Marks)
 
 
-async def judge(run: Run, stage: str, scenario: Scenario, outcome: Outcome) -> Score:
+async def judge(run: Run, stage: str, scenario: Scenario, outcome: ScenarioOutcome) -> Score:
     """Have the outcome marked by the scenario's rubric, as a stage of the run.
 
     Raises:

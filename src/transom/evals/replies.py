@@ -20,7 +20,7 @@ from pydantic import BeforeValidator, Field
 
 from transom.canonical import Json, digest
 from transom.errors import NeedsModel, NotUnderstood
-from transom.evals.shapes import Shape, Texts, listed
+from transom.evals.models import ScenarioModel, Texts, listed
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 from transom.llm import (
@@ -41,14 +41,14 @@ from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import tell
 
 
-class CalledTool(Shape):
+class CalledTool(ScenarioModel):
     """A tool call instead of a text."""
 
     tool: str
     arguments: dict[str, Json] = Field(default_factory=dict)
 
 
-class WrittenReply(Shape):
+class WrittenReply(ScenarioModel):
     """The replies of roles, by a name pattern, to requests that contain all texts of `sees`."""
 
     role: str
@@ -56,7 +56,7 @@ class WrittenReply(Shape):
     says: Annotated[tuple[str | CalledTool, ...], BeforeValidator(listed), Field(min_length=1)]
 
 
-class RepliesFile(Shape):
+class RepliesFile(ScenarioModel):
     """A file of written replies."""
 
     schema_: Literal["transom.replies/1"] = Field(alias="schema")

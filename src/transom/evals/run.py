@@ -17,14 +17,14 @@ from transom.evals.document import (
     Status,
     summarise,
 )
-from transom.evals.faults import Case, prepared
+from transom.evals.faults import ScenarioCase, prepared
 from transom.evals.judge import judge
+from transom.evals.models import Scenario, ScenarioOutcome, Used
 from transom.evals.scorers import DIMENSIONS, VERDICT, below, by_dimension, score
-from transom.evals.shapes import Outcome, Scenario, Used
 from transom.evals.suite import Suite
 from transom.runs import Run, Stage, model_file
 
-Runner = Callable[[Case], Awaitable[Outcome]]
+Runner = Callable[[ScenarioCase], Awaitable[ScenarioOutcome]]
 """A product's function for one epoch. A `TransomError` from it ends the epoch as an error with
 its text.
 """
@@ -102,14 +102,14 @@ async def _epoch(
     stage_name = f"{scenario.id}/{epoch}"
     with prepared(scenario, epoch, run.folder / stage_name / "work") as case:
 
-        async def work(stage: Stage, definition: str) -> Outcome:
+        async def work(stage: Stage, definition: str) -> ScenarioOutcome:
             del definition  # an input of the stage: another definition is another stage
             outcome = await _answer(case, runner)
             # A resumed run tries an epoch with an error again.
             stage.memoise = outcome.error is None
             return outcome
 
-        outcome_file = model_file("outcome.json", Outcome)
+        outcome_file = model_file("outcome.json", ScenarioOutcome)
         result = await run.stage(stage_name, work, scenario.digest, out=outcome_file)
         outcome = result.value
         scores, notes = score(case, outcome), list[str]()
@@ -145,7 +145,7 @@ async def _epoch(
     )
 
 
-async def _answer(case: Case, runner: Runner) -> Outcome:
+async def _answer(case: ScenarioCase, runner: Runner) -> ScenarioOutcome:
     """Return the runner's outcome; an exception becomes an outcome with an error."""
     start, deadline = time.monotonic(), asyncio.timeout(case.scenario.timeout)
     try:
@@ -156,12 +156,12 @@ async def _answer(case: Case, runner: Runner) -> Outcome:
         text = f"it gave up waiting: {error}"
         if deadline.expired():
             text = f"it took longer than {case.scenario.timeout:g} s"
-        outcome = Outcome(error=text)
+        outcome = ScenarioOutcome(error=text)
     except TransomError as error:
-        outcome = Outcome(error=str(error))
+        outcome = ScenarioOutcome(error=str(error))
     except Exception as error:  # noqa: BLE001  a defect of the product must not end the others
         _log.exception("%s: the runner failed", case.scenario.id)
-        outcome = Outcome(error=f"{type(error).__name__}: {error}")
+        outcome = ScenarioOutcome(error=f"{type(error).__name__}: {error}")
     if outcome.used.seconds:
         return outcome
     usage = outcome.used.model_copy(update={"seconds": round(time.monotonic() - start, 3)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from transom.errors import InputError
-from transom.evals.shapes import Evidence, Outcome
+from transom.evals.models import EvaluationCitation, ScenarioOutcome
 from transom.evidence.facts import FactSource, facts_of
 from transom.formats.places import PlaceIndex as Place
 from transom.formats.places import stands_in
@@ -19,7 +19,7 @@ _LONGEST_NUMBERS = 40
 class Sources:
     """The texts that an outcome may cite: files of the data, and its own `sources`."""
 
-    def __init__(self, data: Path | None, outcome: Outcome) -> None:
+    def __init__(self, data: Path | None, outcome: ScenarioOutcome) -> None:
         self._data = data.resolve() if data else None
         self._outcome = outcome
         self._texts: dict[str, str | None] = {}
@@ -40,7 +40,7 @@ class Sources:
         except (InputError, ValueError, OSError):
             return None
 
-    def holds(self, piece: Evidence) -> bool:
+    def holds(self, piece: EvaluationCitation) -> bool:
         """Return whether the text at a citation's locator has its value and its quotation."""
         text = self.text(piece.source)
         # A calculated value stands in no source; its formula shows where it comes from.

@@ -1,15 +1,16 @@
-"""A suite: a folder with `suite.yaml` and one folder per scenario."""
+"""A suite: a folder with `suite.yaml`, and one folder per scenario or a table of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from transom.errors import InputError
+from transom.evals.models import Defaults, Scenario
+from transom.evals.scenario_table import TABLE_FILE, scenarios_in_table
 from transom.evals.scorers import SCORERS
-from transom.evals.shapes import Defaults, Scenario
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import nearest_key, validate_yaml
 
@@ -72,12 +73,25 @@ def load_suite(folder: Path) -> Suite:
     file = validate_yaml(SuiteFile, load_yaml(path))
     defaults = file.model_dump(include=set(Defaults.model_fields), exclude_unset=True)
     paths = sorted(folder.glob(f"*/{SCENARIO_FILE}"))
-    if not paths:
-        hint = f"add a folder with a {SCENARIO_FILE}"
+    table = folder / TABLE_FILE
+    if not paths and not table.is_file():
+        hint = f"add a folder with a {SCENARIO_FILE}, or a {TABLE_FILE}"
         raise InputError("the suite has no scenario", place=str(folder), hint=hint)
     name = folder.resolve().name
-    scenarios = tuple([_load(path, folder, defaults) for path in paths])
-    return Suite(name, folder, file.product, scenarios)
+    scenarios = [_load(path, folder, defaults) for path in paths]
+    if table.is_file():
+        scenarios += _tabled(table, folder, defaults, {scenario.id for scenario in scenarios})
+    return Suite(name, folder, file.product, tuple(scenarios))
+
+
+def _tabled(
+    path: Path, suite: Path, defaults: Mapping[str, Any], taken: Set[str]
+) -> Iterator[Scenario]:
+    """Yield the scenarios of a table; missing keys come from the suite's defaults."""
+    for place, scenario in scenarios_in_table(path):
+        if scenario.id in taken:
+            raise InputError(f"a folder has the id {scenario.id!r}, too", place=place)
+        yield _merged(scenario, suite, suite, defaults, lambda *_, at=place: at)
 
 
 def _load(path: Path, suite: Path, defaults: Mapping[str, Any]) -> Scenario:
@@ -91,7 +105,17 @@ def _load(path: Path, suite: Path, defaults: Mapping[str, Any]) -> Scenario:
                 place=read.place_of(key),
                 hint="remove it; the folder's name is the id",
             )
-    scenario = validate_yaml(Scenario, read)
+    scenario = validate_yaml(Scenario, read).model_copy(update={"id": path.parent.name})
+    return _merged(scenario, path.parent, suite, defaults, read.place_of)
+
+
+def _merged(
+    scenario: Scenario,
+    folder: Path,
+    suite: Path,
+    defaults: Mapping[str, Any],
+    place_of: Callable[..., str],
+) -> Scenario:
     own = scenario.model_fields_set
     least = {**defaults.get("least", {}), **scenario.least}
     for name in least:
@@ -100,17 +124,17 @@ def _load(path: Path, suite: Path, defaults: Mapping[str, Any]) -> Scenario:
             near = nearest_key(name, SCORERS)
             hint = f"did you mean {near}?" if near else f"known: {', '.join(SCORERS)}"
             raise InputError(
-                f"least: unknown scorer {name!r}", place=read.place_of("least", name), hint=hint
+                f"least: unknown scorer {name!r}", place=place_of("least", name), hint=hint
             )
     update = {key: value for key, value in defaults.items() if key not in own}
-    update |= {"least": least, "id": path.parent.name, "folder": path.parent}
+    update |= {"least": least, "folder": folder}
     merged = scenario.model_copy(update=update)
     if merged.data is None:
         return merged
     # A path is relative to the file that names it.
     base, place = suite, str(suite / SUITE_FILE)
     if "data" in own:
-        base, place = path.parent, read.place_of("data")
+        base, place = folder, place_of("data")
     data = (base / merged.data).resolve()
     if not data.is_dir():
         problem = f"the data folder {merged.data} does not exist"

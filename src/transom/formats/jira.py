@@ -70,8 +70,11 @@ def read_issue(data: Json) -> Issue | None:
     """
     if not isinstance(data, dict):
         return None
-    if isinstance(data.get("issues"), list) and data["issues"]:
-        return read_issue(data["issues"][0])  # type: ignore[index]  # a list that is not empty
+    listed = data.get("issues")
+    if isinstance(listed, list) and listed:
+        # Scanners have lists of issues, too, with keys of their own.
+        is_search = isinstance(listed[0], dict) and "fields" in listed[0]
+        return read_issue(listed[0]) if is_search else None
     key = next(
         (
             str(data[name])

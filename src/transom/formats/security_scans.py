@@ -9,7 +9,7 @@ by its `baselineState`. Trivy's
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from transom.canonical import Json
@@ -17,6 +17,9 @@ from transom.evidence.numbers import PrintedNumber, read_number
 
 _LEVELS = {"error": "high", "warning": "medium", "note": "low", "none": "low"}
 _SCORES = ((9.0, "critical"), (7.0, "high"), (4.0, "medium"), (0.0, "low"))
+_FINDING_LISTS = frozenset(
+    {"vulnerabilities", "findings", "issues", "alerts", "violations", "secrets"}
+)
 SEVERITIES = ("critical", "high", "medium", "low")
 UNRATED = "unrated"
 """The severity of a finding for which the tool gives none."""
@@ -75,8 +78,42 @@ def read_scan(data: Json) -> ScanReport | None:
     for reader in _READERS:
         report = reader(data)
         if report is not None:
-            return report
+            return replace(report, problems=(*report.problems, *_unread_entries(data, report)))
     return None
+
+
+def _unread_entries(data: Json, report: ScanReport) -> Iterator[tuple[str, str]]:
+    """Yield grave entries in lists of findings that the tool's reader did not look at.
+
+    Tools add parts to their reports; a part that is not known must not be taken for nothing.
+    """
+    places = [finding.locator for finding in report.findings]
+    for locator, entry in _listed_entries(data, ""):
+        is_grave = rank_of(entry.get("severity")) in ("critical", "high")
+        is_read = any(
+            place == locator or place.startswith(f"{locator}/") or locator.startswith(f"{place}/")
+            for place in places
+        )
+        if is_grave and not is_read:
+            yield (
+                f"{report.tool} has {entry['severity']} entries in a part that is not read",
+                locator,
+            )
+            return
+
+
+def _listed_entries(value: object, locator: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the entries of all lists under a name of findings, with their places."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            place = f"{locator}/{str(key).replace('~', '~0').replace('/', '~1')}"
+            if str(key).lower() in _FINDING_LISTS:
+                for number, entry in enumerate(_dicts(inner)):
+                    yield f"{place}/{number}", entry
+            yield from _listed_entries(inner, place)
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _listed_entries(inner, f"{locator}/{number}")
 
 
 def _sarif_problems(data: Json) -> Iterator[tuple[str, str]]:
@@ -285,12 +322,10 @@ def _snyk(data: Any) -> ScanReport | None:
     problems = list[tuple[str, str]]()
     for number, project in enumerate(projects):
         top = f"/{number}" if isinstance(data, list) else ""
-        listed = _dicts(project.get("vulnerabilities"))
-        for place, entry in enumerate(listed):
-            rank = rank_of(entry.get("severity"))
-            text = f"{entry.get('packageName', '')} {entry.get('title', '')}".strip()
-            locator = f"{top}/vulnerabilities/{place}"
-            findings.append(ScanFinding(str(entry.get("id", "")), rank, text, locator))
+        findings += _snyk_findings(project, top)
+        # `snyk container` lists what it found in the image's applications below each of them.
+        for place, application in enumerate(_dicts(project.get("applications"))):
+            findings += _snyk_findings(application, f"{top}/applications/{place}")
         if project.get("error"):
             problems.append(("the scanner met an error", f"{top}/error"))
         if project.get("dependencyCount") == 0:
@@ -301,6 +336,13 @@ def _snyk(data: Any) -> ScanReport | None:
         tuple(findings),
         tuple(problems),
     )
+
+
+def _snyk_findings(project: dict[str, Any], top: str) -> Iterator[ScanFinding]:
+    for place, entry in enumerate(_dicts(project.get("vulnerabilities"))):
+        text = f"{entry.get('packageName', '')} {entry.get('title', '')}".strip()
+        locator = f"{top}/vulnerabilities/{place}"
+        yield ScanFinding(str(entry.get("id", "")), rank_of(entry.get("severity")), text, locator)
 
 
 def _is_snyk(project: object) -> bool:
@@ -367,13 +409,24 @@ def _osv(data: Any) -> ScanReport | None:
     for number, source in enumerate(sources):
         for place, package in enumerate(_dicts(source["packages"])):
             name = str(_inner(package, "package").get("name", ""))
-            for at_group, group in enumerate(_dicts(package.get("groups"))):
+            groups = _dicts(package.get("groups"))
+            if not groups:
+                findings += _osv_without_groups(package, f"/results/{number}/packages/{place}")
+            for at_group, group in enumerate(groups):
                 ids = group.get("ids")
                 rank = rank_of_score(group.get("max_severity"))
                 identifier = str(ids[0]) if isinstance(ids, list) and ids else ""
                 locator = f"/results/{number}/packages/{place}/groups/{at_group}"
                 findings.append(ScanFinding(identifier, rank, name, locator))
     return ScanReport("OSV-Scanner", "/results", tuple(findings))
+
+
+def _osv_without_groups(package: dict[str, Any], top: str) -> Iterator[ScanFinding]:
+    """Yield the vulnerabilities of a package; only groups have a rating."""
+    name = str(_inner(package, "package").get("name", ""))
+    for place, entry in enumerate(_dicts(package.get("vulnerabilities"))):
+        locator = f"{top}/vulnerabilities/{place}"
+        yield ScanFinding(str(entry.get("id", "")), UNRATED, name, locator)
 
 
 def _dependency_check(data: Any) -> ScanReport | None:
@@ -457,13 +510,19 @@ def _checkov(data: Any) -> ScanReport | None:
 
 def _gitleaks(data: Any) -> ScanReport | None:
     rows = _dicts(data)
-    if not rows or not all("RuleID" in row and "Fingerprint" in row for row in rows):
+    if not rows:
+        return None
+    # Before version 8.8 there is no fingerprint; up to version 7 the keys are in lower case.
+    is_new = all({"RuleID", "StartLine", "Secret"} <= row.keys() for row in rows)
+    is_old = all({"rule", "offender", "commit"} <= row.keys() for row in rows)
+    if not is_new and not is_old:
         return None
     findings = list[ScanFinding]()
     for place, row in enumerate(rows):
         text = str(row.get("Description", ""))
+        rule = str(row.get("RuleID") or row.get("rule"))
         # Each of its findings is a secret in the repository.
-        findings.append(ScanFinding(str(row["RuleID"]), "high", text, f"/{place}"))
+        findings.append(ScanFinding(rule, "high", text, f"/{place}"))
     return ScanReport("gitleaks", "", tuple(findings))
 
 

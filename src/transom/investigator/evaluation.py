@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from transom.canonical import digest
 from transom.errors import InputError
-from transom.evals import Case, Evidence, Outcome, ToolUse, Used
-from transom.evals.shapes import Shape, Texts
+from transom.evals import EvaluationCitation, ScenarioCase, ScenarioOutcome, ToolUse, Used
+from transom.evals.models import ScenarioModel, Texts
 from transom.investigator.dialogue import FollowUp
 from transom.investigator.policy import load_policy
 from transom.investigator.result import Investigation
@@ -25,7 +25,7 @@ from transom.runs.windows import window_tokens
 from transom.store import Store
 
 
-class Asked(Shape):
+class Asked(ScenarioModel):
     """The `input` of a scenario."""
 
     question: str
@@ -45,7 +45,7 @@ def prompts_digest(chain: Chain) -> str:
     return digest([digests, load_policy().model_dump(mode="json")])[:16]
 
 
-def asked_in(case: Case) -> Asked:
+def asked_in(case: ScenarioCase) -> Asked:
     """Return the validated `input` of a case's scenario."""
     try:
         return Asked.model_validate(dict(case.scenario.input))
@@ -62,7 +62,7 @@ def outcome_of(
     follow_ups: Sequence[FollowUp],
     questions: Sequence[str],
     stored: Sequence[str],
-) -> Outcome:
+) -> ScenarioOutcome:
     """Return an answer as an outcome, with follow-up answers, questions to a person, and memory
     keys.
     """
@@ -70,7 +70,7 @@ def outcome_of(
         *result.unsupported_claims,
         *(claim for follow_up in follow_ups for claim in follow_up.unsupported_claims),
     ]
-    return Outcome(
+    return ScenarioOutcome(
         verdict=result.verdict,
         text="\n".join([result.justification, *(one.answer for one in follow_ups)]),
         subject=result.feature_id,
@@ -87,7 +87,7 @@ def outcome_of(
             ),
         },
         evidence=tuple(
-            Evidence(
+            EvaluationCitation(
                 source=row.source,
                 locator=row.locator,
                 value=f"{row.value} %" if row.unit == "%" else row.value,
@@ -113,7 +113,7 @@ def outcome_of(
     )
 
 
-def with_usage(made: Outcome, store: Store, runs: Iterable[str]) -> Outcome:
+def with_usage(made: ScenarioOutcome, store: Store, runs: Iterable[str]) -> ScenarioOutcome:
     """Return the outcome with the tool calls, the tokens, and the size of the main thread."""
 
     def place(record: Mapping[str, Any]) -> tuple[str, str, int]:

@@ -12,10 +12,10 @@ from transom.investigator.result import Investigation
 from transom.learning import (
     ErrorPatterns,
     InsightCategory,
+    InsightSource,
     OptimizationOutcome,
     Playbook,
     Reflector,
-    Source,
 )
 from transom.runs import Run
 
@@ -54,7 +54,7 @@ def learn(run: Run, playbook: Playbook, reports: Sequence[SourceReport], kept: K
     for seat, why in (*seats, (VERDICT, of_main)):
         # One message of each kind, since the sentences differ between features.
         messages = {reflector.patterns.classify(one).kind: one for one in reversed(why)}
-        source = Source(run.id, seat, by=DOMAIN)
+        source = InsightSource(run.id, seat, by=DOMAIN)
         outcome = OptimizationOutcome(
             None, not why, solver_errors=[*messages.values()], source=source
         )
@@ -76,5 +76,5 @@ def take_judgement(run: Run, playbook: Playbook, result: Investigation) -> None:
             f"Where {unclear} was not clear, {result.target_stage} was judged {given.verdict}:"
             f" {given.reason}"
         )
-        source = Source(run.id, "judgement", by=given.by)
+        source = InsightSource(run.id, "judgement", by=given.by)
         playbook.add_insight(InsightCategory.DOMAIN, text, tags=["judgement"], source=source)

@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 
 from transom.agent import call
 from transom.canonical import Json
-from transom.errors import InputError, ReplyError
+from transom.errors import NotFoundError, ReplyError
 from transom.formats.measurements import Shape
 from transom.investigator.concluding import conclude
 from transom.investigator.deciding import decide
@@ -35,7 +35,7 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
     """Judge whether a feature is ready for a stage.
 
     Raises:
-        InputError: the question refers to no known feature.
+        NotFoundError: the question refers to no known feature.
         Paused: a person must choose the feature with `transom answer`; then `transom resume`.
     """
     feature, spent = await identify(run, inquiry)
@@ -138,7 +138,7 @@ async def identify(run: Run, inquiry: Inquiry) -> tuple[Feature, Usage]:
         names = "; ".join(
             f"{feature.summary} ({feature.feature_id})" for feature in inquiry.data.features
         )
-        raise InputError(
+        raise NotFoundError(
             "the question refers to no known feature", place="QUESTION", hint=f"known: {names}"
         )
     if len(ids) > 1:

@@ -7,7 +7,7 @@ from transom.learning.compaction import CompactionManager, ContextBudgetManager
 from transom.learning.curator import Curator
 from transom.learning.exchange import import_json
 from transom.learning.feedback import FeedbackLoop
-from transom.learning.insight import Insight, InsightCategory, Source
+from transom.learning.insight import Insight, InsightCategory, InsightSource
 from transom.learning.notes import import_notes
 from transom.learning.patterns import ErrorPatterns
 from transom.learning.playbook import Playbook
@@ -16,6 +16,9 @@ from transom.learning.retrieval import PlaybookQuery
 from transom.learning.session import ExposedState, IsolatedState, SessionState
 from transom.learning.snapshot import Snapshot, cited_in, ids_in, shown_in, uncited
 from transom.learning.tasks import TaskType
+
+# The name that earlier versions gave it; it will be removed in the next minor version.
+Source = InsightSource
 
 __all__ = [
     "CompactionManager",
@@ -28,6 +31,7 @@ __all__ = [
     "Insight",
     "InsightCandidate",
     "InsightCategory",
+    "InsightSource",
     "IsolatedState",
     "OptimizationOutcome",
     "Playbook",

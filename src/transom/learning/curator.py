@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from transom.canonical import Json
 from transom.errors import InputError
-from transom.learning.insight import HALF_LIFE_DAYS, Insight, Source, bound, days_between
+from transom.learning.insight import HALF_LIFE_DAYS, Insight, InsightSource, bound, days_between
 from transom.learning.likeness import fingerprint
 from transom.learning.playbook import Playbook
 from transom.learning.retrieval import equal_insights
@@ -63,7 +63,7 @@ class Forgotten:
     withdrawn: int
 
 
-def _is_from(source: Source, origin: str) -> bool:
+def _is_from(source: InsightSource, origin: str) -> bool:
     return origin in (source.run, source.study)
 
 
@@ -186,7 +186,7 @@ class Curator:
             elif any(origins):
                 shared.append(insight.id)
         for event in self._playbook.events():
-            source = Source.from_json(event.data.get("source") or {})
+            source = InsightSource.from_json(event.data.get("source") or {})
             if event.kind != "feedback" or not _is_from(source, origin):
                 continue
             data = {**event.data, "of": event.seq, "by": by}

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from transom.canonical import Json, pretty_json, write_atomic
 from transom.errors import InputError
 from transom.formats.text_files import TextFile
-from transom.learning.insight import Insight, InsightCategory, Source
+from transom.learning.insight import Insight, InsightCategory, InsightSource
 from transom.learning.playbook import Playbook
 from transom.learning.retrieval import equal_insights, near
 from transom.llm.turns import Egress
@@ -54,12 +54,12 @@ class InsightDocument(BaseModel):
         usual = _usual_against(self.category, self.harmful_count)
         tested = self.helpful_count + self.harmful_count
         against = usual if self.against_count is None else min(self.against_count, tested)
-        sources = [Source.from_json(source) for source in self.sources]
+        sources = [InsightSource.from_json(source) for source in self.sources]
         # Other tools write only the numbers of trials.
         trials_with_source = {source.trial for source in sources}
         for trial in self.source_trials:
             if trial not in trials_with_source:
-                sources.append(Source(trial=trial))
+                sources.append(InsightSource(trial=trial))
         return Insight(
             **self.model_dump(
                 exclude={"content", "last_used", "source_trials", "sources", "against_count"}
@@ -83,7 +83,7 @@ class PlaybookDocument(BaseModel):
 
 
 @dataclass
-class Imported:
+class ImportedInsights:
     """The result of an import.
 
     Attributes:
@@ -158,7 +158,7 @@ def insight_json(insight: Insight) -> dict[str, Json]:
     if insight.against_count != _usual_against(insight.category, insight.harmful_count):
         data["against_count"] = insight.against_count
     sources = []
-    for source in map(Source.to_json, insight.sources):
+    for source in map(InsightSource.to_json, insight.sources):
         # `source_trials` has the number of a trial already.
         if source.keys() - {"trial"}:
             sources.append(source)
@@ -181,7 +181,7 @@ def insight_json(insight: Insight) -> dict[str, Json]:
     return data
 
 
-def import_json(playbook: Playbook, path: Path) -> Imported:
+def import_json(playbook: Playbook, path: Path) -> ImportedInsights:
     """Add the insights of a file.
 
     A second import changes nothing: counts are raised to those of the file, and never added up.
@@ -190,7 +190,7 @@ def import_json(playbook: Playbook, path: Path) -> Imported:
         InputError: the file is not a playbook, or its version is newer than this code.
     """
     document = _read_document(path)
-    imported = Imported()
+    imported = ImportedInsights()
     cleaned = playbook.ledger.tables.cleaned
     items = []
     for entry in (*document.items.values(), *document.retired.values()):
@@ -213,7 +213,7 @@ def import_json(playbook: Playbook, path: Path) -> Imported:
     return imported
 
 
-def _put(playbook: Playbook, run: Connection, insight: Insight, imported: Imported) -> None:
+def _put(playbook: Playbook, run: Connection, insight: Insight, imported: ImportedInsights) -> None:
     """Add an insight of a file, or raise the counts of the equal insight of the playbook."""
     ledger = playbook.ledger
     # The insight with the same id comes first, and living ones come before retired ones.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from transom.learning.exchange import load_playbook, save_playbook
-from transom.learning.insight import Source
+from transom.learning.insight import InsightSource
 from transom.learning.playbook import Playbook
 from transom.learning.reflector import OptimizationOutcome, Reflector
 
@@ -59,7 +59,7 @@ class FeedbackLoop:
         Returns:
             `trial_number`, `success`, `items_updated` (ids), `new_insights_pending` (a number).
         """
-        source = Source(self._run, f"trial-{trial_number}", trial_number, by="feedback")
+        source = InsightSource(self._run, f"trial-{trial_number}", trial_number, by="feedback")
         outcome = OptimizationOutcome(
             trial_number,
             success,

@@ -49,7 +49,7 @@ class InsightCategory(StrEnum):
 
 
 @dataclass(frozen=True)
-class Source:
+class InsightSource:
     """The origin of an insight, or of feedback on it. Unknown fields are empty.
 
     Attributes:
@@ -70,7 +70,7 @@ class Source:
         return {name: value for name, value in asdict(self).items() if value not in ("", None)}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Json]) -> Source:
+    def from_json(cls, data: Mapping[str, Json]) -> InsightSource:
         """Read the result of `to_json`; unknown keys are ignored."""
         trial = data.get("trial")
         text = {name: str(data.get(name) or "") for name in ("run", "stage", "study", "by")}
@@ -105,7 +105,7 @@ class Insight:
     harmful_count: int = 0
     against_count: int = 0
     tags: tuple[str, ...] = ()
-    sources: tuple[Source, ...] = ()
+    sources: tuple[InsightSource, ...] = ()
     scope: str = "global"
     owner: str = ""
     overrides: str = ""
@@ -167,7 +167,7 @@ class Insight:
 
     def covers(self, draft: Insight) -> bool:
         """Return whether a draft with the same text adds no source, tag or egress to it."""
-        sources = {*draft.sources} <= {*self.sources, Source()}
+        sources = {*draft.sources} <= {*self.sources, InsightSource()}
         return sources and {*draft.tags} <= {*self.tags} and draft.egress in ("any", self.egress)
 
     @property

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from transom.canonical import Json, compact_json
-from transom.learning.insight import Insight, InsightCategory, Source
+from transom.learning.insight import Insight, InsightCategory, InsightSource
 from transom.learning.likeness import fingerprint
 from transom.memory.index import index_steps, vectors_content
 from transom.store import (
@@ -132,7 +132,7 @@ def scores_of(events: Iterable[PlaybookEvent]) -> list[tuple[str, int]]:
     return scores
 
 
-class Ledger:
+class InsightLedger:
     """The events and the insights of one database.
 
     Args:
@@ -198,7 +198,9 @@ class Ledger:
         for name in (*_COPIED_FIELDS, "created_at", "egress"):
             fields[name] = getattr(insight, name)
         fields["tags"] = [*insight.tags]
-        fields["sources"] = [source.to_json() for source in insight.sources if source != Source()]
+        fields["sources"] = [
+            source.to_json() for source in insight.sources if source != InsightSource()
+        ]
         fields["counts"] = [*insight.counts] if any(insight.counts) else []
         fields["fingerprint"] = fingerprint(insight.content)
         # Empty fields are left out, which keeps the table of events small.
@@ -291,7 +293,7 @@ def _insight(row: Sequence[Any]) -> Insight:
         harmful,
         against,
         tuple(json.loads(tags)),
-        tuple(Source.from_json(source) for source in json.loads(sources)),
+        tuple(InsightSource.from_json(source) for source in json.loads(sources)),
         *other_columns,
     )
 

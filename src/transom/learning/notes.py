@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from transom.errors import InputError
 from transom.formats.text_files import TextFile
-from transom.learning.exchange import MOST_BYTES, Imported, import_json
-from transom.learning.insight import Insight, InsightCategory, Source
+from transom.learning.exchange import MOST_BYTES, ImportedInsights, import_json
+from transom.learning.insight import Insight, InsightCategory, InsightSource
 from transom.learning.playbook import Playbook
 
 _CATEGORIES: Mapping[str, InsightCategory] = {
@@ -53,11 +53,11 @@ class SessionNote(BaseModel):
             _CATEGORIES.get(self.category, InsightCategory.DOMAIN),
             self.insight,
             tags=tuple(name for name in names if name),
-            sources=(Source(study=study, by="notes"),),
+            sources=(InsightSource(study=study, by="notes"),),
         )
 
 
-def import_file(playbook: Playbook, path: Path) -> Imported:
+def import_file(playbook: Playbook, path: Path) -> ImportedInsights:
     """Import a playbook, or notes: a `.jsonl` file, or a file that is a JSON list.
 
     Raises:
@@ -68,7 +68,7 @@ def import_file(playbook: Playbook, path: Path) -> Imported:
     return import_json(playbook, path)
 
 
-def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
+def import_notes(playbook: Playbook, paths: Sequence[Path]) -> ImportedInsights:
     """Add insights from session notes: one JSON object a line, or a JSON list of objects.
 
     Their scope is the narrowest of the playbook's view. A second import changes nothing. Notes that
@@ -77,7 +77,7 @@ def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
     Raises:
         InputError: a file cannot be read.
     """
-    imported = Imported()
+    imported = ImportedInsights()
     scope, owner = playbook.view.scopes[0], playbook.view.user
     for path in paths:
         for line, value in _values(path):

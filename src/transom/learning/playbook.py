@@ -9,8 +9,8 @@ from typing import Any, Literal, Self
 
 from transom.canonical import Json
 from transom.errors import InputError, NotFoundError
-from transom.learning.insight import Insight, InsightCategory, Source, bound, supports
-from transom.learning.ledger import INDEX, Ledger, PlaybookEvent
+from transom.learning.insight import Insight, InsightCategory, InsightSource, bound, supports
+from transom.learning.ledger import INDEX, InsightLedger, PlaybookEvent
 from transom.learning.retrieval import (
     PlaybookQuery,
     PlaybookView,
@@ -70,7 +70,7 @@ class Playbook:
         full_sync: bool = False,
     ) -> None:
         self.view = PlaybookView(domain, study, user)
-        self.ledger = Ledger(path, read_only=read_only, redact=redact, full_sync=full_sync)
+        self.ledger = InsightLedger(path, read_only=read_only, redact=redact, full_sync=full_sync)
         self.clock = clock
         self.index = Index(self.ledger.tables, INDEX, embedder)
 
@@ -245,7 +245,7 @@ class Playbook:
         source_trial: int | None = None,
         tags: Iterable[str] | None = None,
         *,
-        source: Source | None = None,
+        source: InsightSource | None = None,
         level: Level | None = None,
         personal: bool = False,
         overrides: str = "",
@@ -278,7 +278,7 @@ class Playbook:
             category,
             content,
             tags=(*(tags or ()),),
-            sources=(source or Source(trial=source_trial),),
+            sources=(source or InsightSource(trial=source_trial),),
             scope=self._scope(level),
             owner=self._owner(personal),
             overrides=overrides,
@@ -358,7 +358,7 @@ class Playbook:
         helpful: bool,
         *,
         followed: bool | None = None,
-        source: Source | None = None,
+        source: InsightSource | None = None,
         key: str | None = None,
     ) -> bool:
         """Count one outcome for or against an insight.
@@ -399,7 +399,7 @@ class Playbook:
         self,
         cited: Iterable[str],
         good: bool,
-        source: Source,
+        source: InsightSource,
         *,
         attempt: int = 1,
         kinds: Collection[str] = (),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from transom.learning.insight import Insight, InsightCategory, Source
+from transom.learning.insight import Insight, InsightCategory, InsightSource
 from transom.learning.patterns import ErrorPatterns
 from transom.learning.playbook import Playbook
 from transom.llm.turns import Egress
@@ -37,7 +37,7 @@ class OptimizationOutcome:
     constraint_violations: Sequence[str] = ()
     solver_errors: Sequence[str] = ()
     design_variables: Mapping[str, float] = field(default_factory=dict)
-    source: Source = field(default_factory=Source)
+    source: InsightSource = field(default_factory=InsightSource)
     egress: Egress = "any"
 
     @property
@@ -54,7 +54,7 @@ class InsightCandidate:
     content: str
     confidence: float
     tags: tuple[str, ...] = ()
-    source: Source = field(default_factory=Source)
+    source: InsightSource = field(default_factory=InsightSource)
     evidence: str = ""
     egress: Egress = "any"
 
@@ -121,7 +121,7 @@ class Reflector:
             convergence_rate: share of the trials that converged, 0 to 1.
             method: the optimisation method, in words.
         """
-        source = Source(study=study_name)
+        source = InsightSource(study=study_name)
         method = method or "The method"
         percentage = f"{convergence_rate:.0%}"
         evidence = f"{total_trials} trials"

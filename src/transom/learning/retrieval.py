@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from transom.learning.insight import UNTESTED, Insight, InsightCategory
-from transom.learning.ledger import Ledger
+from transom.learning.ledger import InsightLedger
 from transom.learning.likeness import (
     NEARLY,
     PARAPHRASE,
@@ -126,7 +126,7 @@ class Ranked:
 
 
 def choose(
-    ledger: Ledger, index: Index, view: PlaybookView, wish: PlaybookQuery, time: str
+    ledger: InsightLedger, index: Index, view: PlaybookView, wish: PlaybookQuery, time: str
 ) -> list[Ranked]:
     """Return the insights that match a wish best, best first.
 
@@ -185,7 +185,7 @@ def text_of(insights: Sequence[Insight]) -> str:
     return "\n".join([HEADING, *(insight.line for insight in insights)])
 
 
-def equal_id(ledger: Ledger, view: PlaybookView, draft: Insight) -> str | None:
+def equal_id(ledger: InsightLedger, view: PlaybookView, draft: Insight) -> str | None:
     """Return the id of the insight whose normalised text equals a draft's; living ones first.
 
     Only equal texts are one insight. Two texts that share most words, or their meaning, may differ
@@ -210,7 +210,11 @@ def _alike(insight: Insight, draft: Insight) -> bool:
 
 
 def equal_insights(
-    ledger: Ledger, draft: Insight, condition: str, values: Sequence[Any], order: str = "number"
+    ledger: InsightLedger,
+    draft: Insight,
+    condition: str,
+    values: Sequence[Any],
+    order: str = "number",
 ) -> list[Insight]:
     """Return the insights that match an SQL condition and equal a draft in text and kind."""
     candidates = ledger.insights(
@@ -226,7 +230,7 @@ def equal_insights(
 
 
 def near(
-    ledger: Ledger, index: Index, view: PlaybookView, draft: Insight, vector: bytes | None
+    ledger: InsightLedger, index: Index, view: PlaybookView, draft: Insight, vector: bytes | None
 ) -> str | None:
     """Return the id of the visible insight that is nearest to a draft in words, else in meaning.
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from transom.canonical import pretty_json, write_atomic
 from transom.errors import InputError
-from transom.learning.insight import Source
+from transom.learning.insight import InsightSource
 from transom.learning.playbook import Playbook
 from transom.learning.reflector import OptimizationOutcome, Reflector
 from transom.learning.tasks import PROFILES, TaskType
@@ -258,7 +258,9 @@ def close_session(workspace: Path, playbook: Playbook, *, good: bool) -> dict[st
     """
     with _locked_session(workspace) as session:
         state, isolated, reflector = session.exposed, session.isolated, Reflector(playbook)
-        source = Source(session.session_id, "session", study=state.study_name or "", by="session")
+        source = InsightSource(
+            session.session_id, "session", study=state.study_name or "", by="session"
+        )
         # A session that another program wrote may have no isolated state.
         errors = isolated.all_errors or state.recent_errors
         failed = OptimizationOutcome(None, False, solver_errors=errors, source=source)

@@ -9,12 +9,13 @@ from importlib import import_module
 from importlib.util import find_spec
 from inspect import isfunction
 from pathlib import Path
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
 from transom.errors import InputError, SettingsError
 from transom.llm.checked import check_provider
 from transom.llm.egress import EgressPolicy
-from transom.llm.hosted import HOSTED, SERVICES, connect
+from transom.llm.hosted import API_OF_SERVICES, HOSTED, SERVICES, connect, service_settings
 from transom.llm.limits import RateLimitStore
 from transom.llm.provider import Chain, Provider
 from transom.llm.replay import ReplayProvider
@@ -108,11 +109,17 @@ def named_provider(name: str, around: Surroundings) -> Provider:
         return around.own[name]()
     if kind == "replay" and model:
         return ReplayProvider(Path(around.cwd, model))
-    if kind in HOSTED:
+    if kind in HOSTED or (kind in SERVICES and model):
+        # People name the service that they pay, whose API is that of another kind of provider.
+        own = (
+            getattr(settings.llm, kind)
+            if kind in HOSTED
+            else service_settings(kind, settings.llm.openai, around.base_url)
+        )
         return connect(
-            name,
-            getattr(settings.llm, kind),
-            base_url=around.base_url,
+            name if kind in HOSTED else f"{API_OF_SERVICES}:{model}",
+            own,
+            base_url=around.base_url if kind in HOSTED else None,
             stream=settings.execution.enable_streaming,
             store=around.store,
         )
@@ -123,12 +130,7 @@ def named_provider(name: str, around: Surroundings) -> Provider:
     if name == RULES:
         problem = "rules answer only the roles of transom check"
     elif kind in SERVICES:
-        # People name the service that they pay, whose API is that of another kind of provider.
-        version = " and llm.openai.api_version" if kind == "azure" else ""
-        hint = (
-            f"{kind} is reached with the provider openai: say openai:{model or 'NAME'}, and set"
-            f" llm.openai.base_url{version} (see the page Providers)"
-        )
+        hint = f"say {kind}:NAME (see the page Use a model)"
     raise InputError(problem, place=around.place, hint=hint)
 
 
@@ -169,7 +171,13 @@ def imported(name: str, folder: Path, place: str) -> Any:
         return value() if isinstance(value, type) or isfunction(value) else value
     except Exception as error:  # the user's module may raise anything
         problem = f"{name} cannot be made: {type(error).__name__}: {error}"
-        hint = "correct it; package.module:Class is made without arguments"
+        # The last line of the user's own: the error may be raised further inside.
+        for frame in reversed(extract_tb(error.__traceback__)):
+            file = Path(frame.filename)
+            if file.is_relative_to(folder) and "site-packages" not in file.parts:
+                problem += f" ({file.name}:{frame.lineno})"
+                break
+        hint = "correct that module; a class or a function in it is called without arguments"
         raise InputError(problem, place=place, hint=hint) from error
 
 
@@ -210,7 +218,7 @@ def seat_spec(seat: ModelSeat, names: Sequence[str], place: str = "llm") -> str 
     provider = seat.provider
     for name in names:
         if not provider and _kind(name) in HOSTED:
-            provider = _kind(name)
+            provider = name.partition(":")[0]
     if provider is None:
         problem = f"model {seat.model} has no provider"
         raise SettingsError(problem, place=place, hint="set provider beside it")
@@ -225,4 +233,6 @@ def _names(spec: str) -> list[str]:
 
 
 def _kind(name: str) -> str:
-    return name.partition(":")[0]
+    """Return the kind of a provider; a service counts as the kind whose API it has."""
+    kind = name.partition(":")[0]
+    return API_OF_SERVICES if kind in SERVICES else kind

@@ -25,10 +25,10 @@ from transom.llm.checked import check_kind, check_provider, tuple_of
 from transom.llm.deltas import Again, Delta, OnDelta, noting
 from transom.llm.egress import EgressPolicy, unquote
 from transom.llm.media import Media
-from transom.llm.reading import bounded_arguments, is_deep
 from transom.llm.render import render
 from transom.llm.reply import AnsweredFrom, Reply, Usage
 from transom.llm.shapes import Request, Role
+from transom.llm.strict_json import bounded_arguments, is_deep
 from transom.llm.structured import with_visible_schema
 from transom.llm.tokens import estimate_tokens
 from transom.llm.turns import EGRESS, Part, ToolCall, check_marks

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import TypeAlias
 
-from transom.errors import ProviderError
+from transom.errors import InputError, ProviderError
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import OnDelta
 from transom.llm.provider import Provider
@@ -15,9 +16,9 @@ from transom.llm.shapes import Request
 from transom.llm.tokens import estimate_tokens
 from transom.llm.turns import Text, ToolCall
 
-Answer = (
-    str | ToolCall | Reply | Exception | Callable[[Request], "str | Reply | Awaitable[str | Reply]"]
-)
+Reaction: TypeAlias = str | ToolCall | Reply
+AnswerFunction: TypeAlias = Callable[[Request], Reaction | Awaitable[Reaction]]
+Answer: TypeAlias = Reaction | Exception | AnswerFunction
 _PIECE = re.compile(r"\S*\s*")
 _NONE = Usage()
 _ALL = Capabilities(images=True, files=True, streaming=True, structured_output=True, sampling=True)
@@ -27,7 +28,9 @@ class ScriptedProvider(Provider):
     """A provider that answers from a script.
 
     Args:
-        script: role name -> answers in order, or a function request -> answer for every role.
+        script: role name -> answers in order, or a function request -> answer; a function alone
+            answers every role. An answer is a text, a call (see `asks`), a reply, an error to
+            raise, or a function that returns one.
         name: the provider's name.
         local: whether blocks marked local may reach it.
         caps: its capabilities; all of them by default, so that a test need not list them.
@@ -35,6 +38,9 @@ class ScriptedProvider(Provider):
 
     Attributes:
         requests: every request that arrived, in order.
+
+    Raises:
+        InputError: the answers of a role are no list.
     """
 
     name: str = "scripted"
@@ -45,8 +51,7 @@ class ScriptedProvider(Provider):
 
     def __init__(
         self,
-        script: Mapping[str, Iterable[Answer]]
-        | Callable[[Request], str | Reply | Awaitable[str | Reply]],
+        script: Mapping[str, Iterable[Answer] | AnswerFunction] | AnswerFunction,
         *,
         name: str = "scripted",
         local: bool = True,
@@ -56,23 +61,32 @@ class ScriptedProvider(Provider):
         self.name, self.local, self.caps = name, local, caps
         self._estimates_usage = estimates_usage
         self.requests: list[Request] = []
-        self._function: Callable[[Request], object] | None = None
+        self._function: AnswerFunction | None = None
+        self._functions: dict[str, AnswerFunction] = {}
         self._queues: dict[str, list[Answer]] = {}
         if callable(script):
             self._function = script
-        else:
-            for role, answers in script.items():
+            return
+        for role, answers in script.items():
+            if callable(answers):
+                self._functions[role] = answers
+            # The letters of a text would be answers of their own.
+            elif isinstance(answers, str) or not isinstance(answers, Iterable):
+                problem = f"the answers of a role are a list, and this is {answers!r:.80}"
+                hint = f'say {{"{role}": [...]}}'
+                raise InputError(problem, place=f"ScriptedProvider: {role}", hint=hint)
+            else:
                 self._queues[role] = list(answers)
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
         self.requests.append(request)
-        answer: object = self._function or self._next(request)
+        answer: object = self._function or self._functions.get(request.role) or self._next(request)
         if isinstance(answer, Exception):
             raise answer
         # An answer of a list may be a function as well.
         if callable(answer):
             answer = answer(request)
-            if not isinstance(answer, Reply | str) and inspect.isawaitable(answer):
+            if not isinstance(answer, Reaction) and inspect.isawaitable(answer):
                 answer = await answer
         reply = answer if isinstance(answer, Reply) else _reply(answer)
         if on_delta:
@@ -85,7 +99,7 @@ class ScriptedProvider(Provider):
     def _next(self, request: Request) -> Answer:
         queue = self._queues.get(request.role)
         if not queue:
-            scripted_roles = ", ".join(self._queues) or "no role"
+            scripted_roles = ", ".join([*self._queues, *self._functions]) or "no role"
             raise ProviderError(
                 f"the script has no further answer for role {request.role}",
                 hint=f"add one to ScriptedProvider; the script knows {scripted_roles}",

@@ -13,10 +13,10 @@ from transom.errors import InputError, ProviderError, ReplyError
 from transom.llm.capabilities import Capabilities
 from transom.llm.checked import Output, check_kind
 from transom.llm.deltas import Again
-from transom.llm.reading import read_json
 from transom.llm.render import render_block
 from transom.llm.reply import Reply
 from transom.llm.shapes import Block, Request
+from transom.llm.strict_json import read_json
 from transom.llm.turns import AssistantMessage, ToolResults, UserMessage
 
 SCHEMA_BLOCK = "answer_schema"

@@ -21,7 +21,7 @@ Choice: TypeAlias = dict[str, Any]
     of a stage's file   file: its path below the folder of the run
     of a tool call      kind (`approval` or `begun`), tool, arguments, key: of its outcome in the
                         journal, egress?
-    of a question       kind (`question`), prompt, options
+    of a question       kind (`question`), prompt, options, needs_name?, evidence?
 """
 Slot: TypeAlias = tuple[str, str]
 """A stage, and the fingerprint of a call or question; "" for the stage's file."""
@@ -171,16 +171,20 @@ class Question:
 
     Attributes:
         needs_name: whether the answer counts only with the name of the person who gives it.
+        evidence: what the person looks at before the answer, such as a diff.
     """
 
     name: str
     prompt: str
     options: tuple[str, ...] = ()
     needs_name: bool = False
+    evidence: str = ""
 
     @property
     def fingerprint(self) -> str:
-        """Changes with every part of it: an answer is for the question as it was asked."""
+        """Changes with the question and its options: an answer is for the question as it was
+        asked.
+        """
         return digest([QUESTION, self.name, self.prompt, list(self.options)])
 
     def to_choice(self) -> Choice:
@@ -192,7 +196,11 @@ class Question:
             "edited": "",
         }
         choice |= {"prompt": self.prompt, "options": list(self.options)}
-        return choice | {"needs_name": True} if self.needs_name else choice
+        if self.needs_name:
+            choice["needs_name"] = True
+        if self.evidence:
+            choice["evidence"] = self.evidence
+        return choice
 
 
 def _numbered(options: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from secrets import token_hex
 from typing import Any, Self, TypeVar
 
 from transom.canonical import Json, digest
-from transom.errors import CapReached, InputError, Paused, RunError, TransomError
+from transom.errors import CapReached, InputError, NotFoundError, Paused, RunError, TransomError
 from transom.llm import AnsweredFrom, Chain, Role, Usage
 from transom.llm.checked import check_kind
 from transom.runs.artifact import (
@@ -145,7 +145,9 @@ class Run(RunHost):
         """Let an error that leaves the run open end with the command that goes on. No other place
         does so, whatever went wrong.
         """
-        if not self.next_command or isinstance(error, Paused):  # a pause names its own
+        # A pause names its own command. A name that belongs to nothing stands in the inputs of the
+        # run: it would fail in the same way again.
+        if not self.next_command or isinstance(error, Paused | NotFoundError):
             return
         if isinstance(error, TransomError):
             error.next_step = error.next_step or self.how_to_go_on()
@@ -424,7 +426,13 @@ class Run(RunHost):
     # -- a person ----------------------------------------------------------------------------------
 
     async def ask(
-        self, name: str, prompt: str, *, options: Sequence[str] = (), needs_name: bool = False
+        self,
+        name: str,
+        prompt: str,
+        *,
+        options: Sequence[str] = (),
+        needs_name: bool = False,
+        evidence: str = "",
     ) -> PersonAnswer:
         """Ask a person; once answered, the same question is answered from the journal.
 
@@ -433,6 +441,8 @@ class Run(RunHost):
             prompt: one sentence.
             options: what may be answered; any text where there are none.
             needs_name: whether `transom answer` takes the answer only with `--by NAME`.
+            evidence: what the person looks at before the answer, such as a diff; the page *Waiting*
+                shows it.
 
         Raises:
             Paused: nobody has answered yet; `transom answer` takes the answer, `transom resume`
@@ -440,7 +450,7 @@ class Run(RunHost):
             RunError: a tool handler of the run calls this.
         """
         refuse_in_tool_call(self, name, "ask a person in its own run")
-        question = Question(name, prompt, tuple(options), needs_name)
+        question = Question(name, prompt, tuple(options), needs_name, evidence)
         if answer := self.answer(name, question.fingerprint):
             return answer
         waiting = [

@@ -190,11 +190,15 @@ class Workspace:
         """Interrupt the process that works on a run, as Ctrl-C does; the run can be resumed.
 
         Raises:
-            RunError: no process works on it, or none that can be reached from here.
+            RunError: no process works on it.
         """
+        hint = "look at the run again; it may have ended meanwhile"
+        nobody = RunError("no process works on this run", place=run_id, hint=hint)
         if isinstance(store, LeasingStore):
-            hint = "stop it with Ctrl-C where it was started"
-            raise RunError("another machine may work on this run", place=run_id, hint=hint)
+            # The process may be on another machine. It reads this when it renews its lease.
+            if not store.interrupt(f"run/{run_id}"):
+                raise nobody
+            return
         path = self.state_dir / "locks" / f"{run_id}.lock"
         try:
             with path.open("r+b") as lock:
@@ -207,8 +211,7 @@ class Workspace:
                 return
         except OSError:
             pass
-        hint = "look at the run again; it may have ended meanwhile"
-        raise RunError("no process works on this run", place=run_id, hint=hint)
+        raise nobody
 
     def run_folder(self, name: str, run_id: str) -> Path:
         """`runs/<item-or-name>/<run>/`."""

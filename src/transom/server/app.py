@@ -14,6 +14,7 @@ from transom.learning import Playbook
 from transom.llm.prices import Prices
 from transom.runs.history import RunHistory
 from transom.server import context
+from transom.server.dashboard import Dashboards
 from transom.server.door import Door
 from transom.server.live import Feed
 from transom.server.pages import (
@@ -83,7 +84,7 @@ def build_app(
     # Endpoints read these by `Depends`: modules of endpoints keep no state of their own.
     app.state.playbook, app.state.workspace = playbook, history.workspace.root
     app.state.site, app.state.feed, app.state.settings = site, feed, known_settings
-    app.state.started = {}
+    app.state.started, app.state.dashboards = {}, Dashboards(site, token)
     app.include_router(context.router)
     # The token is documented here; `Door` checks it.
     checked = [Depends(HTTPBearer(auto_error=False))]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from transom.studies.study import Study, Variable
-from transom.studies.trials import Trial, failures, front, ranked
+from transom.studies.trials import StudyTrial, failures, front, ranked
 
 WIDTH, HEIGHT = 640.0, 240.0
 """The plane of a chart in its own units; the page scales it."""
@@ -81,7 +81,7 @@ class StudyCharts:
     failures: tuple[Bar, ...]
 
 
-def study_charts(study: Study, trials: Sequence[Trial]) -> StudyCharts:
+def study_charts(study: Study, trials: Sequence[StudyTrial]) -> StudyCharts:
     """Return the charts of a study."""
     solved = [trial for trial in trials if trial.kind == "solved"]
     return StudyCharts(
@@ -92,7 +92,7 @@ def study_charts(study: Study, trials: Sequence[Trial]) -> StudyCharts:
     )
 
 
-def _history(study: Study, trials: Sequence[Trial], solved: Sequence[Trial]) -> Chart:
+def _history(study: Study, trials: Sequence[StudyTrial], solved: Sequence[StudyTrial]) -> Chart:
     """Return the first objective by trial, the best so far, and the designs without a value."""
     place_x = _scale([float(trial.number) for trial in trials], _LEFT, _RIGHT)
     values = [trial.values[0] for trial in solved]
@@ -131,13 +131,13 @@ def _history(study: Study, trials: Sequence[Trial], solved: Sequence[Trial]) -> 
 
 def _best_so_far(
     study: Study,
-    solved: Sequence[Trial],
+    solved: Sequence[StudyTrial],
     place_x: Callable[[float], float],
     place_y: Callable[[float], float],
     end: float,
 ) -> tuple[ChartLine, ...]:
     """Return the steps of the best feasible value."""
-    best: list[Trial] = []
+    best: list[StudyTrial] = []
     points: list[str] = []
     y = 0.0
     for trial in solved:
@@ -156,7 +156,7 @@ def _best_so_far(
     return (ChartLine(" ".join(points), "best", "best so far"),)
 
 
-def _front(study: Study, trials: Sequence[Trial]) -> Chart | None:
+def _front(study: Study, trials: Sequence[StudyTrial]) -> Chart | None:
     """Return the feasible designs by the first two objectives, and those that none dominates."""
     feasible = ranked(study, trials)
     if not feasible:
@@ -185,13 +185,13 @@ def _front(study: Study, trials: Sequence[Trial]) -> Chart | None:
     )
 
 
-def _parallel(study: Study, solved: Sequence[Trial]) -> Chart:
+def _parallel(study: Study, solved: Sequence[StudyTrial]) -> Chart:
     """Return each solved design as a line through its variables and its first objective."""
     columns = [*study.variables, ""]
     step = (_RIGHT - _LEFT) / max(1, len(columns) - 1)
     values = [trial.values[0] for trial in solved]
     axes: list[Axis] = []
-    places: list[Callable[[Trial], float]] = []
+    places: list[Callable[[StudyTrial], float]] = []
     for number, (name, variable) in enumerate(study.variables.items()):
         ends, place = _variable_axis(name, variable)
         title = variable.title or name
@@ -222,13 +222,13 @@ def _parallel(study: Study, solved: Sequence[Trial]) -> Chart:
 
 def _variable_axis(
     name: str, variable: Variable
-) -> tuple[tuple[str, str], Callable[[Trial], float]]:
+) -> tuple[tuple[str, str], Callable[[StudyTrial], float]]:
     """Return what stands at the ends of a variable's axis, and the place of a design on it."""
     if variable.choices:
         choices = [str(choice) for choice in variable.choices]
         place = _scale([0.0, float(len(choices) - 1)], _BOTTOM, _TOP)
 
-        def place_choice(trial: Trial) -> float:
+        def place_choice(trial: StudyTrial) -> float:
             text = str(trial.params.get(name))
             return place(float(choices.index(text)) if text in choices else 0.0)
 
@@ -260,7 +260,7 @@ def _scale(values: Sequence[float], first: float, last: float) -> Callable[[floa
     return place
 
 
-def _thinned(trials: Sequence[Trial]) -> tuple[Sequence[Trial], str]:
+def _thinned(trials: Sequence[StudyTrial]) -> tuple[Sequence[StudyTrial], str]:
     """Return as many trials as a chart shows, and a note on what it leaves out."""
     step = -(-len(trials) // MOST_MARKS)
     if step <= 1:

@@ -96,6 +96,33 @@ class InvestigateForm(StartForm):
         return ["investigate", *options, "--", self.question]
 
 
+class ReleaseForm(StartForm):
+    """Judge all features of a release, and list what is left to do."""
+
+    button = "Judge a release"
+
+    data: Line = Field(
+        title="Data", description="Folder that holds a folder for each feature.", min_length=1
+    )
+    fix_version: Line = Field(
+        "", title="Version", description="Judge the features whose issues have this version."
+    )
+    features: Line = Field(
+        "", title="Features", description="Judge these features, as A,B [all of the folder]."
+    )
+    target: Line = Field("", title="Stage", description="Stage to judge for [the last one].")
+    policy: Line = Field("", title="Policy", description="Policy file with your own criteria.")
+    waivers: Line = Field("", title="Waivers", description="File with approved waivers.")
+    as_of: Line = Field("", title="As of", description="Day of the judgement [today].")
+
+    def arguments(self) -> list[str]:
+        options = [f"--data={self.data}"]
+        for name in ("fix_version", "features", "target", "policy", "waivers", "as_of"):
+            if value := getattr(self, name):
+                options.append(f"--{name.replace('_', '-')}={value}")
+        return ["release", *options, "--"]
+
+
 class StudyForm(StartForm):
     """Run a study, or continue an interrupted one."""
 
@@ -126,6 +153,7 @@ FORMS: Mapping[str, type[StartForm]] = {
     "check": CheckForm,
     "batch": BatchForm,
     "investigate": InvestigateForm,
+    "release": ReleaseForm,
     "study": StudyForm,
     "doctor": DoctorForm,
 }

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.security import HTTPBearer
 
-from transom.learning import Curator, Insight, Playbook, Source
+from transom.learning import Curator, Insight, InsightSource, Playbook
 from transom.learning.caching import cache_stats
 from transom.learning.curator import learning_report
 from transom.learning.session import session_of
@@ -96,7 +96,7 @@ def record_feedback(book: Book, feedback: FeedbackIn) -> Feedback:
     """Count one outcome for or against an insight."""
     key = _living(book, feedback.item_id).id
     # A client that reports an outcome has followed the insight.
-    book.record_outcome(key, feedback.helpful, followed=True, source=Source(by=BY))
+    book.record_outcome(key, feedback.helpful, followed=True, source=InsightSource(by=BY))
     insight = book.require(key)
     return Feedback(
         item_id=insight.id,
@@ -118,7 +118,7 @@ def record_feedback(book: Book, feedback: FeedbackIn) -> Feedback:
 def add_insight(book: Book, draft: InsightIn, response: Response) -> Item:
     """Add an insight; an equal one gets its tags and its source instead."""
     epoch = book.epoch
-    source = Source(trial=draft.source_trial, by=BY)
+    source = InsightSource(trial=draft.source_trial, by=BY)
     insight = book.add_insight(draft.category, draft.content, tags=draft.tags, source=source)
     # It was retired for a reason, and a program must not bring it back unnoticed.
     if insight.retired:

@@ -8,7 +8,7 @@ import ipaddress
 import logging
 import re
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
@@ -31,7 +31,6 @@ POLICY = (
 """What a page may load and send: only from and to this server, and nothing that is in line."""
 
 _HEADERS = {
-    "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     # With `no-referrer`, browsers send `Origin: null` with the page's own forms.
@@ -43,7 +42,9 @@ _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 # So much of a body that is too large is read all the same: most clients read the answer only after
 # they have sent everything.
 _MOST_READ = 32 * MOST_BYTES
-_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+"""The names under which a machine reaches itself."""
+
 _HOST = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::\d{1,5})?")
 _log = logging.getLogger(__name__)
 
@@ -66,6 +67,7 @@ class Door:
         host: the name or address that the server listens on. If it is not loopback, requests may
             name the server by any address, but by no other name.
         on_stop: called when the server stops, to end answers that have no end.
+        policy: what its pages may load and send.
     """
 
     def __init__(
@@ -74,20 +76,22 @@ class Door:
         token: str,
         host: str = "127.0.0.1",
         on_stop: Callable[[], None] = lambda: None,
+        policy: str = POLICY,
     ) -> None:
         self.on_stop = on_stop
+        self._headers = {"Content-Security-Policy": policy, **_HEADERS}
         self._app = app
         self._token = token.encode()
-        self._names = _LOOPBACK | {host.lower()}
+        self._names = LOOPBACK | {host.lower()}
         # A server for a network has the addresses of all its interfaces, and its users type any.
-        self._open = host.lower() not in _LOOPBACK
+        self._open = host.lower() not in LOOPBACK
         # Cookies of one name are shared by all servers of a machine, whatever their port.
         self._cookie = f"transom-{hashlib.sha256(self._token).hexdigest()[:8]}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        send = _with_headers(send, scope["path"])
+        send = _with_headers(send, scope["path"], self._headers)
         # First of all: another site must not learn whether the token of a browser is valid.
         if refusal := self._foreign(scope):
             return await refusal(scope, receive, send)
@@ -219,13 +223,13 @@ def _page_token(scope: Scope, body: bytes) -> str:
     return form_of(body).get(CSRF_FIELD, "")
 
 
-def _with_headers(send: Send, path: str) -> Send:
+def _with_headers(send: Send, path: str, added: Mapping[str, str]) -> Send:
     """Return a `send` that adds the headers that every answer has."""
 
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            headers.update(_HEADERS)
+            headers.update(added)
             # Pages show the present, and may show what is not for others on this machine.
             if not path.startswith(f"{STATIC}/"):
                 headers.setdefault("Cache-Control", "no-store")

@@ -10,7 +10,7 @@ from transom.runs.stage_rows import stages_of
 from transom.server.pages.traces import MOST_SPANS, WATERFALL_WIDTH, bars_of, spans_of
 from transom.server.pages.windows import BAR_WIDTH, call_view, calls_of
 from transom.server.rendering import STATIC_FOLDER, render
-from transom.server.results import result_of
+from transom.server.run_results import result_of
 from transom.server.site import Site
 
 _MOST_CALLS = 200

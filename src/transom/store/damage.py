@@ -12,7 +12,7 @@ from itertools import islice
 from transom.store.chains import broken_chains
 from transom.store.codec import decode
 from transom.store.location import PostgresAddress, StoreLocation
-from transom.store.reading import connect_for_reading
+from transom.store.read_only import connect_for_reading
 from transom.store.sqlite_errors import typed_errors
 
 _BUSY_SECONDS = 30.0

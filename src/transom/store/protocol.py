@@ -272,6 +272,14 @@ class LeasingStore(Protocol):
         """Return the host and the process that hold a stream now, `HOST:PID`; "" if none does."""
         ...
 
+    def interrupt(self, stream: str) -> bool:
+        """Ask the process that holds a stream to stop, as Ctrl-C does; it does so within seconds.
+
+        Returns:
+            Whether a process is asked; False if none but this one holds the stream.
+        """
+        ...
+
 
 Value: TypeAlias = str | int | float | bytes | None
 """A parameter of an SQL statement."""

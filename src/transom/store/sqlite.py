@@ -29,7 +29,7 @@ from transom.store.protocol import (
     SummaryCount,
     SummaryFilter,
 )
-from transom.store.reading import connect_for_reading
+from transom.store.read_only import connect_for_reading
 from transom.store.sqlite_errors import damaged, primary_code, typed_errors
 from transom.store.summaries import (
     COUNT,

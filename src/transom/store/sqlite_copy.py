@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from transom.store.content import RECORDS, IndexContent, Row, TableContent, WordStems
-from transom.store.reading import connect_for_reading
+from transom.store.read_only import connect_for_reading
 from transom.store.sqlite import connect_for_writing
 from transom.store.sqlite_errors import typed_errors
 from transom.store.sqlite_words import SqliteWordIndex

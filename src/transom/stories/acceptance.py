@@ -28,6 +28,14 @@ class Lack:
     source_file: str = ""
 
 
+@dataclass(frozen=True)
+class Work:
+    """What a person looks at who may accept it: the command that shows a diff, and the diff."""
+
+    command: str
+    diff: str
+
+
 class Capped(Stopped):
     """Raised when a story would be done, and waits for a person to accept what is missing."""
 
@@ -37,14 +45,14 @@ class Capped(Stopped):
 
 
 async def accept_lacks(
-    run: Run, stage: str, lacks: list[Lack], diff: str, *, may_ask: bool = True
+    run: Run, stage: str, lacks: list[Lack], work: Work, *, may_ask: bool = True
 ) -> dict[str, str]:
     """Return the name of each lack -> who accepts it.
 
     Args:
         may_ask: whether a person is asked; else each open lack ends the story as failed.
         stage: the beginning of the questions' names.
-        diff: the command that shows the work.
+        work: what the person looks at.
 
     Raises:
         Capped: some are not answered; each waits as a question of its own.
@@ -54,8 +62,14 @@ async def accept_lacks(
     caps: list[Cap] = []
     pauses: list[Paused] = []
     for lack in lacks:
-        prompt = f"{lack.text}; may it be merged? See: {diff}"
-        question = Question(f"{stage}/{lack.name}", prompt, (_ACCEPT, _REFUSE), needs_name=True)
+        prompt = f"{lack.text}; may it be merged? See: {work.command}"
+        question = Question(
+            f"{stage}/{lack.name}",
+            prompt,
+            (_ACCEPT, _REFUSE),
+            needs_name=True,
+            evidence=work.diff,
+        )
         answer = run.answer(question.name, question.fingerprint)
         if answer is None and not may_ask:
             raise Stopped("failed", f"{lack.text} (questions are off)")

@@ -122,12 +122,17 @@ def _replaced(output: AgentOutput, **fields: Any) -> AgentOutput:
 
 def _events(plain: str) -> list[Mapping[str, Any]]:
     """Return the JSON objects of an output; none if it is the agent's own text, or its own JSON."""
-    whole = _parsed(plain)
-    if isinstance(whole, list):
-        return [row for row in whole if isinstance(row, dict)]
-    if isinstance(whole, dict):
-        is_tool = "type" in whole or "response" in whole or "is_error" in whole or "error" in whole
-        return [whole] if is_tool and "decision" not in whole else []
+    document = _parsed(plain)
+    if isinstance(document, list):
+        return [row for row in document if isinstance(row, dict)]
+    if isinstance(document, dict):
+        is_tool = (
+            "type" in document
+            or "response" in document
+            or "is_error" in document
+            or "error" in document
+        )
+        return [document] if is_tool and "decision" not in document else []
     rows: list[Mapping[str, Any]] = []
     for line in plain.splitlines():
         row = _parsed(line) if line.startswith("{") else None

@@ -67,7 +67,7 @@ class Backlog:
         """The backlog's files, relative to the project."""
         return tuple(
             sorted(
-                {one.source for one in self.stories}
+                {story.source for story in self.stories}
                 | ({self.sprint.source} if self.sprint else set())
             )
         )
@@ -87,35 +87,35 @@ def find_backlog(project: Path, epic: str) -> Backlog:
     if not project.is_dir():
         raise InputError("is not a folder", place=str(project), hint="name the project's folder")
     search = BacklogSearch(project, epic)
-    found = [
-        one for read in (_stories_yaml, _v6, _v4, _spec_kit) for one in read(search)
+    backlogs = [
+        backlog for read in (_stories_yaml, _v6, _v4, _spec_kit) for backlog in read(search)
     ] or _epics(search)
-    if not found and search.place and search.place.is_file():
+    if not backlogs and search.place and search.place.is_file():
         story = read_any(search.place)  # raises InputError if it is not a backlog
-        found = (
+        backlogs = (
             [Backlog(epic, "bmad-v4", (story,), search.relative(search.place))]
             if isinstance(story, Story)
             else []
         )
-    if not found:
-        known = _known(search)
+    if not backlogs:
+        epics = _known_epics(search)
         if search.skipped:
             hint = f"not read: {'; '.join(search.skipped[:5])}"
             raise InputError(f"no epic {epic!r} was found", place=str(project), hint=hint)
         hint = (
-            f"there are {', '.join(known)}"
-            if known
+            f"there are {', '.join(epics)}"
+            if epics
             else "write docs/epics/EPIC/stories.yaml, or name its file"
         )
         raise InputError(f"no epic {epic!r} was found", place=str(project), hint=hint)
-    if len(found) > 1:
-        names = " and ".join(one.source for one in found)
+    if len(backlogs) > 1:
+        names = " and ".join(backlog.source for backlog in backlogs)
         raise InputError(
             f"the epic {epic!r} is in {names}",
             place=str(project),
             hint="name one of them with --epic",
         )
-    return replace(_ordered(found[0]), skipped=tuple(search.skipped))
+    return replace(_ordered(backlogs[0]), skipped=tuple(search.skipped))
 
 
 def read_any(path: Path) -> Any:
@@ -150,8 +150,8 @@ def read_any(path: Path) -> Any:
 
 
 def _stories_yaml(search: BacklogSearch) -> Iterator[Backlog]:
-    named = [one for one in search.files if one == search.place and one.suffix != ".md"]
-    for path in dict.fromkeys((*search.called(LIST), *named)):
+    epic_paths = [path for path in search.files if path == search.place and path.suffix != ".md"]
+    for path in dict.fromkeys((*search.files_like(LIST), *epic_paths)):
         text, source = TextFile(path).whole(), search.relative(path)
         declared = re.findall(r"^epic(?:_id)?:\s*([^#\n]+?)\s*(?:#.*)?$", text, re.MULTILINE)
         if re.fullmatch(SHEET, path.name):
@@ -164,13 +164,13 @@ def _stories_yaml(search: BacklogSearch) -> Iterator[Backlog]:
         if has_several and not search.names(path):
             stories = tuple(story for story in stories if search.means(story.epic))
         if stories:
-            filed = tuple(_with_file(search, path.parent / "stories", one) for one in stories)
+            filed = tuple(_with_file(search, path.parent / "stories", story) for story in stories)
             yield Backlog(search.epic, "stories.yaml", filed, source)
 
 
 def _with_file(search: BacklogSearch, folder: Path, story: Story) -> Story:
     """Return the entry with the contents of its own story file, if that exists."""
-    kept = (
+    own_fields = (
         "id",
         "epic",
         "depends_on",
@@ -179,10 +179,10 @@ def _with_file(search: BacklogSearch, folder: Path, story: Story) -> Story:
         "instructions",
         "allowed",
     )
-    for path in search.called(rf"{re.escape(story.id)}-.*\.md"):
+    for path in search.files_like(rf"{re.escape(story.id)}-.*\.md"):
         if path.parent == folder:
             return search.story_file(path).model_copy(
-                update={name: getattr(story, name) for name in kept}
+                update={name: getattr(story, name) for name in own_fields}
             )
     return story
 
@@ -192,11 +192,11 @@ def _v6(search: BacklogSearch) -> Iterator[Backlog]:
 
     Only files of the epic's own rows are read.
     """
-    taken: set[Path] = set()
+    sheet_folders: set[Path] = set()
     # The sheet of the usual name comes before those for a part of the work.
-    for path in sorted(search.called(SHEET), key=lambda path: path.stem != "sprint-status"):
+    for path in sorted(search.files_like(SHEET), key=lambda path: path.stem != "sprint-status"):
         every = search.names(path)
-        if path.parent in taken and not every:
+        if path.parent in sheet_folders and not every:
             search.skip(path, "the sprint status beside it has the epic")
             continue
         sheet = load_sprint_status(path)
@@ -209,14 +209,17 @@ def _v6(search: BacklogSearch) -> Iterator[Backlog]:
         if not rows:
             _report_rows(search, sprint)
             continue
-        taken.add(path.parent)
+        sheet_folders.add(path.parent)
         location = search.project / sprint.location.removeprefix("{project-root}/")
         folders = (path.parent, path.parent / "stories", location)
-        known = {
-            story.id: story for page in search.called(PAGE) for story in _on_page(search, page)
+        stories_on_pages = {
+            story.id: story for page in search.files_like(PAGE) for story in _on_page(search, page)
         }
-        stories = {key: _planned_story(key, row, known, sprint.source) for key, row in rows.items()}
-        files = [file for file in search.called(r".*\.md") if file.parent in folders]
+        stories = {
+            key: _planned_story(key, row, stories_on_pages, sprint.source)
+            for key, row in rows.items()
+        }
+        files = [file for file in search.files_like(r".*\.md") if file.parent in folders]
         own, unlisted = list[Story](), list[Path]()
         keys = _files_of_rows(files, rows)
         for file in files:
@@ -239,10 +242,10 @@ def _v6(search: BacklogSearch) -> Iterator[Backlog]:
                 continue
             own.append(story.model_copy(update={"key": key}))
             stories[key] = _with_sheet(own[-1], rows[key], sprint.source)
-        others = ", ".join(sprint.other_keys[:5])
-        if others:
-            search.skip(path, f"rows that are no stories: {others}")
-        mine = [
+        other_keys = ", ".join(sprint.other_keys[:5])
+        if other_keys:
+            search.skip(path, f"rows that are no stories: {other_keys}")
+        epic_stories = [
             story.model_copy(update={"epic": search.epic, "key": key})
             for key, story in stories.items()
         ]
@@ -252,7 +255,7 @@ def _v6(search: BacklogSearch) -> Iterator[Backlog]:
                 own.append(search.story_file(file))
             search.skip(file, "the sprint status does not list it")
         drift = tuple(find_drift(own, replace(sprint, stories=rows)))
-        yield Backlog(search.epic, "bmad-v6", tuple(mine), sprint.source, sprint, drift)
+        yield Backlog(search.epic, "bmad-v6", tuple(epic_stories), sprint.source, sprint, drift)
 
 
 def _is_of(search: BacklogSearch, key: str) -> bool:
@@ -286,8 +289,10 @@ def _files_of_rows(files: Sequence[Path], rows: Mapping[str, StatusLine]) -> dic
     If a row has a file of its own name, other files of its number are notes.
     """
     keys = {file: key for file in files if (key := _key_of(file, rows)) is not None}
-    named = {key for file, key in keys.items() if _is_named(file, key)}
-    return {file: key for file, key in keys.items() if _is_named(file, key) or key not in named}
+    keys_with_file = {key for file, key in keys.items() if _is_named(file, key)}
+    return {
+        file: key for file, key in keys.items() if _is_named(file, key) or key not in keys_with_file
+    }
 
 
 def _key_of(file: Path, rows: Mapping[str, StatusLine]) -> str | None:
@@ -318,13 +323,15 @@ def _with_sheet(story: Story, row: StatusLine, sheet: str) -> Story:
     return story.model_copy(update={"unclear": differ})
 
 
-def _planned_story(key: str, row: StatusLine, known: dict[str, Story], source: str) -> Story:
+def _planned_story(
+    key: str, row: StatusLine, stories_on_pages: dict[str, Story], source: str
+) -> Story:
     """Return a story without a file of its own, from the page of epics or from its key alone."""
     parts = read_story_key(key)
     assert parts is not None, key  # the sheet has no other keys
     name, title = f"{parts.epic}.{parts.number}", parts.slug.replace("-", " ").capitalize()
     name = f"{parts.prefix}-{name}" if parts.prefix else name
-    story = known.get(name) or Story(
+    story = stories_on_pages.get(name) or Story(
         id=name, title=title, text=f"# Story {name}: {title}\n", source=source, line=row.line
     )
     status = read_status(row.text)
@@ -334,7 +341,7 @@ def _planned_story(key: str, row: StatusLine, known: dict[str, Story], source: s
 
 def _v4(search: BacklogSearch) -> Iterator[Backlog]:
     """Find story files by name, in the configured folder or in a folder `stories`, at any depth."""
-    if search.called(SHEET):
+    if search.files_like(SHEET):
         return
     config = search.project / ".bmad-core" / "core-config.yaml"
     data: Any = load_yaml(config).data if config.is_file() else {}
@@ -342,9 +349,11 @@ def _v4(search: BacklogSearch) -> Iterator[Backlog]:
         (isinstance(data, dict) and data.get("devStoryLocation")) or "docs/stories"
     )
     folders: dict[Path, list[Story]] = {}
-    for path in search.called(STORY_FILE):
-        known = path.is_relative_to(place) or "stories" in path.relative_to(search.project).parts
-        if not (search.names(path) or (known and search.means(_told_epic(path)))):
+    for path in search.files_like(STORY_FILE):
+        is_in_folder = (
+            path.is_relative_to(place) or "stories" in path.relative_to(search.project).parts
+        )
+        if not (search.names(path) or (is_in_folder and search.means(_epic_by_title(path)))):
             continue
         try:
             story = search.story_file(path)
@@ -352,17 +361,19 @@ def _v4(search: BacklogSearch) -> Iterator[Backlog]:
             search.skip(path, error.problem)
             story = _unreadable(path, search.relative(path), str(error))
         folders.setdefault(path.parent, []).append(story)
-    for folder, found in folders.items():
-        stories = _without_notes(search, found)
-        stories.sort(key=lambda one: [*map(int, re.findall(r"\d+", one.id))])
-        mine = tuple(_clear(story.model_copy(update={"epic": search.epic})) for story in stories)
-        yield Backlog(search.epic, "bmad-v4", mine, search.relative(folder))
+    for folder, folder_stories in folders.items():
+        stories = _without_notes(search, folder_stories)
+        stories.sort(key=lambda story: [*map(int, re.findall(r"\d+", story.id))])
+        epic_stories = tuple(
+            _clear(story.model_copy(update={"epic": search.epic})) for story in stories
+        )
+        yield Backlog(search.epic, "bmad-v4", epic_stories, search.relative(folder))
 
 
 def _without_notes(search: BacklogSearch, stories: Sequence[Story]) -> list[Story]:
     """Return the stories without plans and reports about another one of the same number."""
     written = {story.id for story in stories if story.status_text and not story.unreadable}
-    kept = []
+    told_stories = []
     for story in stories:
         number = re.sub(r"(?<=\d)[a-z]$", "", story.id)
         is_note = story.unreadable or not (story.status_text or (story.criteria and story.goal))
@@ -370,8 +381,8 @@ def _without_notes(search: BacklogSearch, stories: Sequence[Story]) -> list[Stor
             why = story.unreadable or "it has no status, and another file tells the story"
             search.skip(search.project / story.source, why)
         else:
-            kept.append(story)
-    return kept
+            told_stories.append(story)
+    return told_stories
 
 
 def _clear(story: Story) -> Story:
@@ -393,7 +404,7 @@ def _epic_of(path: Path) -> str:
     return f"epic-{match[1]}" if match else ""
 
 
-def _told_epic(path: Path) -> str:
+def _epic_by_title(path: Path) -> str:
     """Return the epic of a story's file: the name says it, and the title says which number counts.
 
     A name may begin with the order of work: `01-26.10-pages.md` is story 26.10.
@@ -406,13 +417,13 @@ def _told_epic(path: Path) -> str:
 
 
 def _spec_kit(search: BacklogSearch) -> Iterator[Backlog]:
-    for path in search.called(TASKS):
+    for path in search.files_like(TASKS):
         feature = path.parent.name
         short = search.epic.isdigit() and feature.startswith(f"{search.epic}-")
         if search.names(path) or search.epic == feature or short:
             page, source, text = path.with_name("spec.md"), search.relative(path), read_text(path)
-            beside = ("requirements.md", "proposal.md")
-            if any(path.with_name(name).is_file() for name in beside):
+            companions = ("requirements.md", "proposal.md")
+            if any(path.with_name(name).is_file() for name in companions):
                 stories = read_task_list(path, text, source)
                 yield Backlog(search.epic, "task-list", stories, source)
                 continue
@@ -424,13 +435,17 @@ def _epics(search: BacklogSearch) -> list[Backlog]:
     """Read pages of epics by their usual names, else any page with epics, such as a PRD."""
     for form in (PAGE, r".*\.md"):
         backlogs = []
-        for path in search.called(form) if search.number or search.place else ():
+        for path in search.files_like(form) if search.number or search.place else ():
             stories = _on_page(search, path)
-            mine = tuple(
-                one for one in stories if search.names(path) or one.epic == f"epic-{search.number}"
+            epic_stories = tuple(
+                story
+                for story in stories
+                if search.names(path) or story.epic == f"epic-{search.number}"
             )
             backlogs += (
-                [Backlog(search.epic, "epics.md", mine, search.relative(path))] if mine else []
+                [Backlog(search.epic, "epics.md", epic_stories, search.relative(path))]
+                if epic_stories
+                else []
             )
         if backlogs:
             return backlogs
@@ -456,19 +471,19 @@ def _on_page(search: BacklogSearch, path: Path) -> tuple[Story, ...]:
         return ()
 
 
-def _known(search: BacklogSearch) -> list[str]:
+def _known_epics(search: BacklogSearch) -> list[str]:
     """Return the first ten known epics, for an error's hint."""
-    known = [search.relative(path) for path in search.called(LIST)]
-    known += [path.parent.name for path in search.called(TASKS)]
-    for path in search.called(SHEET):
-        known += re.findall(
+    names = [search.relative(path) for path in search.files_like(LIST)]
+    names += [path.parent.name for path in search.files_like(TASKS)]
+    for path in search.files_like(SHEET):
+        names += re.findall(
             r"^\s+(epic-\d+[a-z]?):",
             TextFile(path).whole(),
             re.MULTILINE,
         )
-    known += [_told_epic(path) for path in search.called(STORY_FILE)]
-    known += [one.epic for path in search.called(PAGE) for one in _on_page(search, path)]
-    return list(dict.fromkeys(known))[:10]
+    names += [_epic_by_title(path) for path in search.files_like(STORY_FILE)]
+    names += [story.epic for path in search.files_like(PAGE) for story in _on_page(search, path)]
+    return list(dict.fromkeys(names))[:10]
 
 
 def _ordered(backlog: Backlog) -> Backlog:
@@ -477,22 +492,24 @@ def _ordered(backlog: Backlog) -> Backlog:
     Raises:
         InputError: a dependency is unknown, or dependencies form a cycle.
     """
-    left, ordered = [*backlog.stories], list[Story]()
-    ids = {story.id for story in left}
-    while left:
-        waiting = {story.id for story in left}
-        story = next((one for one in left if not waiting & {*one.depends_on}), None)
+    remaining, ordered = [*backlog.stories], list[Story]()
+    ids = {story.id for story in remaining}
+    while remaining:
+        waiting = {story.id for story in remaining}
+        story = next((ready for ready in remaining if not waiting & {*ready.depends_on}), None)
         if story is None:
-            where, hint = f"{left[0].source}:{left[0].line}", "break the cycle of dependencies"
+            names = ", ".join(entry.id for entry in remaining)
             raise InputError(
-                f"{', '.join(one.id for one in left)} depend on each other", place=where, hint=hint
+                f"{names} depend on each other",
+                place=f"{remaining[0].source}:{remaining[0].line}",
+                hint="break the cycle of dependencies",
             )
-        missing = next((one for one in story.depends_on if one not in ids), "")
+        missing = next((name for name in story.depends_on if name not in ids), "")
         # other formats may name stories of other epics
         if missing and backlog.shape == "stories.yaml":
-            what = f"{story.id} depends on an unknown story {missing}"
+            problem = f"{story.id} depends on an unknown story {missing}"
             hint = f"correct the id; known: {', '.join(sorted(ids))}"
-            raise InputError(what, place=f"{story.source}:{story.line}", hint=hint)
+            raise InputError(problem, place=f"{story.source}:{story.line}", hint=hint)
         ordered.append(story)
-        left.remove(story)
+        remaining.remove(story)
     return replace(backlog, stories=tuple(ordered))

@@ -84,9 +84,9 @@ class BacklogSearch:
             return
         forms = re.compile("|".join((STORY_FILE, LIST, r"sprint-status.*\.ya?ml", TASKS)))
         for _, __, names in os.walk(folder):
-            found = [name for name in names if forms.fullmatch(name)]
-            if found:
-                self.skipped.append(f"{self.relative(folder)} ({why}, with {found[0]})")
+            matches = [name for name in names if forms.fullmatch(name)]
+            if matches:
+                self.skipped.append(f"{self.relative(folder)} ({why}, with {matches[0]})")
                 return
 
     def skip(self, path: Path, why: str) -> None:
@@ -94,7 +94,7 @@ class BacklogSearch:
         if len(self.skipped) < _MOST_REPORTED:
             self.skipped.append(f"{self.relative(path)}: {why}")
 
-    def called(self, form: str) -> list[Path]:
+    def files_like(self, form: str) -> list[Path]:
         """Return the files whose names match a regular expression."""
         return [path for path in self.files if re.fullmatch(form, path.name)]
 

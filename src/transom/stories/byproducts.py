@@ -25,24 +25,24 @@ class DevAttempt:
     Attributes:
         start: the commit that Dev began with.
         listed: paths that Dev's reply lists as its work.
-        known: paths that an earlier test run left.
+        earlier_leftovers: paths that an earlier test run left.
     """
 
     start: str
     listed: Collection[str]
-    known: Sequence[str] = ()
+    earlier_leftovers: Sequence[str] = ()
 
 
 async def work_without_byproducts(
-    here: Git, attempt: DevAttempt, left_by: LeftBy
+    worktree: Git, attempt: DevAttempt, left_by: LeftBy
 ) -> tuple[str, tuple[str, ...]]:
     """Return the tree of a worktree's files without the tests' by-products, and these.
 
     The tests run only if a file is in doubt that no earlier run made.
     """
-    tree = await here.tree_of_files()
-    changes = await here.changes(attempt.start, tree)
-    binary = await here.binary_files(attempt.start, tree)
+    tree = await worktree.tree_of_files()
+    changes = await worktree.changes(attempt.start, tree)
+    binary = await worktree.binary_files(attempt.start, tree)
     byproducts, doubtful = list[str](), list[str]()
     for change in changes:
         path, is_listed, is_binary = (
@@ -52,32 +52,40 @@ async def work_without_byproducts(
         )
         if change.action == "deleted" or (is_listed and not is_binary):
             continue
-        if path.rpartition("/")[2] == ".gitignore" and await _only_adds(here, attempt, tree, path):
+        if path.rpartition("/")[2] == ".gitignore" and await _only_adds(
+            worktree, attempt, tree, path
+        ):
             # Agents add their own files there, unasked.
             byproducts.append(path)
             continue
-        if is_left(path, attempt.known):
+        if is_left(path, attempt.earlier_leftovers):
             byproducts.append(path)
         elif change.action == "created":
             is_compiled = is_binary and not is_listed
             (byproducts if is_compiled else doubtful).append(path)
     if doubtful:
         # Without the files in doubt: those that the run makes again are its own.
-        rest = await here.tree_without(tree, [*byproducts, *doubtful], attempt.start)
-        left = await left_by(await here.commit_tree(rest, "Probe of the tests\n", attempt.start))
-        byproducts += [path for path in doubtful if is_left(path, left)]
+        tree_without_doubts = await worktree.tree_without(
+            tree, [*byproducts, *doubtful], attempt.start
+        )
+        leftovers = await left_by(
+            await worktree.commit_tree(tree_without_doubts, "Probe of the tests\n", attempt.start)
+        )
+        byproducts += [path for path in doubtful if is_left(path, leftovers)]
     if byproducts:
-        tree = await here.tree_without(tree, byproducts, attempt.start)
+        tree = await worktree.tree_without(tree, byproducts, attempt.start)
     return tree, tuple(sorted(byproducts))
 
 
-async def _only_adds(here: Git, attempt: DevAttempt, tree: str, path: str) -> bool:
+async def _only_adds(worktree: Git, attempt: DevAttempt, tree: str, path: str) -> bool:
     """Whether a file keeps all its lines, in their order, and has more of them."""
-    old = (await here.text(attempt.start, path) or "").splitlines()
-    new = iter((await here.text(tree, path) or "").splitlines())
+    old = (await worktree.text(attempt.start, path) or "").splitlines()
+    new = iter((await worktree.text(tree, path) or "").splitlines())
     return all(line in new for line in old)
 
 
-def is_left(path: str, left: Iterable[str]) -> bool:
+def is_left(path: str, leftovers: Iterable[str]) -> bool:
     """Whether a path is one that a test run left, or lies in a folder that the run made."""
-    return any(path == other or (other.endswith("/") and path.startswith(other)) for other in left)
+    return any(
+        path == other or (other.endswith("/") and path.startswith(other)) for other in leftovers
+    )

@@ -80,12 +80,10 @@ def check_canaries(canaries: Canaries, run: TestRun) -> list[str]:
     if run.only_code:
         failed = run.code != 0
         return [] if failed else ["the exit code is 0, although a canary failed"]
-    seen = {case: status for case, status in run.cases.items() if canaries.owns(case)}
-    passing = {case: status for case, status in seen.items() if _is_in(canaries.passing, case)}
-    failing = {case: status for case, status in seen.items() if _is_in(canaries.failing, case)}
+    results = {case: status for case, status in run.cases.items() if canaries.owns(case)}
+    passing = {case: status for case, status in results.items() if _is_in(canaries.passing, case)}
+    failing = {case: status for case, status in results.items() if _is_in(canaries.failing, case)}
     problems = []
-    if not passing or not failing:
-        problems.append("canaries in the test files were not run, so its report proves nothing")
     if wrong := [status for status in passing.values() if status != "passed"]:
         problems.append(f"a canary that passes was reported as {wrong[0]}")
     for case, status in failing.items():
@@ -94,6 +92,9 @@ def check_canaries(canaries: Canaries, run: TestRun) -> list[str]:
             problems.append(f"a canary that fails was reported as {status}")
         elif message and len(message) > len(canaries.secret) and canaries.secret not in message:
             problems.append("the message of a canary that fails was replaced")
+    # A wrong result says more of what is amiss than a missing one.
+    if not passing or not failing:
+        problems.append("canaries in the test files were not run, so its report proves nothing")
     if failing and run.code == 0:
         problems.append("the exit code is 0, although a canary failed")
     return list(dict.fromkeys(problems))

@@ -83,8 +83,8 @@ def is_same_test(case: str, name: str) -> bool:
     """
     plain = name.replace(".py", "").replace("::", ".").replace("/", ".").strip(". ")
     case = case.replace("::", ".")
-    whole = name.strip()
-    if case in (plain, whole) or case.endswith((f".{plain}", f".{whole}")):
+    full_name = name.strip()
+    if case in (plain, full_name) or case.endswith((f".{plain}", f".{full_name}")):
         return True
     # Pytest names a parameter in brackets behind the test's name.
     function = case.partition("[")[0]

@@ -133,7 +133,7 @@ def read_reply(text: str, seat: Seat = "dev") -> Read:
     if mixed := next(
         (line for line in lines if re.search(r"[\"']decision[\"']\s*:", line, re.IGNORECASE)), ""
     ):
-        return Read(problem=f"the reply is JSON only in part: {_shown(mixed)}")
+        return Read(problem=f"the reply is JSON only in part: {_excerpt(mixed)}")
     rows = _labelled(lines)
     summary = " ".join(
         rows["sum"] or [line for line in lines if line and not _LABEL.match(_bare(line))]
@@ -161,16 +161,16 @@ def references(reasons: Sequence[str], criteria: int) -> tuple[str, ...]:
     """Return the parts of the story that reasons refer to: existing criteria, and sections by
     name.
     """
-    found: list[str] = []
+    parts: list[str] = []
     for reason in reasons:
         for match in _AC.finditer(reason):
-            found += [
+            parts += [
                 f"AC {number}"
                 for number in re.findall(r"\b\d{1,6}\b", match[1])
                 if 1 <= int(number) <= criteria
             ]
-        found += [match[0].lower() for match in _PARTS.finditer(_AC.sub("", reason).lower())]
-    return tuple(dict.fromkeys(found))
+        parts += [match[0].lower() for match in _PARTS.finditer(_AC.sub("", reason).lower())]
+    return tuple(dict.fromkeys(parts))
 
 
 def _json_object(text: str) -> tuple[dict[str, Any] | None, str]:
@@ -195,22 +195,25 @@ def _json_object(text: str) -> tuple[dict[str, Any] | None, str]:
 
 
 def _of_fields(fields: dict[str, Any], seat: Seat) -> Read:
-    rows = [*_many(fields.get("reasons", fields.get("reason"))), *_many(fields.get("reference"))]
+    rows = [
+        *_as_list(fields.get("reasons", fields.get("reason"))),
+        *_as_list(fields.get("reference")),
+    ]
     reasons = [
         f"{row.get('text', '')} ({row.get('reference', '')})" if isinstance(row, dict) else row
         for row in rows
     ]
     listed = [
-        row for row in _many(fields.get("files")) if isinstance(row, dict) and row.get("path")
+        row for row in _as_list(fields.get("files")) if isinstance(row, dict) and row.get("path")
     ]
     files = {
         str(row["path"]): _ACTIONS.get(str(row.get("action", "")).lower(), "modified")
         for row in listed
     }
-    given = fields.get("tests")
-    covers = given.items() if isinstance(given, dict) else ()
+    claims = fields.get("tests")
+    covers = claims.items() if isinstance(claims, dict) else ()
     tests = {
-        int(re.sub(r"\D", "", number)[:6] or 0): tuple(map(str, _many(names)))
+        int(re.sub(r"\D", "", number)[:6] or 0): tuple(map(str, _as_list(names)))
         for number, names in covers
     }
     written = fields.get("decision")
@@ -223,8 +226,8 @@ def _of_fields(fields: dict[str, Any], seat: Seat) -> Read:
     )
 
 
-def _many(value: Any) -> list[Any]:
-    return [one for one in (value if isinstance(value, list) else [value]) if one]
+def _as_list(value: Any) -> list[Any]:
+    return [entry for entry in (value if isinstance(value, list) else [value]) if entry]
 
 
 def _own_lines(text: str) -> list[str]:
@@ -248,27 +251,30 @@ def _undecorated(text: str) -> str:
 
 def _decided(lines: Sequence[str], words: Mapping[str, str]) -> tuple[str, str]:
     """Return the one decision, or ("", problem)."""
-    found: dict[str, str] = {}
-    rest = iter([bare for line in lines if (bare := _bare(line))])
-    for line in rest:
+    decisions: dict[str, str] = {}
+    remaining = iter([bare for line in lines if (bare := _bare(line))])
+    for line in remaining:
         if label := _LABEL.match(line):
             # its value may stand in the next line
-            whole = line if label[1] else f"{line} {next(rest, '')}"
-            value = _undecorated(label[1] or whole.removeprefix(line))
+            labelled_line = line if label[1] else f"{line} {next(remaining, '')}"
+            value = _undecorated(label[1] or labelled_line.removeprefix(line))
             if value.upper() not in words:
-                return "", f"unknown decision: {_shown(whole)}"
-            found[words[value.upper()]] = whole
+                return "", f"unknown decision: {_excerpt(labelled_line)}"
+            decisions[words[value.upper()]] = labelled_line
         elif decision := words.get(_undecorated(line)):
-            found[decision] = line
-    if not found:
-        return "", f"the reply has no decision: {_shown(' '.join(filter(None, lines)))}"
-    if len(found) > 1:
-        return "", f"the reply has several decisions: {' and '.join(map(_shown, found.values()))}"
-    decision = next(iter(found))
+            decisions[decision] = line
+    if not decisions:
+        return "", f"the reply has no decision: {_excerpt(' '.join(filter(None, lines)))}"
+    if len(decisions) > 1:
+        return (
+            "",
+            f"the reply has several decisions: {' and '.join(map(_excerpt, decisions.values()))}",
+        )
+    decision = next(iter(decisions))
     against = _AGAINST_YES if decision in (_APPROVED, _PASS) else _AGAINST_NO
     for sentence in (part for line in lines for part in _SENTENCE.split(_QUOTED.sub("", line))):
         if any(pattern.search(sentence) for pattern in against):
-            return "", f"the reply decides {decision} and says: {_shown(sentence)}"
+            return "", f"the reply decides {decision} and says: {_excerpt(sentence)}"
     return decision, ""
 
 
@@ -276,20 +282,20 @@ def _labelled(lines: Sequence[str]) -> defaultdict[str, list[str]]:
     """Return the first three letters of a label -> its text, on the same line or in a list
     below.
     """
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    texts: defaultdict[str, list[str]] = defaultdict(list)
     into = ""
     for line in lines:
         bare = _bare(line)
         label = _FIELD.match(bare)
         if label and (":" in bare or line.startswith("#") or not label[2]):
-            into, rest = label[1].lower()[:3], label[2]
+            into, text = label[1].lower()[:3], label[2]
         elif _LABEL.match(bare) or line.startswith("#"):
-            into = rest = ""
+            into = text = ""
         else:
-            rest = line if into == "fil" else bare
-        if into and rest:
-            found[into].append(rest)
-    return found
+            text = line if into == "fil" else bare
+        if into and text:
+            texts[into].append(text)
+    return texts
 
 
 def _claim(line: str) -> tuple[str, Action] | None:
@@ -303,6 +309,6 @@ def _claim(line: str) -> tuple[str, Action] | None:
     return None
 
 
-def _shown(text: str) -> str:
+def _excerpt(text: str) -> str:
     text = " ".join(text.split())
     return repr(text if len(text) <= 120 else text[:119] + "…")

@@ -48,51 +48,51 @@ class Dependencies:
         Raises:
             InputError: the command failed; the message has the end of its output.
         """
-        here = Git(worktree)
-        folder = self.cache / await self._key(here)
+        repository = Git(worktree)
+        folder = self.cache / await self._key(repository)
         if not folder.is_dir():
-            before = await _others(here)
+            before = await _untracked(repository)
             await self._run(worktree, level)
-            await asyncio.to_thread(_keep, worktree, await _others(here) - before, folder)
+            await asyncio.to_thread(_keep, worktree, await _untracked(repository) - before, folder)
         return folder
 
-    async def _key(self, here: Git) -> str:
+    async def _key(self, repository: Git) -> str:
         """Digest the command and the lock files."""
         digest = hashlib.sha256(repr(self.command).encode())
-        for path in await here.paths("HEAD"):
+        for path in await repository.paths("HEAD"):
             if any(PurePosixPath(path).match(glob) for glob in self.locks):
                 with suppress(OSError):
-                    digest.update(path.encode() + b"\0" + (here.folder / path).read_bytes())
+                    digest.update(path.encode() + b"\0" + (repository.folder / path).read_bytes())
         return digest.hexdigest()[:24]
 
     async def _run(self, worktree: Path, level: Level) -> None:
         line: Sequence[str] = self.command
         if level is not Level.NONE:
             # The command runs code of the packages, so it sees none of the user's variables.
-            known = {name: os.environ.get(name, "") for name in ("PATH", "HOME", "LANG")}
-            bare = ["env", "-i", *(f"{name}={value}" for name, value in known.items()), *line]
+            variables = {name: os.environ.get(name, "") for name in ("PATH", "HOME", "LANG")}
+            bare = ["env", "-i", *(f"{name}={value}" for name, value in variables.items()), *line]
             readable = [*self.readable, *_program(line[0])]
             line = agent_line(worktree, bare, readable=readable, network=True)
-        done = await run_openly(line, worktree, {}, seconds=self.seconds, setting=_SETTING)
-        if done.ended == "time":
+        result = await run_openly(line, worktree, {}, seconds=self.seconds, setting=_SETTING)
+        if result.ended == "time":
             problem = f"the set-up command reached its limit of {self.seconds:g} s"
             raise InputError(problem, place=_SETTING, hint="raise stories.setup.timeout")
-        if done.code:
-            shown = f"{done.stdout}\n{done.stderr}".strip()[-300:]
-            problem = f"the set-up command ended with exit code {done.code}: {shown}"
+        if result.code:
+            output = f"{result.stdout}\n{result.stderr}".strip()[-300:]
+            problem = f"the set-up command ended with exit code {result.code}: {output}"
             raise InputError(problem, place=_SETTING, hint="run it by hand in the project")
 
 
 def _program(name: str) -> Iterator[Path]:
     """Yield the folder of a program that lies outside of the system's folders."""
-    found = shutil.which(name)
-    if found:
-        yield Path(found).resolve().parent.parent
+    program = shutil.which(name)
+    if program:
+        yield Path(program).resolve().parent.parent
 
 
-async def _others(here: Git) -> frozenset[str]:
+async def _untracked(repository: Git) -> frozenset[str]:
     """Return the files and folders of a worktree that git does not track."""
-    listed = await here("ls-files", "--others", "--directory", "--no-empty-directory", "-z")
+    listed = await repository("ls-files", "--others", "--directory", "--no-empty-directory", "-z")
     return frozenset(path.rstrip("/") for path in listed.split("\0") if path)
 
 

@@ -23,13 +23,17 @@ from transom.stories.testrun import check_command
 _RESULT = model_file("result.json", StoryResult)
 
 
-def chosen(backlog: Backlog, story: str | None) -> tuple[Story, ...]:
+def chosen(backlog: Backlog, story_id: str | None) -> tuple[Story, ...]:
     """Return the stories to work on: all, or the named one. InputError: it is unknown."""
-    found = tuple(one for one in backlog.stories if story is None or story in one.names)
-    if not found:
-        known = ", ".join(one.id for one in backlog.stories)
-        raise InputError(f"unknown story {story!r}", place=backlog.source, hint=f"known: {known}")
-    return found
+    stories = tuple(
+        story for story in backlog.stories if story_id is None or story_id in story.names
+    )
+    if not stories:
+        names = ", ".join(story.id for story in backlog.stories)
+        raise InputError(
+            f"unknown story {story_id!r}", place=backlog.source, hint=f"known: {names}"
+        )
+    return stories
 
 
 def kept_results(folder: Path) -> list[StoryResult]:
@@ -59,41 +63,45 @@ async def open_project(path: Path) -> Path:
     return project
 
 
-async def run_epic(epic: Epic, story: str | None = None) -> EpicResult:
+async def run_epic(epic: Epic, story_id: str | None = None) -> EpicResult:
     """Work on an epic's stories, or on one, until each is done or stopped; a later call resumes.
 
     Raises:
         InputError, SandboxError: the epic as a whole cannot be worked on.
     """
-    wanted = chosen(epic.backlog, story)
+    selected = chosen(epic.backlog, story_id)
     check_command(epic.settings.tests)
-    if mine := (await epic.places.project("diff", "--name-only", "HEAD")).splitlines():
+    if uncommitted := (await epic.places.project("diff", "--name-only", "HEAD")).splitlines():
         warning = (
             "these changes are not committed: stories do not see them, and merges that touch these"
             " files stop"
         )
-        epic.run.progress(f"{', '.join(mine[:5])}: {warning}")
+        epic.run.progress(f"{', '.join(uncommitted[:5])}: {warning}")
     merged = await epic.places.project.merged(epic.backlog.epic, epic.settings.stories.target)
-    before = {one.id: known for one in epic.backlog.stories if (known := _before(epic, one))}
-    results = {key: known for key, known in before.items() if known.status == "done"}
-    for one in epic.backlog.stories:
-        earlier = one.id in merged and not (epic.run.folder / one.slug / "baseline").exists()
-        if one.id not in results and (one.status in CLOSED or earlier) and not one.unclear:
+    before = {
+        story.id: result for story in epic.backlog.stories if (result := _before(epic, story))
+    }
+    results = {key: result for key, result in before.items() if result.status == "done"}
+    for story in epic.backlog.stories:
+        earlier = story.id in merged and not (epic.run.folder / story.slug / "baseline").exists()
+        if story.id not in results and (story.status in CLOSED or earlier) and not story.unclear:
             reason = "it was done before"
-            if one.status == "closed":
-                reason = f"its status is {one.status_text!r}"
-            results[one.id] = StoryResult(id=one.id, title=one.title, status="done", reason=reason)
-        elif one.id not in results and one.unreadable:
-            results[one.id] = StoryResult(
-                id=one.id, title=one.title, status="paused", reason=one.unreadable
+            if story.status == "closed":
+                reason = f"its status is {story.status_text!r}"
+            results[story.id] = StoryResult(
+                id=story.id, title=story.title, status="done", reason=reason
             )
-    await _settle_unclear(epic, wanted, results)
-    ended = await _work_through(epic, wanted, before, results)
-    for one in ended:
-        _keep(epic, one, results[one.id])
-    drift = [str(one) for one in epic.backlog.drift]
+        elif story.id not in results and story.unreadable:
+            results[story.id] = StoryResult(
+                id=story.id, title=story.title, status="paused", reason=story.unreadable
+            )
+    await _settle_unclear(epic, selected, results)
+    ended = await _work_through(epic, selected, before, results)
+    for story in ended:
+        _keep(epic, story, results[story.id])
+    drift = [str(story) for story in epic.backlog.drift]
     skipped = [*epic.backlog.skipped]
-    ordered = [results[one.id] for one in wanted]
+    ordered = [results[story.id] for story in selected]
     return EpicResult(
         epic=epic.backlog.epic,
         stories=ordered,
@@ -104,10 +112,10 @@ async def run_epic(epic: Epic, story: str | None = None) -> EpicResult:
 
 
 async def _settle_unclear(
-    epic: Epic, wanted: Sequence[Story], results: dict[str, StoryResult]
+    epic: Epic, selected: Sequence[Story], results: dict[str, StoryResult]
 ) -> None:
     """Ask once which of the stories with an unclear status are to be built."""
-    unclear = [story for story in wanted if story.unclear and story.id not in results]
+    unclear = [story for story in selected if story.unclear and story.id not in results]
     if not unclear:
         return
     listed = "; ".join(f"{story.id}: {story.unclear}" for story in unclear)
@@ -131,56 +139,62 @@ async def _settle_unclear(
 
 async def _work_through(
     epic: Epic,
-    wanted: Sequence[Story],
+    selected: Sequence[Story],
     before: Mapping[str, StoryResult],
     results: dict[str, StoryResult],
 ) -> list[Story]:
     """Start each story when its dependencies are done and no running story shares its files;
     returns those run.
     """
-    waiting = [one for one in wanted if one.id not in results]
+    waiting = [story for story in selected if story.id not in results]
     ended: list[Story] = []
     working: dict[asyncio.Task[StoryResult], Story] = {}
-    ids, done = {one.id for one in epic.backlog.stories}, {*results}
-    held = bool(waiting) and any(
-        [await _holds(epic, one) for one in wanted if one.id in before and one.id in results]
+    ids, done_ids = {story.id for story in epic.backlog.stories}, {*results}
+    is_held = bool(waiting) and any(
+        [
+            await _holds(epic, story)
+            for story in selected
+            if story.id in before and story.id in results
+        ]
     )
 
-    def leave(one: Story, status: State, reason: str) -> None:
-        waiting.remove(one)
-        results[one.id] = StoryResult(id=one.id, title=one.title, status=status, reason=reason)
+    def leave(story: Story, status: State, reason: str) -> None:
+        waiting.remove(story)
+        results[story.id] = StoryResult(
+            id=story.id, title=story.title, status=status, reason=reason
+        )
 
     try:
         while waiting or working:
-            coming = {one.id for one in (*waiting, *working.values())}
-            for one in [*waiting]:
-                missing = [other for other in one.depends_on if other in ids - done]
+            coming = {story.id for story in (*waiting, *working.values())}
+            for story in [*waiting]:
+                missing = [other for other in story.depends_on if other in ids - done_ids]
                 if stopped := next((other for other in missing if other not in coming), None):
                     state = results[stopped].status if stopped in results else "not done"
-                    leave(one, "skipped", f"it depends on {stopped}, which is {state}")
+                    leave(story, "skipped", f"it depends on {stopped}, which is {state}")
                 elif epic.limit:
-                    leave(one, "paused", f"no agent was called: {epic.limit}")
-                elif held and not working:
-                    leave(one, "paused", "a person must review the story before it")
-                elif not missing and not held and _free(epic, one, [*working.values()]):
-                    waiting.remove(one)
+                    leave(story, "paused", f"no agent was called: {epic.limit}")
+                elif is_held and not working:
+                    leave(story, "paused", "a person must review the story before it")
+                elif not missing and not is_held and _free(epic, story, [*working.values()]):
+                    waiting.remove(story)
                     working[
-                        asyncio.create_task(StoryFlow(epic, one, before.get(one.id)).work())
-                    ] = one
+                        asyncio.create_task(StoryFlow(epic, story, before.get(story.id)).work())
+                    ] = story
             if not working:
                 continue
             finished, _ = await asyncio.wait(working, return_when=asyncio.FIRST_COMPLETED)
             for task in finished:
-                one = working.pop(task)
-                ended.append(one)
-                result = results[one.id] = task.result()
+                story = working.pop(task)
+                ended.append(story)
+                result = results[story.id] = task.result()
                 epic.run.progress(
-                    f"{one.id}: {result.status}" + (f": {result.reason}" if result.reason else "")
+                    f"{story.id}: {result.status}" + (f": {result.reason}" if result.reason else "")
                 )
                 if result.status == "done":
-                    done.add(one.id)
-                    _keep(epic, one, result)
-                    held = held or (bool(waiting) and await _holds(epic, one))
+                    done_ids.add(story.id)
+                    _keep(epic, story, result)
+                    is_held = is_held or (bool(waiting) and await _holds(epic, story))
     finally:
         for task in working:
             task.cancel()
@@ -213,20 +227,20 @@ async def _holds(epic: Epic, story: Story) -> bool:
     return False
 
 
-def _free(epic: Epic, story: Story, others: Sequence[Story]) -> bool:
+def _free(epic: Epic, story: Story, running: Sequence[Story]) -> bool:
     """Whether a story may run beside the running ones: none shares a file, as far as files are
     named.
     """
     apart = bool(story.touches) and all(
-        one.touches and not story.touches & one.touches for one in others
+        other.touches and not story.touches & other.touches for other in running
     )
-    return not others or (len(others) < epic.settings.stories.parallel and apart)
+    return not running or (len(running) < epic.settings.stories.parallel and apart)
 
 
 async def plan(
     project: Path,
     epic: str,
-    story: str | None,
+    story_id: str | None,
     settings: StorySettings,
     backlog: Backlog | None = None,
 ) -> EpicResult:
@@ -238,26 +252,33 @@ async def plan(
     """
     backlog = backlog or find_backlog(project, epic)
     merged = await Git(project).merged(backlog.epic, settings.stories.target)
-    ids = {one.id for one in backlog.stories}
+    ids = {story.id for story in backlog.stories}
     rows: list[StoryResult] = []
-    for one in chosen(backlog, story):
-        if one.id in merged or (one.status in CLOSED and not one.unclear):
-            rows.append(StoryResult(id=one.id, title=one.title, status="done", reason="it is done"))
+    for story in chosen(backlog, story_id):
+        if story.id in merged or (story.status in CLOSED and not story.unclear):
+            rows.append(
+                StoryResult(id=story.id, title=story.title, status="done", reason="it is done")
+            )
             continue
-        if one.unclear or one.unreadable:
-            reason = one.unreadable or f"it is not clear whether it is to be built: {one.unclear}"
-            rows.append(StoryResult(id=one.id, title=one.title, status="paused", reason=reason))
+        if story.unclear or story.unreadable:
+            reason = (
+                story.unreadable or f"it is not clear whether it is to be built: {story.unclear}"
+            )
+            rows.append(StoryResult(id=story.id, title=story.title, status="paused", reason=reason))
             continue
-        handoff = StoryHandoff(one.id, limits=settings.handoff)
-        seen = {seat: [*make_role(seat).prompt, *blocks_for(seat, one, handoff)] for seat in STAGES}
-        windows = {
-            seat: {block.name: len(block.text) for block in blocks} for seat, blocks in seen.items()
+        handoff = StoryHandoff(story.id, limits=settings.handoff)
+        blocks_by_seat = {
+            seat: [*make_role(seat).prompt, *blocks_for(seat, story, handoff)] for seat in STAGES
         }
-        waits = ", ".join(other for other in one.depends_on if other in ids)
-        reason = _understood(one) + (f"; after {waits}" if waits else "")
+        windows = {
+            seat: {block.name: len(block.text) for block in blocks}
+            for seat, blocks in blocks_by_seat.items()
+        }
+        waits = ", ".join(other for other in story.depends_on if other in ids)
+        reason = _understood(story) + (f"; after {waits}" if waits else "")
         rows.append(
             StoryResult(
-                id=one.id, title=one.title, status="planned", reason=reason, windows=windows
+                id=story.id, title=story.title, status="planned", reason=reason, windows=windows
             )
         )
     return EpicResult(

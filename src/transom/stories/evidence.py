@@ -144,11 +144,11 @@ async def judge(
     """
     base, start, head = commits
     texts, attempt = await changed_texts(git, base, head), await git.changes(start, head)
-    named = frozenset((*story.creates, *story.changes, *story.allowed))
+    named_files = frozenset((*story.creates, *story.changes, *story.allowed))
     findings: list[str] = []
     doubts: list[str] = []
     for text in texts:
-        if why := _refused(text, story, rules, named):
+        if why := _refused(text, story, rules, named_files):
             findings.append(f"{text.path}: {why}")
         else:
             doubts += [f"{text.path} {doubt}" for doubt in _doubts(text, rules)]
@@ -187,7 +187,7 @@ def has_tests(path: str, text: str) -> bool:
     return bool(checks) if path.endswith(".py") else is_test_file(path)
 
 
-def _refused(text: ChangedText, story: Story, rules: Rules, named: frozenset[str]) -> str:
+def _refused(text: ChangedText, story: Story, rules: Rules, named_files: frozenset[str]) -> str:
     """Return why a change is not allowed: not in the story's files, or it affects test runs; ""
     if allowed.
     """
@@ -200,11 +200,11 @@ def _refused(text: ChangedText, story: Story, rules: Rules, named: frozenset[str
         return "it belongs to the backlog, which only the orchestrator writes"
     if text.old is None and (module := hides_a_module(path, rules.importable)):
         return f"it hides the module {module} from the tests' interpreter"
-    if path not in named and path in rules.harness:
+    if path not in named_files and path in rules.harness:
         return "the test command runs it, and the story does not name it"
-    if path not in named and _fits(path, (*PROTECTED, *rules.protected)):
+    if path not in named_files and _fits(path, (*PROTECTED, *rules.protected)):
         return "it decides how tests are run or what git sees, and the story does not name it"
-    if path not in named and _has_new_settings(text):
+    if path not in named_files and _has_new_settings(text):
         return "what it says of how tests are run changed, and the story does not name it"
     if _is_conftest(path) and text.new is not None:
         additions = additions_to_conftest(text.old, text.new)

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.error import URLError
-from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
 
 from transom.config.model import NotifySettings, StoriesSettings
 from transom.errors import InputError
 from transom.formats.junit_report import ReportedCase, Result, junit_report
+from transom.runs.notices import send_notice
 from transom.sandbox import run_openly
 from transom.stories.git import Git
 from transom.stories.results import EpicResult, State, StoryResult
 
 _SECONDS = 120.0
-_NOTICE_SECONDS = 15.0
 _RESULTS: dict[State, Result] = {
     "done": "passed",
     "failed": "failed",
@@ -83,9 +78,9 @@ async def open_request(project: Git, base: str, result: EpicResult) -> str:
         "gh": ("gh", "pr", "view", branch, "--json", "url", "--jq", ".url"),
         "glab": ("glab", "mr", "view", branch),
     }
-    code, shown = await run_forge(view[forge], project.folder)
-    if code == 0 and shown:
-        return _address(shown)
+    code, output = await run_forge(view[forge], project.folder)
+    if code == 0 and output:
+        return _address(output)
     title, text = f"Epic {result.epic}", request_text(result)
     if forge == "gh":
         words = ["pr", "create", "--head", branch, "--base", base, "--title", title]
@@ -93,11 +88,11 @@ async def open_request(project: Git, base: str, result: EpicResult) -> str:
     else:
         words = ["mr", "create", "--source-branch", branch, "--target-branch", base]
         words += ["--title", title, "--description", text, "--yes"]
-    code, shown = await run_forge([forge, *words], project.folder)
+    code, output = await run_forge([forge, *words], project.folder)
     if code:
         hint = f"run {forge} auth status, then the same command again"
-        raise InputError(f"{forge} failed: {shown[-300:]}", place=branch, hint=hint)
-    return _address(shown)
+        raise InputError(f"{forge} failed: {output[-300:]}", place=branch, hint=hint)
+    return _address(output)
 
 
 def request_text(result: EpicResult) -> str:
@@ -130,26 +125,26 @@ async def forge_of(project: Git) -> str:
 
 def _forge(address: str) -> str:
     """Return the program for the host of a repository."""
-    wanted = "glab" if "gitlab" in address.lower() else "gh"
-    if shutil.which(wanted):
-        return wanted
+    program = "glab" if "gitlab" in address.lower() else "gh"
+    if shutil.which(program):
+        return program
     # A forge with a host name of its own: the program that is there is the one that is meant.
-    other = "gh" if wanted == "glab" else "glab"
+    other = "gh" if program == "glab" else "glab"
     if shutil.which(other):
         return other
     hint = "install it, or set stories.finish to branch"
-    raise InputError(f"the program {wanted} is not installed", place=address, hint=hint)
+    raise InputError(f"the program {program} is not installed", place=address, hint=hint)
 
 
-def _address(shown: str) -> str:
-    words = [word for word in shown.split() if word.startswith(("http://", "https://"))]
-    return words[-1] if words else shown.strip()[-200:]
+def _address(output: str) -> str:
+    words = [word for word in output.split() if word.startswith(("http://", "https://"))]
+    return words[-1] if words else output.strip()[-200:]
 
 
 async def run_forge(argv: Sequence[str], folder: Path) -> tuple[int, str]:
     """Run a program of a forge; returns its exit code and its output."""
-    done = await run_openly(argv, folder, {}, seconds=_SECONDS, setting="stories.finish")
-    return done.code, (done.stdout or done.stderr).strip()
+    process = await run_openly(argv, folder, {}, seconds=_SECONDS, setting="stories.finish")
+    return process.code, (process.stdout or process.stderr).strip()
 
 
 async def notify(settings: NotifySettings, result: EpicResult, folder: Path) -> str:
@@ -161,40 +156,8 @@ async def notify(settings: NotifySettings, result: EpicResult, folder: Path) -> 
         {"id": story.id, "title": story.title, "status": story.status, "reason": story.reason}
         for story in result.stories
     ]
-    notice = json.dumps(
-        {"epic": result.epic, "run_id": result.run_id, "counts": counts, "stories": rows}
-    )
-    problems = []
-    if settings.command:
-        try:
-            done = await run_openly(
-                settings.command,
-                folder,
-                {},
-                prompt=notice,
-                seconds=_NOTICE_SECONDS,
-                setting="stories.notify.command",
-            )
-        except InputError as error:
-            problems.append(str(error))
-        else:
-            if done.code:
-                problems.append(f"{settings.command[0]} ended with exit code {done.code}")
-    if settings.url:
-        problems += await asyncio.to_thread(_post, settings.url, notice.encode())
-    return "; ".join(problems)
-
-
-def _post(address: str, notice: bytes) -> list[str]:
-    if urlsplit(address).scheme not in ("http", "https"):
-        return [f"{address} is no web address"]
-    headers = {"Content-Type": "application/json"}
-    request = Request(address, data=notice, headers=headers)
-    try:
-        with urlopen(request, timeout=_NOTICE_SECONDS):
-            return []
-    except (URLError, OSError, ValueError) as error:
-        return [f"{address}: {error}"]
+    notice = {"epic": result.epic, "run_id": result.run_id, "counts": counts, "stories": rows}
+    return await send_notice(settings, notice, folder, "stories.notify")
 
 
 def epic_junit(result: EpicResult) -> bytes:

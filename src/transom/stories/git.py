@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -34,7 +35,12 @@ _ACTIONS: Mapping[str, Action] = {"A": "created", "D": "deleted", "M": "modified
 _PLAIN_DIFF = ("diff", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color")
 
 _UNWATCHED = ("refs/heads/transom/", "refs/remotes/", "refs/stash", "refs/notes/", "refs/transom/")
+_MERGES = "transom/merges"
+"""File in git's folder: the merge commits of all epics, a line each."""
 _MOST_WATCHED = 2_000  # changed files of a checkout
+_MOST_RACES = 5
+"""Names that are tried for a branch while others make branches at the same time."""
+_NO_ROOM = re.compile(r"no space left|out of disk ?space|quota exceeded", re.IGNORECASE)
 
 STORY_TRAILER = "Transom-Story"
 """Trailer of a story's merge commit: `EPIC/STORY`."""
@@ -67,19 +73,20 @@ class Git:
         Raises:
             InputError: git failed; names the command and git's message.
         """
-        code, out, err = await self.attempt(*args, stdin=stdin, env=env)
+        code, output, err = await self.attempt(*args, stdin=stdin, env=env)
         if code:
-            what = f"git {args[0]} failed: {_one_line(err or out)}"
-            raise InputError(
-                what, place=str(self.folder), hint="look at the folder with git status"
-            )
-        return out.removesuffix("\n")
+            message = _one_line(err or output)
+            hint = "look at the folder with git status"
+            if _NO_ROOM.search(message):
+                hint = "make room on its disk, and run the same command again"
+            raise InputError(f"git {args[0]} failed: {message}", place=str(self.folder), hint=hint)
+        return output.removesuffix("\n")
 
     async def attempt(
         self, *args: str, stdin: str = "", env: Mapping[str, str] | None = None
     ) -> tuple[int, str, str]:
         """Run `git ARGS`; returns exit code, output and errors, also when it fails."""
-        line = ("git", *(word for one in _SAFE for word in ("-c", one)), *args)
+        line = ("git", *(word for setting in _SAFE for word in ("-c", setting)), *args)
         around = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
         around |= {
             "LC_ALL": "C.UTF-8",
@@ -99,19 +106,21 @@ class Git:
             hint = "check the folder"
             raise InputError("git cannot be run", place=str(self.folder), hint=hint) from error
         try:
-            out, err = await process.communicate(stdin.encode("utf-8", "surrogateescape"))
+            output, err = await process.communicate(stdin.encode("utf-8", "surrogateescape"))
         finally:
             kill_group(process)  # after a cancellation it must not go on writing
         return (
             process.returncode or 0,
-            out.decode("utf-8", "surrogateescape"),
+            output.decode("utf-8", "surrogateescape"),
             err.decode("utf-8", "replace"),
         )
 
     async def commit_of(self, name: str) -> str | None:
         """Return the commit of a name, or None."""
-        code, out, _ = await self.attempt("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
-        return out.strip() if code == 0 else None
+        code, output, _ = await self.attempt(
+            "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"
+        )
+        return output.strip() if code == 0 else None
 
     async def branch(self) -> str:
         """Return the branch that is checked out; "" for a detached head."""
@@ -136,9 +145,9 @@ class Git:
         ]
         entries = [dict(line.partition(" ")[::2] for line in row) for row in rows]
         return {
-            one["branch"].removeprefix("refs/heads/"): Path(one["worktree"])
-            for one in entries
-            if "branch" in one
+            entry["branch"].removeprefix("refs/heads/"): Path(entry["worktree"])
+            for entry in entries
+            if "branch" in entry
         }
 
     async def look(self) -> tuple[str, str, tuple[str, ...]]:
@@ -152,42 +161,70 @@ class Git:
         headers = dict(row[2:].partition(" ")[::2] for row in rows if row.startswith("# "))
         cuts = {"1": 8, "u": 10, "?": 1}
         paths = [row.split(" ", cuts[row[0]])[-1] for row in rows if row[:1] in cuts]
-        mine = tuple(path for path in paths if not path.startswith(".transom"))
-        return headers["branch.head"].replace("(detached)", ""), headers.get("branch.oid", ""), mine
+        own_paths = tuple(path for path in paths if not path.startswith(".transom"))
+        return (
+            headers["branch.head"].replace("(detached)", ""),
+            headers.get("branch.oid", ""),
+            own_paths,
+        )
 
     async def commit_all(self, message: str) -> str:
         """Commit all changes, if any; returns the head."""
         await self("add", "--all")
         if await self("diff", "--cached", "--name-only", "-z"):
             await self(
-                "commit", "--no-verify", "--quiet", "--file=-", stdin=message, env=await self._who()
+                "commit",
+                "--no-verify",
+                "--quiet",
+                "--file=-",
+                stdin=message,
+                env=await self._identity(),
             )
         return await self("rev-parse", "HEAD")
 
     async def commit_tree(self, tree: str, message: str, *parents: str) -> str:
         """Make a commit on no branch; returns its id."""
         words = [word for parent in parents for word in ("-p", parent)]
-        return await self("commit-tree", tree, *words, stdin=message, env=await self._who())
+        return await self("commit-tree", tree, *words, stdin=message, env=await self._identity())
 
     async def merge(self, commit: str, message: str) -> str:
         """Merge a commit into the checked-out branch; "" or git's message on a conflict, which
         is rolled back.
         """
         words = ("merge", "--quiet", "--no-verify", "-m", message, commit)
-        code, out, err = await self.attempt(*words, env=await self._who())
+        code, output, err = await self.attempt(*words, env=await self._identity())
         if code:
             await self.attempt("merge", "--abort")
-        return _one_line(out or err) if code else ""
+        return _one_line(output or err) if code else ""
 
     async def forward(self, branch: str, old: str, new: str) -> str:
         """Fast-forward a branch, also if checked out; "" or git's message on failure, e.g. for
         local changes.
         """
         if folder := (await self.worktrees()).get(branch):
-            code, out, err = await Git(folder).attempt("merge", "--ff-only", "--quiet", new)
+            code, output, err = await Git(folder).attempt("merge", "--ff-only", "--quiet", new)
         else:
-            code, out, err = await self.attempt("update-ref", f"refs/heads/{branch}", new, old)
-        return _one_line(err or out) if code else ""
+            code, output, err = await self.attempt("update-ref", f"refs/heads/{branch}", new, old)
+        return _one_line(err or output) if code else ""
+
+    async def note_merge(self, commit: str) -> None:
+        """Note a merge commit before the target has it, for epics that run at the same time."""
+        notes = Path(await self("rev-parse", "--path-format=absolute", "--git-common-dir"), _MERGES)
+        notes.parent.mkdir(exist_ok=True)
+        with notes.open("a", encoding="ascii") as file:
+            file.write(f"{commit}\n")
+
+    async def has_only_merges(self, old: str, new: str) -> bool:
+        """Whether a branch went on from one commit to another by noted merges alone."""
+        if (await self.attempt("merge-base", "--is-ancestor", old, new))[0]:
+            return False
+        folder = await self("rev-parse", "--path-format=absolute", "--git-common-dir")
+        try:
+            noted = set(Path(folder, _MERGES).read_text(encoding="ascii").split())
+        except OSError:
+            return False
+        commits = (await self("rev-list", "--first-parent", f"{old}..{new}")).split()
+        return bool(commits) and noted.issuperset(commits)
 
     async def merged(self, epic: str, target: str | None = None, since: str = "") -> dict[str, str]:
         """Return story -> merge commit for an epic, on a branch (None: the checked-out one)."""
@@ -199,8 +236,8 @@ class Git:
             if target
             else "HEAD"
         )
-        code, out, _ = await self.attempt("log", "--first-parent", form, commits)
-        rows = [row.partition(" ")[::2] for row in ("" if code else out).splitlines()]
+        code, output, _ = await self.attempt("log", "--first-parent", form, commits)
+        rows = [row.partition(" ")[::2] for row in ("" if code else output).splitlines()]
         return {
             key.strip().removeprefix(f"{epic}/"): commit
             for commit, key in rows
@@ -227,8 +264,8 @@ class Git:
 
     async def text(self, commit: str, path: str) -> str | None:
         """Return a file's text at a commit, or None."""
-        code, out, _ = await self.attempt("show", f"{commit}:{path}")
-        return out if code == 0 else None
+        code, output, _ = await self.attempt("show", f"{commit}:{path}")
+        return output if code == 0 else None
 
     async def paths(self, commit: str) -> tuple[str, ...]:
         """Return the paths of all files of a commit."""
@@ -328,7 +365,7 @@ class Git:
         What an editor or a person does meanwhile is left out: fetched refs, the stash, new notes.
         """
         rows = (await self("for-each-ref", "--format=%(refname) %(objectname)")).splitlines()
-        found = dict(row.split(" ") for row in rows if not row.startswith(_UNWATCHED))
+        digests = dict(row.split(" ") for row in rows if not row.startswith(_UNWATCHED))
         common = Path(await self("rev-parse", "--path-format=absolute", "--git-common-dir"))
         settings = [common / "config", *(common / "hooks").glob("*"), *(common / "info").glob("*")]
         tracked = (await self("diff", "--name-only", "-z", "HEAD")).split("\0")[:_MOST_WATCHED]
@@ -338,15 +375,15 @@ class Git:
                 if file.is_relative_to(self.folder)
                 else str(file)
             )
-            found[path] = (
+            digests[path] = (
                 digest(file.read_bytes()) if file.is_file() and not file.is_symlink() else "none"
             )
-        return found
+        return digests
 
-    async def _who(self) -> dict[str, str]:
+    async def _identity(self) -> dict[str, str]:
         """Return an identity for commits if the person has not set one."""
-        known = (await self.attempt("var", "GIT_AUTHOR_IDENT"))[0] == 0
-        return {} if known else {**_WHO, **_COMMITTER}
+        has_identity = (await self.attempt("var", "GIT_AUTHOR_IDENT"))[0] == 0
+        return {} if has_identity else {**_WHO, **_COMMITTER}
 
 
 class Worktrees:
@@ -362,83 +399,105 @@ class Worktrees:
 
     async def ensure(self, branch: str, commit: str) -> Git:
         """Return the worktree of a branch; branch and worktree are made at `commit` if missing."""
-        here = self.git(branch)
+        worktree = self.git(branch)
         async with self.lock:
-            if not await self.is_linked(here):
-                if here.folder.exists():  # an agent replaced the worktree
-                    here.folder.rename(f"{here.folder}.replaced-{token_hex(4)}")
-                known = await self.project.commit_of(f"refs/heads/{branch}")
-                here.folder.parent.mkdir(parents=True, exist_ok=True)
+            if not await self.is_linked(worktree):
+                if worktree.folder.exists():  # an agent replaced the worktree
+                    worktree.folder.rename(f"{worktree.folder}.replaced-{token_hex(4)}")
+                existing = await self.project.commit_of(f"refs/heads/{branch}")
+                worktree.folder.parent.mkdir(parents=True, exist_ok=True)
                 start = (
-                    (str(here.folder), branch)
-                    if known
-                    else ("-b", branch, str(here.folder), commit)
+                    (str(worktree.folder), branch)
+                    if existing
+                    else ("-b", branch, str(worktree.folder), commit)
                 )
                 # git may still list a lost folder
                 await self.project("worktree", "add", "--quiet", "--force", *start)
-        return here
+        return worktree
 
-    async def is_linked(self, here: Git) -> bool:
+    async def create(self, branch: str, commit: str) -> str:
+        """Make a new branch with its worktree; returns its name, which has a number if another
+        epic has a branch of this name.
+        """
+        worktree = self.git(branch)
+        # A process may have been killed after it had made the worktree.
+        is_own = worktree.folder.is_dir() and await self.is_linked(worktree)
+        if is_own and await worktree.look() == (branch, commit, ()):
+            return branch
+        for _ in range(_MOST_RACES):
+            name = await self.project.free(branch)
+            async with self.lock:
+                folder = self.git(name).folder
+                folder.parent.mkdir(parents=True, exist_ok=True)
+                words = ("--quiet", "--force", "-b", name, str(folder), commit)
+                code, _, _ = await self.project.attempt("worktree", "add", *words)
+            # It failed for another reason than a name that was taken meanwhile: whoever uses the
+            # worktree first says why.
+            if code == 0 or not await self.project.commit_of(f"refs/heads/{name}"):
+                break
+        return name
+
+    async def is_linked(self, worktree: Git) -> bool:
         """Whether a folder is still a worktree of the project, not another repository in its
         place.
         """
-        if not (here.folder / ".git").is_file():
+        if not (worktree.folder / ".git").is_file():
             return False
         common = await self.project("rev-parse", "--path-format=absolute", "--git-common-dir")
-        code, out, _ = await here.attempt("rev-parse", "--absolute-git-dir")
-        return code == 0 and Path(out.strip()).parent == Path(common, "worktrees")
+        code, output, _ = await worktree.attempt("rev-parse", "--absolute-git-dir")
+        return code == 0 and Path(output.strip()).parent == Path(common, "worktrees")
 
     async def restore(self, branch: str, commit: str) -> str:
         """Reset a worktree to a commit; returns the branch with parked work, "" if nothing was
         parked.
         """
-        here = await self.ensure(branch, commit)
-        at, kept = await here.look(), ""
-        if at == (branch, commit, ()):
+        worktree = await self.ensure(branch, commit)
+        position, parked_branch = await worktree.look(), ""
+        if position == (branch, commit, ()):
             return ""
         own = f"--format=%(trailers:key={OWN_TRAILER},valueonly,separator=%x2C)"
         # a line per commit, empty for commits of others
-        above = await here("log", own, f"{commit}..HEAD")
-        if at[2] or not above or not all(row.strip() for row in above.split("\n")):
-            kept = await here.park(branch.removeprefix("transom/"))
-            self.parked.append(kept)
-        await here("checkout", "--quiet", "--force", "-B", branch, commit)
-        await here("clean", "-fdq")
-        return kept
+        above = await worktree("log", own, f"{commit}..HEAD")
+        if position[2] or not above or not all(row.strip() for row in above.split("\n")):
+            parked_branch = await worktree.park(branch.removeprefix("transom/"))
+            self.parked.append(parked_branch)
+        await worktree("checkout", "--quiet", "--force", "-B", branch, commit)
+        await worktree("clean", "-fdq")
+        return parked_branch
 
     @asynccontextmanager
     async def probe(self, branch: str, commit: str) -> AsyncIterator[Git]:
         """Make a worktree beside a branch's, without a branch, and remove it at the end."""
-        here = Git(Path(f"{self.git(branch).folder}-probe"))
-        await self._drop(here)  # a killed process may have left it
+        worktree = Git(Path(f"{self.git(branch).folder}-probe"))
+        await self._drop(worktree)  # a killed process may have left it
         try:
             async with self.lock:
-                here.folder.parent.mkdir(parents=True, exist_ok=True)
+                worktree.folder.parent.mkdir(parents=True, exist_ok=True)
                 options = ("--quiet", "--force", "--detach")
-                await self.project("worktree", "add", *options, str(here.folder), commit)
-            yield here
+                await self.project("worktree", "add", *options, str(worktree.folder), commit)
+            yield worktree
         finally:
-            await self._drop(here)
+            await self._drop(worktree)
 
-    async def _drop(self, here: Git) -> None:
+    async def _drop(self, worktree: Git) -> None:
         async with self.lock:
-            if here.folder.exists():
-                await self.project.attempt("worktree", "remove", "--force", str(here.folder))
-            shutil.rmtree(here.folder, ignore_errors=True)
+            if worktree.folder.exists():
+                await self.project.attempt("worktree", "remove", "--force", str(worktree.folder))
+            shutil.rmtree(worktree.folder, ignore_errors=True)
             await self.project.attempt("worktree", "prune")
 
     async def remove(self, branch: str, unless_beyond: str = "") -> None:
         """Remove a worktree, and its branch if merged; keep both if there is work above
         `unless_beyond`.
         """
-        here = self.git(branch)
+        worktree = self.git(branch)
         if unless_beyond and (
-            not here.folder.exists() or await here.look() != (branch, unless_beyond, ())
+            not worktree.folder.exists() or await worktree.look() != (branch, unless_beyond, ())
         ):
             return
         async with self.lock:
-            if here.folder.exists():
-                await self.project("worktree", "remove", "--force", str(here.folder))
+            if worktree.folder.exists():
+                await self.project("worktree", "remove", "--force", str(worktree.folder))
         await self.project.attempt("branch", "--quiet", "-d", branch)
 
 

@@ -53,8 +53,8 @@ def read_github(
         hint = "name the label of your stories with --label"
         raise InputError(f"{repository} has no issue with the label {label!r}", hint=hint)
     issues.sort(key=lambda issue: int(issue["number"]))
-    known = {str(issue["number"]) for issue in issues}
-    stories = tuple(_story(issue, repository, epic, known) for issue in issues)
+    numbers = {str(issue["number"]) for issue in issues}
+    stories = tuple(_story(issue, repository, epic, numbers) for issue in issues)
     return Backlog(epic, "github", stories, repository)
 
 
@@ -63,7 +63,7 @@ def _is_story(issue: Mapping[str, Any]) -> bool:
     return "pull_request" not in issue and isinstance(issue.get("number"), int)
 
 
-def _story(issue: Mapping[str, Any], repository: str, epic: str, known: set[str]) -> Story:
+def _story(issue: Mapping[str, Any], repository: str, epic: str, numbers: set[str]) -> Story:
     number, title = str(issue["number"]), " ".join(str(issue.get("title") or "").split())
     body = str(issue.get("body") or "").replace("\r\n", "\n")
     source = f"{repository}#{number}"
@@ -80,7 +80,7 @@ def _story(issue: Mapping[str, Any], repository: str, epic: str, known: set[str]
         "status_text": "",
     }
     waits = [name for match in _WAITS.finditer(body) for name in re.findall(r"#(\d+)", match[1])]
-    fields["depends_on"] = tuple(dict.fromkeys(name for name in waits if name in known))
+    fields["depends_on"] = tuple(dict.fromkeys(name for name in waits if name in numbers))
     heading = title or "no title"
     try:
         story = read_story_file(f"# Story {number}: {heading}\n\n{body}\n", source)
@@ -114,8 +114,8 @@ def _issues(
         headers["Authorization"] = f"Bearer {token}"
     for page in range(1, _MOST_PAGES + 1):
         words = {"labels": label, "state": "all", "per_page": _PAGE, "page": page}
-        where = f"{address.rstrip('/')}/repos/{repository}/issues?{urlencode(words)}"
-        rows = _get(Request(where, headers=headers), repository)
+        page_address = f"{address.rstrip('/')}/repos/{repository}/issues?{urlencode(words)}"
+        rows = _get(Request(page_address, headers=headers), repository)
         yield from rows
         if len(rows) < _PAGE:
             return
@@ -127,8 +127,8 @@ def _get(request: Request, repository: str) -> list[Mapping[str, Any]]:
             rows = json.load(reply)
     except HTTPError as error:
         hint = "set GITHUB_TOKEN to a token that may read its issues"
-        what = f"GitHub refuses access: {error.code} {error.reason}"
-        raise InputError(what, place=repository, hint=hint) from error
+        problem = f"GitHub refuses access: {error.code} {error.reason}"
+        raise InputError(problem, place=repository, hint=hint) from error
     except (URLError, OSError, HTTPException, ValueError) as error:
         raise NetworkFailed(f"GitHub cannot be read: {error}", place=repository) from error
     if not isinstance(rows, list):

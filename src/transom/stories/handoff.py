@@ -29,7 +29,7 @@ Checked = tuple[bool, str]
 _SHORTEST_REASON = 3  # words
 
 
-def now() -> str:
+def timestamp() -> str:
     """Return the time in the file's format: UTC, to the second."""
     return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}"
 
@@ -53,7 +53,7 @@ class StoryHandoff:
         created_at: str = "",
     ) -> None:
         self.story_id, self.path, self.limits = story_id, path, limits
-        self.created_at = created_at or now()
+        self.created_at = created_at or timestamp()
         self.stages: dict[str, dict[str, Any]] = {}
         self.files_modified: list[dict[str, str]] = []
         self._all_files: set[str] = set()
@@ -68,10 +68,12 @@ class StoryHandoff:
     ) -> None:
         """Record a stage's summary and decision. A repeated stage replaces its summary."""
         self._check(stage)
-        kept = self.cut(summary.strip(), self.limits.max_summary_length, f"{stage} summary")
-        self.stages[stage] = {"summary": kept, "decision": decision, "timestamp": at or now()}
+        text = self.cut(summary.strip(), self.limits.max_summary_length, f"{stage} summary")
+        self.stages[stage] = {"summary": text, "decision": decision, "timestamp": at or timestamp()}
         if decision is not None:
-            self.decisions.append({"stage": stage, "decision": decision, "timestamp": at or now()})
+            self.decisions.append(
+                {"stage": stage, "decision": decision, "timestamp": at or timestamp()}
+            )
 
     def add_file_modified(self, file_path: str, action: Action, *, at: str | None = None) -> None:
         """Record a changed file; beyond the limit the oldest is dropped, and their number is
@@ -83,7 +85,7 @@ class StoryHandoff:
         if first:
             rows.remove(first)
             action = "created" if (first["action"], action) == ("created", "modified") else action
-        rows.append({"path": file_path, "action": action, "timestamp": at or now()})
+        rows.append({"path": file_path, "action": action, "timestamp": at or timestamp()})
         if len(rows) > self.limits.max_files_tracked:
             rows.pop(0)
         if len(self._all_files) > len(rows):
@@ -93,15 +95,15 @@ class StoryHandoff:
 
     def add_blocker(self, blocker: str, stage: str, *, at: str | None = None) -> None:
         """Record a reason why the story is blocked."""
-        kept = self.cut(blocker.strip(), self.limits.max_summary_length, f"{stage} blocker")
-        self.blockers.append({"stage": stage, "blocker": kept, "timestamp": at or now()})
+        text = self.cut(blocker.strip(), self.limits.max_summary_length, f"{stage} blocker")
+        self.blockers.append({"stage": stage, "blocker": text, "timestamp": at or timestamp()})
 
     def set_acceptance_criteria(self, criteria: Sequence[str]) -> None:
         """Keep the criteria up to the limit. The story itself keeps all of them."""
-        most, self.criteria_total = self.limits.max_acceptance_criteria, len(criteria)
-        self.acceptance_criteria = list(criteria[:most])
-        if len(criteria) > most:
-            self._record("acceptance_criteria", most, len(criteria))
+        limit, self.criteria_total = self.limits.max_acceptance_criteria, len(criteria)
+        self.acceptance_criteria = list(criteria[:limit])
+        if len(criteria) > limit:
+            self._record("acceptance_criteria", limit, len(criteria))
 
     def get_context_for_stage(self, stage: str) -> dict[str, Any]:
         """Return what a stage sees of earlier stages. The story is not included: each stage gets it
@@ -121,13 +123,13 @@ class StoryHandoff:
         rows = self.files_modified[-self.limits.files_passed_on :]
         if len(rows) < len(self.files_modified):
             self._record("files for qa", len(rows), len(self.files_modified))
-        files = [{"path": one["path"], "action": one["action"]} for one in rows]
+        files = [{"path": row["path"], "action": row["action"]} for row in rows]
         return {"dev_summary": self._passed("dev", stage), "files": files}
 
     def decision(self, stage: str) -> str | None:
         """Return the last decision of a stage, or None."""
-        found = [one["decision"] for one in self.decisions if one.get("stage") == stage]
-        return found[-1] if found else None
+        decisions = [row["decision"] for row in self.decisions if row.get("stage") == stage]
+        return decisions[-1] if decisions else None
 
     def validate_po_decision(self) -> tuple[bool, str]:
         """Whether PO's decision is recorded consistently and is one of the three known ones."""
@@ -150,8 +152,11 @@ class StoryHandoff:
             "decisions": self.decisions,
             "blockers": self.blockers,
         }
-        more = {"acceptance_criteria": self.acceptance_criteria, "truncations": self.truncations}
-        return data | {key: value for key, value in more.items() if value}
+        optional = {
+            "acceptance_criteria": self.acceptance_criteria,
+            "truncations": self.truncations,
+        }
+        return data | {key: value for key, value in optional.items() if value}
 
     def save(self) -> None:
         """Write the file atomically."""
@@ -174,10 +179,10 @@ class StoryHandoff:
             archive / f"{self.path.stem}-{self.created_at.replace(':', '')}{self.path.suffix}",
         )
         if retention.startswith("keep:"):
-            kept = sorted(
-                archive.glob("*.yaml"), key=lambda one: one.stat().st_mtime_ns, reverse=True
+            archived = sorted(
+                archive.glob("*.yaml"), key=lambda file: file.stat().st_mtime_ns, reverse=True
             )
-            for old in kept[int(retention.removeprefix("keep:")) :]:
+            for old in archived[int(retention.removeprefix("keep:")) :]:
                 old.unlink()
 
     def _check(self, stage: str) -> None:
@@ -190,15 +195,15 @@ class StoryHandoff:
         summary = self.stages.get(of, {}).get("summary") or ""
         return self.cut(summary, self.limits.summary_passed_on, f"{of} summary for {to}")
 
-    def cut(self, text: str, most: int, what: str) -> str:
-        """Truncate a text to `most` characters; a truncation is recorded."""
-        if len(text) <= most:
+    def cut(self, text: str, limit: int, subject: str) -> str:
+        """Truncate a text to `limit` characters; a truncation is recorded."""
+        if len(text) <= limit:
             return text
-        self._record(what, most, len(text))
-        return text[: most - 1].rstrip() + "…"
+        self._record(subject, limit, len(text))
+        return text[: limit - 1].rstrip() + "…"
 
-    def _record(self, what: str, kept: int, of: int, **more: str) -> None:
-        row: dict[str, Any] = {"what": what, "kept": kept, "of": of, **more}
+    def _record(self, subject: str, length: int, of: int, **details: str) -> None:
+        row: dict[str, Any] = {"what": subject, "kept": length, "of": of, **details}
         if row not in self.truncations:
             self.truncations.append(row)
 
@@ -211,16 +216,16 @@ class AgentValidator:
         """Whether the story exists, has a goal and a testable criterion, and no placeholder."""
         if story is None or not story.text.strip():
             return False, "SM left no story"
-        where = story.source or handoff.story_id
-        if found := placeholders(story.text):
-            line, text = found[0]
-            return False, f"{where}:{line}: {text} is not filled in"
+        source = story.source or handoff.story_id
+        if marks := placeholders(story.text):
+            line, text = marks[0]
+            return False, f"{source}:{line}: {text} is not filled in"
         if len(story.goal.split()) < _SHORTEST_REASON:
-            return False, f"{where}: the story has no goal; say who wants what, and what for"
+            return False, f"{source}: the story has no goal; say who wants what, and what for"
         if not story.criteria:
-            return False, f"{where}: the story has no acceptance criterion"
+            return False, f"{source}: the story has no acceptance criterion"
         if not any(map(is_testable, story.criteria)):
-            return False, f"{where}: no acceptance criterion can be tested: {story.criteria[0]!r}"
+            return False, f"{source}: no acceptance criterion can be tested: {story.criteria[0]!r}"
         return True, f"{len(story.criteria)} criteria"
 
     @staticmethod
@@ -294,7 +299,7 @@ def claims_against(
         return [f"Dev lists no files: {why}"]
     wrong = []
     for path, claim in read.files.items():
-        real = {one[path] for one in (changes, before) if path in one}
+        real = {actions[path] for actions in (changes, before) if path in actions}
         if not real:
             wrong.append(f"{path} is listed and unchanged")
         elif claim not in real and "deleted" in (claim, *real):

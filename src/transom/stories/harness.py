@@ -117,12 +117,12 @@ def named_files(argv: Sequence[str], tracked: Collection[str]) -> frozenset[str]
 
 def scripts_named_in(text: str, tracked: Collection[str]) -> frozenset[str]:
     """Return the scripts of the project that a script or makefile names."""
-    found = set()
+    scripts = set()
     for word in _WORD.findall(text):
         path = PurePosixPath(word).as_posix()
         if path.endswith(_SCRIPTS) and path in tracked:
-            found.add(path)
-    return frozenset(found)
+            scripts.add(path)
+    return frozenset(scripts)
 
 
 def hides_a_module(path: str, importable: Collection[str]) -> str:

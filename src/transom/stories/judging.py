@@ -76,8 +76,8 @@ class StoryJudge:
 
         # another command makes another run
         inputs = (commit, self.base.branch, self.argv, [*harness])
-        out = model_file("tests.json", TestRun)
-        return (await self.run.stage(f"{self.name}/{name}", step, *inputs, out=out)).value
+        artifact = model_file("tests.json", TestRun)
+        return (await self.run.stage(f"{self.name}/{name}", step, *inputs, out=artifact)).value
 
     async def try_command(self, before: TestRun) -> str:
         """Return why the test command cannot show a failing test, or "". Nobody is paid yet.
@@ -86,10 +86,10 @@ class StoryJudge:
         """
         async with self.epic.trying:
             if self.epic.trial is None:
-                self.epic.trial = await self._tried(before)
+                self.epic.trial = await self._try_once(before)
         return self.epic.trial
 
-    async def _tried(self, before: TestRun) -> str:
+    async def _try_once(self, before: TestRun) -> str:
         files = await self._other_tests(before)
         words = CanaryWords(await self._seed("tests-trial/seed", "the test command"))
 
@@ -102,8 +102,10 @@ class StoryJudge:
             stage.memoise = not problem
             return CommandTrial(problem=problem)
 
-        out = model_file("trial.json", CommandTrial)
-        return (await self.run.stage("tests-trial/run", step, self.argv, out=out)).value.problem
+        artifact = model_file("trial.json", CommandTrial)
+        return (
+            await self.run.stage("tests-trial/run", step, self.argv, out=artifact)
+        ).value.problem
 
     async def _seed(self, name: str, purpose: str) -> str:
         """Return a secret of this run, which is recorded before it is used."""
@@ -133,7 +135,7 @@ class StoryJudge:
         if evidence.findings:
             return evidence, tests
         claimed = {case for cases in evidence.claimed.values() for case in cases}
-        wanted = frozenset((*claimed, *evidence.changed_tests))
+        cases_to_prove = frozenset((*claimed, *evidence.changed_tests))
         files = files_of(texts, await self._other_tests(before))
 
         place = f"{self.name}/proof#{number}"
@@ -144,12 +146,12 @@ class StoryJudge:
                 order = head if label == "canaries" else ""
                 return await tested_with(self.epic, self.base, commit, harness, texts, order)
 
-            out = model_file("tests.json", TestRun)
+            artifact = model_file("tests.json", TestRun)
             inputs = (head, self.argv, dict(changed))
-            return (await self.run.stage(f"{place}/{label}", step, *inputs, out=out)).value
+            return (await self.run.stage(f"{place}/{label}", step, *inputs, out=artifact)).value
 
         words = CanaryWords(await self._seed(f"{place}/seed", head))
-        proof = await prove(files, wanted, before, tests.after, words, run)
+        proof = await prove(files, cases_to_prove, before, tests.after, words, run)
         return _with_proof(story, evidence, tests, proof), tests
 
     async def _rules(self) -> Rules:

@@ -64,35 +64,35 @@ def read_story_file(text: str, source: str) -> Story:
     """
     refuse_template(text, source)
     parts, front = parse(text), front_matter(text)
-    found = [
+    titles = [
         (number, match)
         for number, part in enumerate(parts)
         if (match := _TITLE.match(full_title(part)))
     ]
-    more: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
     key = PurePosixPath(source).name.removesuffix(".md").removesuffix(".story")
     slug = _SLUG_ID.match(key)
-    if found:
-        number, identity, title = found[0][0], found[0][1][1], found[0][1][2]
+    if titles:
+        number, identity, title = titles[0][0], titles[0][1][1], titles[0][1][2]
     elif front.get("title") and (fields := _front_fields(text, source)):
         number, title = 0, front["title"][1]
-        named = f"{slug[1]}.{slug[2]}" if slug and slug[2] else key.partition("-")[0]
-        identity = str(fields.get("id") or fields.get("story") or named)
-        more["criteria"] = _front_criteria(fields) or read_criteria(parts)
+        file_id = f"{slug[1]}.{slug[2]}" if slug and slug[2] else key.partition("-")[0]
+        identity = str(fields.get("id") or fields.get("story") or file_id)
+        extra["criteria"] = _front_criteria(fields) or read_criteria(parts)
     else:
         hint = 'begin it with "# Story 1.1: Title", or name the backlog\'s own file'
         raise InputError("holds no story", place=source, hint=hint)
-    if parts[number].level > 1 and len(found) > 1:
+    if parts[number].level > 1 and len(titles) > 1:
         raise InputError(
             "holds several stories", place=source, hint="name the epic that they belong to"
         )
     status = find_status(text)
-    more |= {"owns_file": True, "key": key if slug else "", "source": source}
-    more |= {"status": read_status(status.text), "status_text": status.text} if status else {}
+    extra |= {"owns_file": True, "key": key if slug else "", "source": source}
+    extra |= {"status": read_status(status.text), "status_text": status.text} if status else {}
     goal = _section(parts[number:], "story", "user story", "intent", "description", "goal")
-    if "criteria" in more and not goal:
+    if "criteria" in extra and not goal:
         goal = _goal(parts[0].blocks) if parts else ""
-    story = _story(parts[number:], id=identity, title=title, text=text, goal=goal, **more)
+    story = _story(parts[number:], id=identity, title=title, text=text, goal=goal, **extra)
     return story.model_copy(update={"unclear": _finished_mark(story, parts[number:])})
 
 
@@ -141,21 +141,21 @@ def read_epics(text: str, source: str) -> tuple[Story, ...]:
     for number, part in enumerate(parts):
         if part.level and (match := _TITLE.match(full_title(part))):
             body = _region(parts, number)
-            waits = next((one.text for one in _lines(body) if _WAITS.match(one.text)), "")
-            more: dict[str, Any] = {
+            waits = next((line.text for line in _lines(body) if _WAITS.match(line.text)), "")
+            extra: dict[str, Any] = {
                 "goal": _goal(part.blocks),
                 "status": "backlog",
                 "source": source,
             }
-            more["depends_on"] = tuple(dict.fromkeys(re.findall(r"\b\d+\.\d+[a-z]?\b", waits)))
-            whole = _cut(text, parts, number, len(body))
-            stories.append(_story(body, id=match[1], title=match[2], text=whole, **more))
+            extra["depends_on"] = tuple(dict.fromkeys(re.findall(r"\b\d+\.\d+[a-z]?\b", waits)))
+            story_text = _cut(text, parts, number, len(body))
+            stories.append(_story(body, id=match[1], title=match[2], text=story_text, **extra))
     if not stories:
         raise InputError(
             "holds no story", place=source, hint='write each one below "### Story 1.1: Title"'
         )
     ids = [story.id for story in stories]
-    if twice := next((one for one in stories if ids.count(one.id) > 1), None):
+    if twice := next((story for story in stories if ids.count(story.id) > 1), None):
         raise InputError(
             f"has two stories {twice.id}", place=f"{source}:{twice.line}", hint="number them apart"
         )
@@ -171,15 +171,15 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
     """
     refuse_template(text, source)
     parts = parse(text)
-    wanted = _specified(specification)
+    specified = _specified(specification)
     stories: list[Story] = []
     for number, part in enumerate(parts):
         phase = _phase_of(part.title, len(stories) + 1) if part.level == 2 else None
         body = region(parts, number)
         tasks = tuple(
-            one.model_copy(update={"text": _TASK.sub(r"\1 ", one.text)})
-            for one in _boxes([block for inner in body for block in inner.blocks])
-            if _TASK.match(one.text)
+            box.model_copy(update={"text": _TASK.sub(r"\1 ", box.text)})
+            for box in _boxes([block for inner in body for block in inner.blocks])
+            if _TASK.match(box.text)
         )
         if not phase or not tasks:
             continue
@@ -187,16 +187,22 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
         marks = {mark for inner in body for mark in _story_marks(inner.blocks)}
         # Tasks name their story in each language: [US1].
         story = about[1] if about else ""
-        if not about and len(marks) == 1 and f"US{min(marks)}" not in {one.id for one in stories}:
+        if (
+            not about
+            and len(marks) == 1
+            and f"US{min(marks)}" not in {earlier.id for earlier in stories}
+        ):
             story = marks.pop()
-        goal, criteria = _wanted(body, wanted.get(story) if story else None)
-        named = [file for task in tasks for file in _FILE.findall(task.text)]
-        prepares = [one.id for one in stories if not story or one.id.startswith("phase-")]
+        goal, criteria = _goal_and_criteria(body, specified.get(story) if story else None)
+        files = [file for task in tasks for file in _FILE.findall(task.text)]
+        prepares = [
+            earlier.id for earlier in stories if not story or earlier.id.startswith("phase-")
+        ]
         identity = f"US{story}" if story else f"phase-{phase.number}"
         stories.append(
             Story(
                 # A later part of a phase has the phase's number again.
-                id=_unused(identity, {one.id for one in stories}),
+                id=_unused(identity, {earlier.id for earlier in stories}),
                 title=(about[2] if about else phase.title).strip(),
                 epic=PurePosixPath(source).parent.name,
                 text=_cut(text, parts, number, len(body)),
@@ -206,7 +212,7 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
                 status="done" if all(task.done for task in tasks) else "backlog",
                 # user stories depend on earlier set-up phases, other phases on all
                 depends_on=tuple(prepares),
-                changes=tuple(dict.fromkeys(named)),
+                changes=tuple(dict.fromkeys(files)),
                 source=source,
                 line=part.line,
             )
@@ -217,10 +223,10 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
     return tuple(stories)
 
 
-def _unused(identity: str, taken: set[str]) -> str:
+def _unused(identity: str, taken_ids: set[str]) -> str:
     """Return an id, with a number behind it if it is taken."""
     names = (identity if number == 1 else f"{identity}-{number}" for number in count(1))
-    return next(name for name in names if name not in taken)
+    return next(name for name in names if name not in taken_ids)
 
 
 class _Phase(NamedTuple):
@@ -248,9 +254,9 @@ def _specified(text: str) -> dict[str, MarkdownPart]:
     In another language a heading of the third level has its number and its priority.
     """
     parts = parse(text)
-    found = {match[1]: part for part in parts if (match := _USER_STORY.match(part.title))}
-    if found:
-        return found
+    stories = {match[1]: part for part in parts if (match := _USER_STORY.match(part.title))}
+    if stories:
+        return stories
     foreign = re.compile(r"^\D{2,40}(\d++)\s*+[:–—-]\s.{0,200}?\([^()]{0,80}\bP\d\b[^()]{0,80}\)")
     return {match[1]: part for part in parts if (match := foreign.match(part.title))}
 
@@ -264,16 +270,16 @@ def refuse_template(text: str, source: str) -> None:
     """Raise InputError if the heading or story is a placeholder: the file is a template."""
     heading = next((part.line for part in parse(text) if part.level == 1), 0)
     lines = text.splitlines()
-    for line, found in placeholders(text):
+    for line, mark in placeholders(text):
         if line == heading or lines[line - 1].startswith(("title:", "# ", "### Story")):
             raise InputError(
-                f"is a template: {found} is not filled in",
+                f"is a template: {mark} is not filled in",
                 place=f"{source}:{line}",
                 hint="fill it in",
             )
 
 
-def _story(body: Sequence[MarkdownPart], *, title: str, **more: Any) -> Story:
+def _story(body: Sequence[MarkdownPart], *, title: str, **extra: Any) -> Story:
     """Build a story from its parts; the first one is its heading."""
     creates, changes = _named_files(body)
     tasks = [
@@ -287,9 +293,9 @@ def _story(body: Sequence[MarkdownPart], *, title: str, **more: Any) -> Story:
         "changes": changes,
         "tasks": tuple(tasks),
         "criteria": read_criteria(body),
-        **more,
+        **extra,
     }
-    epic = f"epic-{more['id'].partition('.')[0]}"
+    epic = f"epic-{extra['id'].partition('.')[0]}"
     return Story.model_validate(
         {"title": title.strip(), "epic": epic, "line": body[0].line, **fields}
     )
@@ -299,11 +305,11 @@ def _region(parts: Sequence[MarkdownPart], start: int) -> Sequence[MarkdownPart]
     """Return a heading's parts; a story's sections may be headings of its own level."""
     stop = start + 1
     while stop < len(parts):
-        one = parts[stop]
-        own = one.level > parts[start].level or (
-            one.level == parts[start].level and _SECTION.match(one.title)
+        part = parts[stop]
+        own = part.level > parts[start].level or (
+            part.level == parts[start].level and _SECTION.match(part.title)
         )
-        if not own or _TITLE.match(full_title(one)) or _EPIC.match(full_title(one)):
+        if not own or _TITLE.match(full_title(part)) or _EPIC.match(full_title(part)):
             break
         stop += 1
     return parts[start:stop]
@@ -321,23 +327,23 @@ def _lines(parts: Sequence[MarkdownPart]) -> Iterator[InlineText]:
 
 
 def _section(parts: Sequence[MarkdownPart], *titles: str) -> str:
-    found = (
-        joined([*iter_lines(part.blocks)]) for part in parts if part.title.lower().strip() in titles
-    )
-    return next(filter(None, found), "")
+    for part in parts:
+        if part.title.lower().strip() in titles and (text := joined([*iter_lines(part.blocks)])):
+            return text
+    return ""
 
 
 def _goal(blocks: Sequence[Node]) -> str:
     """Return the text before the first bold label: the sentence of the user story."""
-    kept: list[InlineText] = []
+    lines: list[InlineText] = []
     for block in blocks:
         if not isinstance(block, Paragraph) or is_label(block, ACCEPTANCE):
             break
-        kept += block.lines
-    return joined(kept)
+        lines += block.lines
+    return joined(lines)
 
 
-def _wanted(
+def _goal_and_criteria(
     body: Sequence[MarkdownPart], specification: MarkdownPart | None
 ) -> tuple[str, tuple[str, ...]]:
     """Return goal and criteria of a phase, from the specification, else from the phase's own
@@ -349,9 +355,9 @@ def _wanted(
     criteria = tuple(joined(item.lines) for block in lists for item in block.items)
     labelled: dict[str, str] = {}
     for line in _lines(body):
-        name, colon, rest = line.text.partition(":")
+        name, colon, text = line.text.partition(":")
         if colon:
-            labelled.setdefault(name, rest.strip())
+            labelled.setdefault(name, text.strip())
     test = labelled.get("Independent Test")
     return goal or labelled.get("Goal") or labelled.get("Purpose") or "", criteria or (
         (test,) if test else ()

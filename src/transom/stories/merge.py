@@ -16,6 +16,9 @@ from transom.stories.story import Story
 from transom.stories.submodules import fill_submodules
 from transom.stories.testrun import TestRun, compare, run_tests
 
+_MOST_RACES = 5
+"""Merges that are tried while others commit to the target at the same time."""
+
 
 async def merge(
     epic: Epic,
@@ -32,39 +35,58 @@ async def merge(
     The target is fast-forwarded; a person's local changes to the same files stop the merge and stay
     unharmed.
     """
-    project, places, name = epic.places.project, epic.places, epic.backlog.epic
-    if done := (await project.merged(name, base.target, base.base)).get(story.id):
-        return Merged(commit=done)
+    project, places = epic.places.project, epic.places
+    worktree = places.git(base.branch)
     await places.restore(base.branch, head)
-    here = places.git(base.branch)
-    target = await project("rev-parse", f"refs/heads/{base.target}")
-    if target != base.base and (
-        problem := await _join(epic, story, here, base.target, target, before)
-    ):
-        await places.restore(base.branch, head)
-        return Merged(problem=problem)
-    write_done(here.folder, epic.backlog, story)
-    await here.commit_all(f"{story.label.capitalize()}: done\n\n{OWN_TRAILER}: yes\n")
-    shown = "".join(f"{line}\n" for row in coverage for line in row.lines)
-    message = f"Merge {story.label}: {story.title}\n\n" + (f"{shown}\n" if shown else "")
-    message += f"{STORY_TRAILER}: {name}/{story.id}\n"
-    commit = await here.commit_tree("HEAD^{tree}", message, target, "HEAD")
-    async with places.lock:
-        problem = await project.forward(base.target, target, commit)
-    return Merged(problem=problem) if problem else Merged(commit=commit)
+    for _ in range(_MOST_RACES):
+        merged = await project.merged(epic.backlog.epic, base.target, base.base)
+        if story.id in merged:
+            return Merged(commit=merged[story.id])
+        target = await project("rev-parse", f"refs/heads/{base.target}")
+        problem = ""
+        if target != base.base:
+            problem = await _join(epic, story, worktree, base.target, target, before)
+        if problem:
+            await worktree.take(head)
+            return Merged(problem=problem)
+        commit = await _merge_commit(epic, story, worktree, target, coverage)
+        async with places.lock:
+            await project.note_merge(commit)
+            problem = await project.forward(base.target, target, commit)
+        if not problem:
+            return Merged(commit=commit)
+        # Another epic, or a person, committed meanwhile: the work is tested with that, too.
+        if await project("rev-parse", f"refs/heads/{base.target}") == target:
+            break
+        # Nothing of others is above the judged work, so nothing is parked.
+        await worktree.take(head)
+    return Merged(problem=problem)
+
+
+async def _merge_commit(
+    epic: Epic, story: Story, worktree: Git, target: str, coverage: Sequence[Covering]
+) -> str:
+    """Make the merge commit of a finished story, on no branch; returns its id."""
+    write_done(worktree.folder, epic.backlog, story)
+    await worktree.commit_all(f"{story.label.capitalize()}: done\n\n{OWN_TRAILER}: yes\n")
+    coverage_lines = "".join(f"{line}\n" for row in coverage for line in row.lines)
+    message = f"Merge {story.label}: {story.title}\n\n"
+    message += f"{coverage_lines}\n" if coverage_lines else ""
+    message += f"{STORY_TRAILER}: {epic.backlog.epic}/{story.id}\n"
+    return await worktree.commit_tree("HEAD^{tree}", message, target, "HEAD")
 
 
 async def _join(
-    epic: Epic, story: Story, here: Git, name: str, target: str, before: TestRun
+    epic: Epic, story: Story, worktree: Git, name: str, target: str, before: TestRun
 ) -> str:
     """Merge the target's newer commits into the story's work, and test the result; returns the
     problem, or "".
     """
-    if conflict := await here.merge(
+    if conflict := await worktree.merge(
         target, f"Merge {name} into {story.label}\n\n{OWN_TRAILER}: yes\n"
     ):
         return f"it conflicts with {name}: {conflict}"
-    comparison = compare(before, await tested(epic, here))
+    comparison = compare(before, await tested(epic, worktree))
     return f"together with {name}: {comparison.problems[0]}" if comparison.problems else ""
 
 
@@ -83,27 +105,27 @@ async def tested_with(
         harness: files that are taken from the baseline.
         files: path -> text; None removes the file.
     """
-    async with epic.places.probe(base.branch, commit) as here:
-        await fill_submodules(here, epic.project)
-        await here.take_from(base.base, harness)
+    async with epic.places.probe(base.branch, commit) as worktree:
+        await fill_submodules(worktree, epic.project)
+        await worktree.take_from(base.base, harness)
         for path, text in files.items():
-            file = here.folder / path
+            file = worktree.folder / path
             if text is None:
                 file.unlink(missing_ok=True)
             else:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(text.encode("utf-8", "surrogateescape"))
-        return await run_tests(epic.settings.tests, here.folder, epic.project, order=order)
+        return await run_tests(epic.settings.tests, worktree.folder, epic.project, order=order)
 
 
-async def tested(epic: Epic, here: Git) -> TestRun:
+async def tested(epic: Epic, worktree: Git) -> TestRun:
     """Run the tests on a worktree's commit; files that the tests leave are removed."""
-    await here.clear()
-    await fill_submodules(here, epic.project)
-    result = await run_tests(epic.settings.tests, here.folder, epic.project)
-    left = await here.leftovers()
-    await here.clear()
-    return result.model_copy(update={"left": left})
+    await worktree.clear()
+    await fill_submodules(worktree, epic.project)
+    result = await run_tests(epic.settings.tests, worktree.folder, epic.project)
+    leftovers = await worktree.leftovers()
+    await worktree.clear()
+    return result.model_copy(update={"left": leftovers})
 
 
 def write_done(folder: Path, backlog: Backlog, story: Story) -> None:

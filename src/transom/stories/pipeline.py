@@ -21,23 +21,24 @@ from transom.errors import InputError, NeedsModel, Paused, ProviderError, ReplyE
 from transom.formats.tags import read_tag
 from transom.llm import Usage
 from transom.runs import Artifact, Stage, model_file
-from transom.stories.acceptance import Capped, Lack, accept_lacks
+from transom.stories.acceptance import Capped, Lack, Work, accept_lacks
 from transom.stories.criteria import Covering
 from transom.stories.decisions import Read, Seat, read_reply
 from transom.stories.evidence import Evidence
 from transom.stories.git import Change, Git
-from transom.stories.handoff import AgentValidator, StoryHandoff, now
+from transom.stories.handoff import AgentValidator, StoryHandoff, timestamp
 from transom.stories.judging import StoryJudge
 from transom.stories.markdown_story import read_story_file
 from transom.stories.merge import merge
 from transom.stories.results import FileChange, StageRow, StoryResult, quality
 from transom.stories.seats import Seats
-from transom.stories.shared import Baseline, Epic, Merged, Said, Stopped
+from transom.stories.shared import Baseline, Epic, Merged, SeatReply, Stopped
 from transom.stories.story import Story
 from transom.stories.testrun import Comparison, TestRun
 from transom.stories.workers import AgentLimit
 
 _DIFF_SHOWN = 40_000  # characters of the diff that QA sees
+_DIFF_FOR_PERSON = 100_000  # characters of the diff that a page shows beside a question
 
 
 class StoryFlow:
@@ -100,13 +101,13 @@ class StoryFlow:
                 await self.epic.places.remove(base.branch, unless_beyond=base.base)
         result.truncations = self.handoff.truncations
         form = re.compile(rf"transom/parked/{re.escape(self.story.slug)}(-\d+)+")
-        result.parked = [one for one in self.epic.places.parked if form.fullmatch(one)]
+        result.parked = [branch for branch in self.epic.places.parked if form.fullmatch(branch)]
         result.usage = _tokens(self.seats.usage if base else Usage())
         result.cost = self.seats.usage.cost if base else None
         return result
 
     async def _begin(self, head: str = "") -> Baseline:
-        """Record the baseline; the worktree is made when it is first needed.
+        """Record the baseline, and make the worktree.
 
         Args:
             head: the target's newest commit, if the story begins anew from there.
@@ -118,15 +119,15 @@ class StoryFlow:
             branch = target or await project.branch()
             base = await project.commit_of(f"refs/heads/{branch}") if branch else None
             if base is None:
-                what = (
+                problem = (
                     f"branch {branch!r} does not exist or has no commit"
                     if branch
                     else "no branch is checked out"
                 )
                 hint = "check out a branch with a commit, or set stories.target"
-                raise InputError(what, place=str(self.epic.project), hint=hint)
-            name = await project.free(f"transom/{story.slug}")
-            return Baseline(base=base, branch=name, target=branch, at=now())
+                raise InputError(problem, place=str(self.epic.project), hint=hint)
+            name = await self.epic.places.create(f"transom/{story.slug}", base)
+            return Baseline(base=base, branch=name, target=branch, at=timestamp())
 
         # A commit that mended the tests made another baseline, see `_try_tests`.
         folders = (self.run.folder / self.name).glob("baseline-*")
@@ -136,9 +137,9 @@ class StoryFlow:
             name = f"baseline-{head[:12]}"
         elif later:
             name = later[-1].name
-        out = model_file("baseline.json", Baseline)
+        artifact = model_file("baseline.json", Baseline)
         stage = f"{self.name}/{name}"
-        self.base = (await self.run.stage(stage, step, self.story, target, out=out)).value
+        self.base = (await self.run.stage(stage, step, self.story, target, out=artifact)).value
         self.handoff.path = self.run.folder / "handoffs" / f"{self.story.slug}.yaml"
         self.handoff.created_at = self.base.at
         self.handoff.set_acceptance_criteria(self.story.criteria)
@@ -153,6 +154,11 @@ class StoryFlow:
             folder = (await project.worktrees()).get(f"transom/{slug}")
         if folder is None or not folder.is_dir() or folder.is_relative_to(places.root.resolve()):
             return
+        # `runs/EPIC/RUN/worktrees/STORY`: another epic may have a story of the same name.
+        parents = folder.parents[:4]
+        is_of_run = len(parents) > 3 and (parents[0].name, parents[3].name) == ("worktrees", "runs")
+        if is_of_run and parents[2].name != self.run.folder.parent.name:
+            return
         prompt = (
             f"An earlier run left the worktree {folder} for {self.story.label}; may it be removed?"
         )
@@ -166,19 +172,19 @@ class StoryFlow:
         """Run SM and PO until the story is approved."""
         feedback = ""
         for number in range(1, self.settings.reviews + 2):
-            said = await self.seats.ask(
+            artifact = await self.seats.ask(
                 "sm", number, self.story, {"feedback": feedback}, self.base.base
             )
-            self.story = _drafted(self.story, said.value.reply)
+            self.story = _drafted(self.story, artifact.value.reply)
             self.handoff.set_acceptance_criteria(self.story.criteria)
-            self._record("sm", number, read_reply(said.value.reply), said)
+            self._record("sm", number, read_reply(artifact.value.reply), artifact)
             valid, feedback = AgentValidator.validate_sm_output(self.story, self.handoff)
             if not valid:
                 continue
-            said = await self.seats.ask("po", number, self.story, {}, self.base.base)
-            read = read_reply(said.value.reply, "po")
-            self._record("po", number, read, said)
-            valid, decision = AgentValidator.validate_po_output(said.value.reply, self.handoff)
+            artifact = await self.seats.ask("po", number, self.story, {}, self.base.base)
+            read = read_reply(artifact.value.reply, "po")
+            self._record("po", number, read, artifact)
+            valid, decision = AgentValidator.validate_po_output(artifact.value.reply, self.handoff)
             if not valid:
                 raise Stopped("failed", decision)
             if decision == "APPROVED":
@@ -217,12 +223,18 @@ class StoryFlow:
             await self.epic.places.remove(self.base.branch, unless_beyond=self.base.base)
             await self._begin(head)
             before = await self.judge.tests(f"tests-before-{head[:12]}", head)
-        problem = before.problem or await self.judge.try_command(before)
-        if problem:
+        if before.problem:
             raise Stopped(
                 "paused",
-                f"before anybody is called, {problem}; fix the `stories` settings, or commit what"
-                " is missing, and run the command again",
+                f"before anybody is called, {before.problem}; fix the `stories` settings, or commit"
+                " what is missing, and run the command again",
+            )
+        if problem := await self.judge.try_command(before):
+            raise Stopped(
+                "paused",
+                "before anybody is called, the test command was tried with a test that fails and"
+                f" one that passes: {problem}; set `stories.tests` to a command that runs the tests"
+                " and reports each failure, and run the command again",
             )
         return before
 
@@ -234,11 +246,11 @@ class StoryFlow:
         number, last = 0, self.settings.attempts
         while number < last:
             number += 1
-            more: dict[str, Json] = {
+            context: dict[str, Json] = {
                 "findings": "\n".join(f"- {finding}" for finding in findings),
                 "playbook": await self.seats.recall(self.story),
             }
-            worked = await self.seats.ask("dev", number, self.story, more, start)
+            worked = await self.seats.ask("dev", number, self.story, context, start)
             if worked.value.outside:
                 await self._ask_who(number, ", ".join(worked.value.outside[:5]))
             evidence, tests = await self._look(number, start, worked, before)
@@ -255,8 +267,8 @@ class StoryFlow:
             if not findings:
                 await self._merge(number, start, before, evidence.coverage)
                 return
-            if same := [finding for finding in findings if finding in earlier]:
-                prompt = f"{self.story.label}: the same finding came twice: {same[0]}"
+            if repeated := [finding for finding in findings if finding in earlier]:
+                prompt = f"{self.story.label}: the same finding came twice: {repeated[0]}"
                 answer, reason = await self._ask(
                     f"same#{number}", prompt, "let Dev try again", "give up"
                 )
@@ -286,7 +298,8 @@ class StoryFlow:
             lacks += [Lack(f"AC-{row.number}", row.lack) for row in missing]
         diff = f"git -C {self.epic.project} diff {self.base.base[:12]} {head[:12]}"
         stage = f"{self.name}/accept#{number}"
-        accepted = await accept_lacks(self.run, stage, lacks, diff, may_ask=self.epic.may_ask)
+        work = Work(diff, await self._diff_for_person(head) if lacks else "")
+        accepted = await accept_lacks(self.run, stage, lacks, work, may_ask=self.epic.may_ask)
         rows = []
         for row in evidence.coverage:
             person = accepted.get(f"AC-{row.number}", accepted.get("story", ""))
@@ -295,29 +308,29 @@ class StoryFlow:
         self.result.coverage = rows
         return (), replace(evidence, coverage=tuple(rows))
 
-    async def _ask_who(self, number: int, where: str) -> None:
+    async def _ask_who(self, number: int, paths: str) -> None:
         """Ask a person who changed files outside the worktree while Dev worked."""
         prompt = (
-            f"While Dev worked on {self.story.label}, this changed outside its worktree: {where};"
+            f"While Dev worked on {self.story.label}, this changed outside its worktree: {paths};"
             " who did that?"
         )
         options = ("a person did; go on", "Dev did; refuse its work")
         if (await self._ask(f"dev#{number}/outside", prompt, *options))[0] != options[0]:
-            raise Stopped("failed", f"Dev changed what lies outside its worktree: {where}")
+            raise Stopped("failed", f"Dev changed what lies outside its worktree: {paths}")
 
     async def _look(
-        self, number: int, start: str, worked: Artifact[Said], before: TestRun
+        self, number: int, start: str, worked: Artifact[SeatReply], before: TestRun
     ) -> tuple[Evidence, Comparison]:
         """Collect the evidence of an attempt, and record it."""
-        said = worked.value
-        read = read_reply(said.reply)
+        reply = worked.value
+        read = read_reply(reply.reply)
         evidence, tests = await self.judge.look(
-            number, self.story, read, (start, said.head), before
+            number, self.story, read, (start, reply.head), before
         )
-        if said.strayed:
-            evidence = replace(evidence, findings=(said.strayed, *evidence.findings))
+        if reply.strayed:
+            evidence = replace(evidence, findings=(reply.strayed, *evidence.findings))
         for change in self._by_time(evidence.changes):
-            self.handoff.add_file_modified(change.path, change.action, at=said.at)
+            self.handoff.add_file_modified(change.path, change.action, at=reply.at)
         rows = self.handoff.files_modified
         self.result.files_modified = [
             FileChange(path=change.path, action=change.action)
@@ -362,16 +375,16 @@ class StoryFlow:
             "uncovered": list(evidence.uncovered),
         }
         diff = await self.epic.places.project.diff(self.base.base, head)
-        more: dict[str, Json] = {
+        context: dict[str, Json] = {
             "tests": results,
             "diff": self.handoff.cut(diff, _DIFF_SHOWN, "diff for qa"),
         }
-        said = await self.seats.ask("qa", number, self.story, more, head)
-        read = read_reply(said.value.reply, "qa")
+        artifact = await self.seats.ask("qa", number, self.story, context, head)
+        read = read_reply(artifact.value.reply, "qa")
         valid, decision = AgentValidator.validate_qa_output(
-            said.value.reply, self.handoff, tests, evidence.uncovered
+            artifact.value.reply, self.handoff, tests, evidence.uncovered
         )
-        self._record("qa", number, read, said, {"tests": tests.after.counts})
+        self._record("qa", number, read, artifact, {"tests": tests.after.counts})
         if not valid:
             raise Stopped("failed", decision)
         return () if decision == "PASS" else tuple(f"QA: {reason}" for reason in read.reasons)
@@ -381,12 +394,21 @@ class StoryFlow:
         diff = f"git -C {self.epic.project} diff {self.base.base[:12]} {head[:12]}"
         prompt = f"{self.story.label} is ready; may it be merged? See: {diff}"
         options = ("merge it", "send it back", "give up")
-        answer, reason = await self._ask(f"review#{number}", prompt, *options)
+        text = await self._diff_for_person(head)
+        answer, reason = await self._ask(f"review#{number}", prompt, *options, evidence=text)
         if answer == "give up":
             raise Stopped("failed", f"a person gave up after a look at the diff: {reason}")
         if answer == "merge it":
             return ()
         return (f"a reviewer of attempt {number} says: {reason or 'it cannot be merged so'}",)
+
+    async def _diff_for_person(self, head: str) -> str:
+        """Return the diff of the work as a page shows it; the prompt names the command for all."""
+        diff = await self.epic.places.project.diff(self.base.base, head)
+        if len(diff) > _DIFF_FOR_PERSON:
+            hidden = len(diff) - _DIFF_FOR_PERSON
+            diff = f"{diff[:_DIFF_FOR_PERSON]}\n... {hidden:,} more characters"
+        return diff
 
     async def _merge(
         self, number: int, head: str, before: TestRun, coverage: tuple[Covering, ...]
@@ -415,26 +437,33 @@ class StoryFlow:
         seat: Seat,
         number: int,
         read: Read,
-        said: Artifact[Said],
+        artifact: Artifact[SeatReply],
         evidence: dict[str, Any] | None = None,
     ) -> StageRow:
         """Write an attempt to the hand-over and to the result."""
         decision = read.decision or None
-        self.handoff.add_stage_summary(seat, read.summary, decision, at=said.value.at)
+        self.handoff.add_stage_summary(seat, read.summary, decision, at=artifact.value.at)
         self.handoff.save()
-        summary, usage = self.handoff.stages[seat]["summary"], _tokens(said.usage)
+        summary, usage = self.handoff.stages[seat]["summary"], _tokens(artifact.usage)
         row = StageRow(
-            stage=seat, decision=decision, attempt=number, summary=summary, by=said.by, usage=usage
+            stage=seat,
+            decision=decision,
+            attempt=number,
+            summary=summary,
+            by=artifact.by,
+            usage=usage,
         )
         row.evidence = evidence or {}
         self.result.stages.append(row)
         return row
 
-    async def _ask(self, name: str, prompt: str, *options: str) -> tuple[str, str]:
+    async def _ask(
+        self, name: str, prompt: str, *options: str, evidence: str = ""
+    ) -> tuple[str, str]:
         """Ask a person, and pause the story until there is an answer; returns the option and the
         reason.
         """
-        answer = await self.epic.ask(f"{self.name}/{name}", prompt, options)
+        answer = await self.epic.ask(f"{self.name}/{name}", prompt, options, evidence)
         return answer.text, answer.reason
 
 

@@ -107,15 +107,15 @@ async def prove(
     if forged := await _forged(files, words, run):
         return Proof(problems=(forged,), doubts=tuple(doubts))
     passing = claimed & green.ids("passed")
-    shown = await _moved(files, passing, words, run)
+    proof = await _moved(files, passing, words, run)
     needless = frozenset[str]()
     old = passing & before.ids("passed")
     # Where no function can be replaced, the whole change is taken back.
-    if files.code and (old or shown is None):
+    if files.code and (old or proof is None):
         without = await run("code-of-before", files.before)
-        needless = without.ids("passed") & (passing if shown is None else old)
-    shown = shown or Proof()
-    return shown.model_copy(
+        needless = without.ids("passed") & (passing if proof is None else old)
+    proof = proof or Proof()
+    return proof.model_copy(
         update={
             "doubts": tuple(doubts),
             "needless": tuple(sorted(needless)),
@@ -160,8 +160,8 @@ async def _believable(
     if green.only_code:
         doubts.append("the test command tells only its exit code, so no test is seen by itself")
         return problems, doubts
-    again = without_canaries(canaries, second).ids("passed")
-    unsteady = green.ids("passed") - again
+    passed_again = without_canaries(canaries, second).ids("passed")
+    unsteady = green.ids("passed") - passed_again
     # Tests of before may need their order; those of the story must pass in any.
     if unsteady and unsteady <= {*before.cases}:
         third = await run("ordered", {})
@@ -290,11 +290,11 @@ def _broken(files: StoryFiles, kind: BodyKind, mark: str) -> dict[str, str | Non
 
 def _reached(run: TestRun, mark: str) -> dict[str, str]:
     """Return test -> the changed lines that its failure names."""
-    found = {}
+    lines_by_test = {}
     for case, message in run.messages.items():
         if match := re.search(rf"{mark} (\S+:[\d-]+ [\w.$#<>]+)", message):
-            found[case] = match[1]
-    return found
+            lines_by_test[case] = match[1]
+    return lines_by_test
 
 
 def _path_of(lines: str) -> str:

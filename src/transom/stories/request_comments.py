@@ -49,26 +49,26 @@ async def read_comments(project: Git, epic: str) -> tuple[RequestComment, ...]:
     forge = await forge_of(project)
     if forge == "gh":
         words = ("pr", "view", branch, "--json", "number,comments,reviews")
-        request = await _asked(project, forge, *words)
+        request = await _call_forge(project, forge, *words)
         number = request.get("number")
-        lines = await _asked(
+        lines = await _call_forge(
             project, forge, "api", f"repos/{{owner}}/{{repo}}/pulls/{number}/comments"
         )
         return tuple(_of_github(request, lines))
-    request = await _asked(project, forge, "mr", "view", branch, "--output", "json")
+    request = await _call_forge(project, forge, "mr", "view", branch, "--output", "json")
     address = f"projects/:fullpath/merge_requests/{request.get('iid')}/discussions?per_page=100"
-    return tuple(_of_gitlab(await _asked(project, forge, "api", address)))
+    return tuple(_of_gitlab(await _call_forge(project, forge, "api", address)))
 
 
-async def _asked(project: Git, forge: str, *words: str) -> Any:
-    code, shown = await run_forge([forge, *words], project.folder)
+async def _call_forge(project: Git, forge: str, *words: str) -> Any:
+    code, output = await run_forge([forge, *words], project.folder)
     if code:
         hint = f"run {forge} auth status, and look for the epic's open request"
-        raise InputError(f"{forge} failed: {shown[-300:]}", place="--comments", hint=hint)
+        raise InputError(f"{forge} failed: {output[-300:]}", place="--comments", hint=hint)
     try:
-        return json.loads(shown)
+        return json.loads(output)
     except ValueError as error:
-        problem = f"{forge} {words[0]} printed no JSON: {shown[:100]}"
+        problem = f"{forge} {words[0]} printed no JSON: {output[:100]}"
         raise InputError(problem, place="--comments", hint=f"update {forge}") from error
 
 

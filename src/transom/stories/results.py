@@ -112,11 +112,14 @@ def quality(
     contradict.
     """
     plain = summary.lower()
-    words = [{word for word in one.lower().split() if len(word) > 4} for one in story.criteria]
-    named = sum(
-        bool(one) and sum(word in plain for word in one) >= min(2, len(one)) for one in words
-    )
-    criteria = named / len(words) if words else 1.0
+    keywords = []
+    for criterion in story.criteria:
+        keywords.append({word for word in criterion.lower().split() if len(word) > 4})
+    named_criteria = 0
+    for words in keywords:
+        hits = sum(word in plain for word in words)
+        named_criteria += bool(words) and hits >= min(2, len(words))
+    criteria = named_criteria / len(keywords) if keywords else 1.0
     names = [path.rpartition("/")[2].lower() for path in changes]
     files = (
         sum(name in plain or name.partition(".")[0] in plain for name in names) / len(names)

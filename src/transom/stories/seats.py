@@ -4,6 +4,7 @@ caps.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -12,21 +13,23 @@ from transom.agent import RETRY, Budget, call
 from transom.canonical import Json
 from transom.errors import CapReached, OutOfTurns, ReplyError
 from transom.formats.yaml_files import dump_yaml
-from transom.learning import OptimizationOutcome, Reflector, Source, cited_in, shown_in
+from transom.learning import InsightSource, OptimizationOutcome, Reflector, cited_in, shown_in
 from transom.llm import Block, Role, Tier, ToolSpec, Usage
 from transom.runs import Artifact, Question, Stage, model_file
 from transom.stories.byproducts import DevAttempt, work_without_byproducts
 from transom.stories.decisions import Seat, read_reply
-from transom.stories.handoff import StoryHandoff, now
+from transom.stories.handoff import StoryHandoff, timestamp
 from transom.stories.merge import tested
-from transom.stories.shared import Baseline, Epic, Outside, Said, Stopped
+from transom.stories.shared import Baseline, Epic, Outside, SeatReply, Stopped
 from transom.stories.story import Story
 from transom.stories.testrun import readable
+from transom.stories.workers import CommandWorker
 from transom.tools import Toolbox
 from transom.tools.editing import editing_tools, reading_tools
 from transom.tools.shell import command_tool
 
 _MOST_NAMED: Final = 5
+_CHECKOUT_SECONDS: Final = (0.0, 0.5, 1.0)
 PROMPTS: Final = Path(__file__).with_name("prompts")
 
 VIEWS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -48,20 +51,20 @@ def make_role(seat: str, tools: tuple[ToolSpec, ...] = ()) -> Role:
     prompt = Block(
         "instructions", (PROMPTS / f"{seat}.md").read_text(encoding="utf-8"), Tier.STABLE
     )
-    again = () if seat == "dev" else (RETRY,)
+    retry_blocks = () if seat == "dev" else (RETRY,)
     return Role(
         f"stories.{seat}",
         (prompt,),
-        frozenset(("instructions", "workplace", *VIEWS[seat], *again)),
+        frozenset(("instructions", "workplace", *VIEWS[seat], *retry_blocks)),
         tools,
     )
 
 
 def blocks_for(
-    seat: str, story: Story, handoff: StoryHandoff, more: Mapping[str, Json] | None = None
+    seat: str, story: Story, handoff: StoryHandoff, context: Mapping[str, Json] | None = None
 ) -> list[Block]:
-    """Return a seat's blocks: the whole story, the hand-over's context, and `more` texts or data of
-    the run.
+    """Return a seat's blocks: the whole story, what the hand-over has, and `context`: texts or
+    data of the run.
 
     Empty blocks are left out, and blocks that the seat does not see.
     """
@@ -71,13 +74,13 @@ def blocks_for(
     if story.criteria:
         fields["criteria"] = {f"AC {number}": text for number, text in enumerate(story.criteria, 1)}
     blocks = [Block("story", f"{dump_yaml(fields)}\n{story.text}", Tier.SESSION, data=data)]
-    for name, value in {**handoff.get_context_for_stage(seat), **(more or {})}.items():
+    for name, value in {**handoff.get_context_for_stage(seat), **(context or {})}.items():
         if value and name in (*VIEWS[seat], "workplace"):
-            text, kept = (
+            text, structure = (
                 (value, None) if isinstance(value, str) else (dump_yaml(value).strip(), value)
             )
             blocks.append(
-                Block(name, text, trust="ours" if name in _OURS else "untrusted", data=kept)
+                Block(name, text, trust="ours" if name in _OURS else "untrusted", data=structure)
             )
     return blocks
 
@@ -95,9 +98,9 @@ class Seats:
         self._hints: Artifact[str] | None = None
 
     async def ask(
-        self, seat: Seat, number: int, story: Story, more: Mapping[str, Json], commit: str
-    ) -> Artifact[Said]:
-        """Ask a seat for the `number`th time, with `commit` in the worktree and `more` blocks
+        self, seat: Seat, number: int, story: Story, context: Mapping[str, Json], commit: str
+    ) -> Artifact[SeatReply]:
+        """Ask a seat for the `number`th time, with `commit` in the worktree and `context` blocks
         beside the hand-over's.
 
         Changes by Dev are committed; changes by another seat are parked.
@@ -109,8 +112,8 @@ class Seats:
         )
         tools = self._tools(seat, self.places.git(branch).folder) if kind == "model" else Toolbox()
         role, merges = make_role(seat, tools.specs), self.epic.merges
-        at: Json = {"story": story.id, "branch": branch, "commit": commit, "attempt": number}
-        blocks = blocks_for(seat, story, self.handoff, {**more, "workplace": at})
+        workplace: Json = {"story": story.id, "branch": branch, "commit": commit, "attempt": number}
+        blocks = blocks_for(seat, story, self.handoff, {**context, "workplace": workplace})
 
         async def look(_: Stage, __: str) -> Outside:
             return Outside(await self.places.project.state())
@@ -120,25 +123,18 @@ class Seats:
                 raise ReplyError(problem)
             return text
 
-        async def step(stage: Stage, _: Json, outside: Outside | None = None) -> Said:
+        async def step(stage: Stage, _: Json, outside: Outside | None = None) -> SeatReply:
             if tools.specs or seat == "dev":
                 await self.places.ensure(branch, commit)
             reply = await self._reply(stage, story, role, blocks, read, tools)
             if outside is not None:
-                said = await self._commit(reply, number, story, commit)
-                was, found = outside.root, await self.places.project.state()
-                changed = {key for key in {**was, **found} if was.get(key) != found.get(key)}
-                # Dev's own commits
-                own = {key for key in changed if key.startswith("refs/") and key not in was}
-                # the orchestrator merged meanwhile, which changes many files
-                merged = merges != self.epic.merges
-                return said.model_copy(
-                    update={"outside": () if merged else tuple(sorted(changed - own))}
-                )
-            kept = (
-                await self.places.restore(branch, commit) if kind in ("command", "replay") else ""
-            )
-            return Said(reply=reply, at=now(), kept=kept)
+                seat_reply = await self._commit(reply, number, story, commit)
+                # After a merge of this run, the whole checkout has changed.
+                is_known = merges != self.epic.merges or not self._may_reach_outside(seat)
+                changed = () if is_known else await self._changed_outside(outside.root)
+                return seat_reply.model_copy(update={"outside": changed})
+            parked = "" if kind in ("model", "rules") else await self.places.restore(branch, commit)
+            return SeatReply(reply=reply, at=timestamp(), kept=parked)
 
         inputs: list[object] = [[block.to_json() for block in blocks]]
         if seat == "dev":
@@ -147,24 +143,59 @@ class Seats:
                     f"{name}/begin", look, commit, out=model_file("outside.json", Outside)
                 )
             )
-        said = await self.run.stage(
-            name, step, *inputs, out=model_file("reply.json", Said), uses=[role]
+        seat_reply = await self.run.stage(
+            name, step, *inputs, out=model_file("reply.json", SeatReply), uses=[role]
         )
-        self.usage += said.usage
-        self._report(seat, story, said.value)
-        return said
+        self.usage += seat_reply.usage
+        self._report(seat, story, seat_reply.value)
+        return seat_reply
 
-    def _report(self, seat: Seat, story: Story, said: Said) -> None:
+    def _may_reach_outside(self, seat: Seat) -> bool:
+        """Whether the worker of a seat can change what lies outside its worktree."""
+        project = self.places.project.folder
+        chain = self.run.chain.of(f"stories.{seat}")
+        return any(
+            isinstance(worker, CommandWorker) and worker.may_change(project)
+            for worker in chain.providers
+        )
+
+    async def _changed_outside(self, before: Mapping[str, str]) -> tuple[str, ...]:
+        """Return what changed outside the worktree, as far as Dev may have done it."""
+        project = self.places.project
+        changed: list[str] = []
+        for seconds in _CHECKOUT_SECONDS:
+            await asyncio.sleep(seconds)
+            state = await project.state()
+            changed = []
+            for key in sorted({**before, **state}):
+                old, new = before.get(key), state.get(key)
+                is_ref = key.startswith("refs/")
+                # A new ref is Dev's own; a ref that another epic's merge moved is not.
+                if old == new or (is_ref and old is None):
+                    continue
+                if is_ref and old and new and await project.has_only_merges(old, new):
+                    continue
+                changed.append(key)
+            # While another epic merges, the files of the checkout are between two commits.
+            if not changed:
+                break
+        return tuple(changed)
+
+    def _report(self, seat: Seat, story: Story, seat_reply: SeatReply) -> None:
         """Say which files were not committed, and where they are kept."""
-        if said.left_out:
-            names = ", ".join(said.left_out[:_MOST_NAMED])
-            more = len(said.left_out) - _MOST_NAMED
-            names += f" and {more} more" if more > 0 else ""
+        if seat_reply.left_out:
+            names = ", ".join(seat_reply.left_out[:_MOST_NAMED])
+            unnamed = len(seat_reply.left_out) - _MOST_NAMED
+            names += f" and {unnamed} more" if unnamed > 0 else ""
             self.run.progress(f"{story.id}: not committed, since tests or tools make it: {names}")
-        if said.kept and seat == "dev":
-            self.run.progress(f"{story.id}: Dev's own commits hold such files: see {said.kept}")
-        elif said.kept:
-            self.run.progress(f"{story.id}: {seat} changed files; they are kept on {said.kept}")
+        if seat_reply.kept and seat == "dev":
+            self.run.progress(
+                f"{story.id}: Dev's own commits hold such files: see {seat_reply.kept}"
+            )
+        elif seat_reply.kept:
+            self.run.progress(
+                f"{story.id}: {seat} changed files; they are kept on {seat_reply.kept}"
+            )
 
     async def recall(self, story: Story) -> str:
         """Return the playbook's insights for the story, recalled once, so that a resumed run
@@ -183,7 +214,7 @@ class Seats:
                 Reflector(self.epic.playbook),
                 cited_in(reply, shown_in(self._hints.value)),
             )
-            source = Source(self.run.id, f"{self.name}/dev", by="stories")
+            source = InsightSource(self.run.id, f"{self.name}/dev", by="stories")
             outcome = OptimizationOutcome(None, not findings, solver_errors=findings, source=source)
             reflector.learn(outcome, cited, number)
             reflector.commit_insights()
@@ -194,8 +225,10 @@ class Seats:
         """
         tools, tests = reading_tools(folder), self.epic.settings.tests
         if seat == "dev":
-            seen, around = readable(tests, self.epic.project), tests.environment
-            run = command_tool(folder, readable=seen, seconds=tests.seconds, environment=around)
+            readable_paths, around = readable(tests, self.epic.project), tests.environment
+            run = command_tool(
+                folder, readable=readable_paths, seconds=tests.seconds, environment=around
+            )
             tools += [*editing_tools(folder), run]
         return Toolbox(tools)
 
@@ -215,16 +248,16 @@ class Seats:
         tokens, ask_tokens = self._granted(
             "tokens", f"{story.label} used its {{}} tokens", settings.max_tokens or 0
         )
-        used = f"{story.label} used its {{}} turns in {place}"
-        turns, ask_turns = self._granted(f"{place}/turns", used, settings.max_turns)
-        left = (
+        reached = f"{story.label} used its {{}} turns in {place}"
+        turns, ask_turns = self._granted(f"{place}/turns", reached, settings.max_turns)
+        remaining = (
             max(tokens - self.usage.input_tokens - self.usage.output_tokens, 0)
             if settings.max_tokens
             else None
         )
         try:
             return (
-                await call(stage, role, blocks, read, tools=tools, budget=Budget(turns, left))
+                await call(stage, role, blocks, read, tools=tools, budget=Budget(turns, remaining))
             ).reply.text
         except (CapReached, OutOfTurns) as cap:
             if isinstance(cap, CapReached) and cap.cap != "tokens":
@@ -253,40 +286,42 @@ class Seats:
                 raise Stopped("failed", reached.format(each * times))
             times += 1
 
-    async def _commit(self, reply: str, number: int, story: Story, start: str) -> Said:
+    async def _commit(self, reply: str, number: int, story: Story, start: str) -> SeatReply:
         """Commit Dev's changes on the story's branch; `strayed` tells what Dev did to the branch
         itself.
         """
-        here, strayed = self.places.git(self.base.branch), ""
-        if not await self.places.is_linked(here):
+        worktree, strayed = self.places.git(self.base.branch), ""
+        if not await self.places.is_linked(worktree):
             strayed = "Dev removed its worktree, or put a repository of its own in its place"
-        elif (branch := await here.branch()) != self.base.branch:
+        elif (branch := await worktree.branch()) != self.base.branch:
             strayed = f"Dev left its branch for {branch or 'no branch'}"
-        elif (await here.attempt("merge-base", "--is-ancestor", start, "HEAD"))[0]:
+        elif (await worktree.attempt("merge-base", "--is-ancestor", start, "HEAD"))[0]:
             strayed = "Dev rewrote commits that were there before"
-        if strayed and (kept := await self.places.restore(self.base.branch, start)):
-            strayed += f"; what it left is kept on {kept}"
+        if strayed and (parked := await self.places.restore(self.base.branch, start)):
+            strayed += f"; what it left is kept on {parked}"
         message = f"{story.label.capitalize()}: {story.title}\n\nAttempt {number} of Dev.\n"
         listed = read_reply(reply).files
         attempt = DevAttempt(start, listed, self.leftovers)
-        tree, left_out = await work_without_byproducts(here, attempt, self._left_by_tests)
+        tree, left_out = await work_without_byproducts(worktree, attempt, self._left_by_tests)
         if not left_out:
-            head = await here.commit_all(message)
-            return Said(reply=reply, at=now(), head=head, strayed=strayed)
-        parent, kept = await here("rev-parse", "HEAD"), ""
-        committed = await here.changes(start, parent)
+            head = await worktree.commit_all(message)
+            return SeatReply(reply=reply, at=timestamp(), head=head, strayed=strayed)
+        parent, parked = await worktree("rev-parse", "HEAD"), ""
+        committed = await worktree.changes(start, parent)
         if not {change.path for change in committed}.isdisjoint(left_out):
             # Dev committed by-products itself: its work becomes one commit without them.
-            kept = await here.keep(parent, story.slug)
-            self.places.parked.append(kept)
+            parked = await worktree.keep(parent, story.slug)
+            self.places.parked.append(parked)
             parent = start
         head = parent
-        if await here("rev-parse", f"{parent}^{{tree}}") != tree:
-            head = await here.commit_tree(tree, message, parent)
-        await here.take(head)
-        return Said(reply=reply, at=now(), head=head, strayed=strayed, kept=kept, left_out=left_out)
+        if await worktree("rev-parse", f"{parent}^{{tree}}") != tree:
+            head = await worktree.commit_tree(tree, message, parent)
+        await worktree.take(head)
+        return SeatReply(
+            reply=reply, at=timestamp(), head=head, strayed=strayed, kept=parked, left_out=left_out
+        )
 
     async def _left_by_tests(self, commit: str) -> tuple[str, ...]:
         """Run the tests on a commit, beside Dev's worktree; returns what they leave."""
-        async with self.places.probe(self.base.branch, commit) as here:
-            return (await tested(self.epic, here)).left
+        async with self.places.probe(self.base.branch, commit) as worktree:
+            return (await tested(self.epic, worktree)).left

@@ -58,8 +58,13 @@ class Epic:
     trial: str | None = None
     may_ask: bool = True
 
-    async def ask(self, name: str, prompt: str, options: Sequence[str]) -> PersonAnswer:
+    async def ask(
+        self, name: str, prompt: str, options: Sequence[str], evidence: str = ""
+    ) -> PersonAnswer:
         """Ask a person.
+
+        Args:
+            evidence: what the person looks at before the answer.
 
         Raises:
             Paused: nobody has answered yet.
@@ -68,7 +73,7 @@ class Epic:
         question = Question(name, prompt, tuple(options))
         if not self.may_ask and not self.run.answer(name, question.fingerprint):
             raise Stopped("failed", f"{prompt} (questions are off)")
-        return await self.run.ask(name, prompt, options=options)
+        return await self.run.ask(name, prompt, options=options, evidence=evidence)
 
 
 class Stopped(Exception):
@@ -92,7 +97,7 @@ class Outside(RootModel[dict[str, str]]):
     """State outside a worktree before an attempt: path or ref -> digest."""
 
 
-class Said(Record):
+class SeatReply(Record):
     """A seat's reply; for Dev also the commit, the damage to its branch (`strayed`), and changes
     `outside`.
 

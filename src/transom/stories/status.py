@@ -132,19 +132,19 @@ def read_sprint_status(file: YamlFile, source: str) -> SprintStatus:
             f"has no {SECTION}", place=source, hint=f"write `{SECTION}:` with a line for each story"
         )
     stories: dict[str, StatusLine] = {}
-    others: list[str] = []
+    other_keys: list[str] = []
     for key, value in rows.items():
         if not isinstance(value, str):
-            where = f"{source}:{file.line_of(SECTION, key)}"
+            place = f"{source}:{file.line_of(SECTION, key)}"
             raise InputError(
-                f"the status of {key} is {value!r}", place=where, hint="write e.g. ready-for-dev"
+                f"the status of {key} is {value!r}", place=place, hint="write e.g. ready-for-dev"
             )
         if _STORY_KEY.match(key):
             stories[key] = StatusLine(file.line_of(SECTION, key), value, _V6)
         elif not re.search(r"\bepic-\d", key):
-            others.append(key)
+            other_keys.append(key)
     location = str(data.get("story_location") or "")
-    return SprintStatus(source, stories, location, tuple(others))
+    return SprintStatus(source, stories, location, tuple(other_keys))
 
 
 def load_sprint_status(path: Path) -> YamlFile:
@@ -210,12 +210,12 @@ def find_status(text: str) -> StatusLine | None:
 def find_drift(stories: Sequence[Story], sprint: SprintStatus) -> list[Drift]:
     """Return the stories whose file and sprint status disagree. A planned story needs no file."""
     filed = {story.key: story for story in stories if story.key and story.owns_file}
-    found = []
+    drifts = []
     for key, row in sprint.stories.items():
         story, status = filed.pop(key, None), read_status(row.text)
         if (story.status != status) if story else (status not in ("backlog", "unknown")):
-            found.append(Drift(key, story, row, sprint.source))
-    return found + [Drift(key, story, None, sprint.source) for key, story in filed.items()]
+            drifts.append(Drift(key, story, row, sprint.source))
+    return drifts + [Drift(key, story, None, sprint.source) for key, story in filed.items()]
 
 
 def repair(
@@ -264,14 +264,14 @@ def set_story_status(path: Path, status: Status) -> None:
         InputError: the file has no status line, or the line's form cannot be edited.
     """
     text = read_text(path)
-    found = find_status(text)
-    if found is None:
+    status_line = find_status(text)
+    if status_line is None:
         raise InputError(
             "has no status line",
             place=str(path),
             hint='write "Status: ready-for-dev" below the title',
         )
-    _put(path, text, found, status)
+    _put(path, text, status_line, status)
 
 
 def tick_tasks(path: Path, story: Story) -> None:
@@ -284,16 +284,16 @@ def tick_tasks(path: Path, story: Story) -> None:
     write_file(path, text.encode())
 
 
-def _put(path: Path, text: str, found: StatusLine, status: Status) -> None:
+def _put(path: Path, text: str, status_line: StatusLine, status: Status) -> None:
     """Replace a status in its line; marks, quotes, comments and the line end stay."""
     lines = text.split("\n")
-    word, at = found.words.get(status, status), found.line - 1
-    lines[at], count = re.subn(
-        rf"(^\W*?|:[^\w:]*?){re.escape(found.text)}", rf"\g<1>{word}", lines[at], count=1
+    word, index = status_line.words.get(status, status), status_line.line - 1
+    lines[index], count = re.subn(
+        rf"(^\W*?|:[^\w:]*?){re.escape(status_line.text)}", rf"\g<1>{word}", lines[index], count=1
     )
     if not count:
-        where = f"{path}:{found.line}"
+        place = f"{path}:{status_line.line}"
         raise InputError(
-            "the status cannot be replaced", place=where, hint=f"write {word} there yourself"
+            "the status cannot be replaced", place=place, hint=f"write {word} there yourself"
         )
     write_file(path, "\n".join(lines).encode())

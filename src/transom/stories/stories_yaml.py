@@ -69,12 +69,12 @@ def _entries_of(file: YamlFile, source: str) -> list[tuple[Place, Any, str]]:
                 name = str(part.get("id") or part.get("epic_id") or part.get("title") or number + 1)
                 entries += _listed(part, ("epics", number), name)
         return entries
-    found = _listed(data, (), epic)
+    entries = _listed(data, (), epic)
     # A task list has a list for each of its tags.
     for tag, part in data.items():
-        if not found and isinstance(part, dict):
-            found = _listed(part, (tag,), epic)
-    return found
+        if not entries and isinstance(part, dict):
+            entries = _listed(part, (tag,), epic)
+    return entries
 
 
 def _listed(data: dict[str, Any], place: Place, epic: str) -> list[tuple[Place, Any, str]]:
@@ -98,29 +98,31 @@ def _check_ids(stories: Sequence[Story], source: str, *, listed: bool) -> None:
     each other.
     """
     for number, story in enumerate(stories):
-        where = f"{source}:{story.line}"
+        place = f"{source}:{story.line}"
         for other in stories[:number]:
             if other.id == story.id:
-                what = f"the id {story.id!r} is already used in line {other.line}"
-                raise InputError(what, place=where, hint="give each story an id of its own")
+                problem = f"the id {story.id!r} is already used in line {other.line}"
+                raise InputError(problem, place=place, hint="give each story an id of its own")
             if listed and (
                 story.id.startswith(f"{other.id}-") or other.id.startswith(f"{story.id}-")
             ):
-                what = f"the ids {other.id!r} and {story.id!r} cannot be told apart in file names"
-                raise InputError(what, place=where, hint="renumber one of them")
+                problem = (
+                    f"the ids {other.id!r} and {story.id!r} cannot be told apart in file names"
+                )
+                raise InputError(problem, place=place, hint="renumber one of them")
 
 
 def _entry(
     file: YamlFile,
     source: str,
-    at: tuple[str | int, ...],
+    place: tuple[str | int, ...],
     data: Any,
     epic: str = "",
     *,
     listed: bool = False,
 ) -> Story:
-    def refuse(what: str, hint: str, *key: str) -> InputError:
-        return InputError(what, place=f"{source}:{file.line_of(*at, *key)}", hint=hint)
+    def refuse(problem: str, hint: str, *key: str) -> InputError:
+        return InputError(problem, place=f"{source}:{file.line_of(*place, *key)}", hint=hint)
 
     if not isinstance(data, dict):
         raise refuse("the story is not a mapping", "write id, title and description")
@@ -138,7 +140,7 @@ def _entry(
     if not isinstance(files, dict):
         raise refuse("files is not a mapping", "write `create:` or `modify:` with paths", "files")
     status = _status_of(data)
-    known = read_status(status)
+    parsed_status = read_status(status)
     creates, changes = _texts(files.get("create")), _texts(files.get("modify"))
     return Story(
         id=identity,
@@ -148,15 +150,17 @@ def _entry(
         text=dump_yaml(written),
         goal=data["description"].strip(),
         criteria=criteria,
-        status=known,
+        status=parsed_status,
         status_text=str(data.get("status", "")),
-        unclear=f"{source}:{file.line_of(*at)} says {status!r}" if known == "unknown" else "",
+        unclear=f"{source}:{file.line_of(*place)} says {status!r}"
+        if parsed_status == "unknown"
+        else "",
         depends_on=_texts(data.get("dependencies")),
         creates=creates,
         changes=changes,
         allowed=(*creates, *changes, *_texts(files.get("allow"))),
         source=source,
-        line=file.line_of(*at),
+        line=file.line_of(*place),
         spec_checkpoint=data.get("spec_checkpoint") is True,
         done_checkpoint=data.get("done_checkpoint") is True,
         instructions=str(data.get("invoke_dev_with") or data.get("technical_notes") or "").strip(),

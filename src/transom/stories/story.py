@@ -151,7 +151,7 @@ def placeholders(text: str) -> tuple[tuple[int, str], ...]:
     """Return `(line, text)` of each placeholder; code and comments are ignored."""
     text = _SKIPPED.sub(_blanked, text)
     return tuple(
-        (text.count("\n", 0, one.start()) + 1, one[0].strip()) for one in _MARK.finditer(text)
+        (text.count("\n", 0, match.start()) + 1, match[0].strip()) for match in _MARK.finditer(text)
     )
 
 

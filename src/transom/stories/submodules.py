@@ -19,14 +19,14 @@ from transom.stories.git import Git
 _LINK_MODE = "160000"
 
 
-async def fill_submodules(here: Git, project: Path) -> None:
+async def fill_submodules(worktree: Git, project: Path) -> None:
     """Write the files of each submodule at the commit that the worktree's commit names.
 
     A submodule that is not checked out in the project's folder, or lacks the commit, stays empty.
     """
-    if not (here.folder / ".gitmodules").is_file():
+    if not (worktree.folder / ".gitmodules").is_file():
         return
-    await _fill(here, "HEAD", project, here.folder)
+    await _fill(worktree, "HEAD", project, worktree.folder)
 
 
 async def _fill(repository: Git, commit: str, checkout: Path, folder: Path) -> None:

@@ -113,7 +113,12 @@ def _met(item: ListItem) -> Iterator[str]:
     lines = [*item.lines]
     for block in item.blocks:
         inner = block.items if isinstance(block, Bullets) else ()
-        lines += [line for one in inner if not _BOX.match(_joined(one)) for line in one.lines]
+        lines += [
+            line
+            for inner_item in inner
+            if not _BOX.match(_joined(inner_item))
+            for line in inner_item.lines
+        ]
         if not inner:
             lines += iter_lines([block])
     for line in lines:
@@ -155,7 +160,9 @@ def _groups(
         goals = [
             requirements[first].goal for name in names if (first := _first(name)) in requirements
         ]
-        criteria = dict.fromkeys(text for name in names for text in _meant(name, requirements))
+        criteria = dict.fromkeys(
+            text for name in names for text in _criteria_named(name, requirements)
+        )
         required = [entry for entry in group if not entry.is_optional]
         is_done = all(entry.task.done for entry in required)
         title = _NUMBER.sub("", head.task.text)
@@ -182,7 +189,7 @@ def _first(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _meant(name: str, requirements: Mapping[str, _Requirement]) -> tuple[str, ...]:
+def _criteria_named(name: str, requirements: Mapping[str, _Requirement]) -> tuple[str, ...]:
     """Return the criteria that a name means: `2.3` is the third of requirement 2, `2` is all."""
     requirement = requirements.get(_first(name))
     if requirement is None:

@@ -81,7 +81,7 @@ class TestRun(BaseModel):
     only_code: bool = False
 
     def ids(self, *statuses: CaseStatus) -> frozenset[str]:
-        return frozenset(one for one, status in self.cases.items() if status in statuses)
+        return frozenset(case for case, status in self.cases.items() if status in statuses)
 
     @property
     def bad(self) -> frozenset[str]:
@@ -111,7 +111,7 @@ def compare(before: TestRun, after: TestRun) -> Comparison:
     """Compare two runs: only new failures count, at least one test ran, none is lost, exit code
     and report agree.
     """
-    new, gone = sorted(after.bad - before.bad), sorted(set(before.cases) - set(after.cases))
+    new, missing = sorted(after.bad - before.bad), sorted(set(before.cases) - set(after.cases))
     skipped = sorted(after.ids("skipped") & before.ids("passed", "failed", "error"))
     problems = []
     if after.problem:
@@ -126,12 +126,12 @@ def compare(before: TestRun, after: TestRun) -> Comparison:
             f" {after.output[-300:]}"
         )
     failures = [f"{name}: {after.messages.get(name, '')[:300]}".rstrip(": ") for name in new]
-    for what, names, between in (
+    for problem, names, between in (
         ("tests fail that did not fail before", failures, "; "),
-        ("tests are gone", [] if after.problem else gone, ", "),
+        ("tests are gone", [] if after.problem else missing, ", "),
         ("tests are skipped now", skipped, ", "),
     ):
-        problems += [f"{len(names)} {what}: {between.join(names[:_NAMED])}"] if names else []
+        problems += [f"{len(names)} {problem}: {between.join(names[:_NAMED])}"] if names else []
     return Comparison(after, tuple(sorted(after.bad & before.bad)), tuple(problems))
 
 
@@ -286,25 +286,25 @@ def readable(command: TestCommand, project: Path) -> list[Path]:
     return [*environments_of(command.readable, project), Path(sys.prefix), Path(sys.base_prefix)]
 
 
-def environments_of(named: Sequence[Path], project: Path) -> list[Path]:
+def environments_of(paths: Sequence[Path], project: Path) -> list[Path]:
     """Return the paths that a person named, and the environments in the project's folder."""
     own = [path for name in (".venv", "venv", "node_modules") if (path := project / name).is_dir()]
-    return [*named, *own]
+    return [*paths, *own]
 
 
-def _read(command: TestCommand, report: Path, done: Done) -> TestRun:
+def _read(command: TestCommand, report: Path, process: Done) -> TestRun:
     result: dict[str, Any] = {
-        "code": done.code,
-        "output": f"{done.stdout}\n{done.stderr}".strip()[-_TAIL:],
+        "code": process.code,
+        "output": f"{process.stdout}\n{process.stderr}".strip()[-_TAIL:],
     }
-    if done.ended != "itself":
-        return TestRun(**result, problem=f"the tests were ended by the limit on {done.ended}")
+    if process.ended != "itself":
+        return TestRun(**result, problem=f"the tests were ended by the limit on {process.ended}")
     if not command.has_report:
-        return _read_printed(command, done, result)
+        return _read_printed(command, process, result)
     if report.is_symlink() or not report.exists():
         return TestRun(
             **result,
-            problem=f"the tests left no report (exit {done.code}): {result['output'][-300:]}",
+            problem=f"the tests left no report (exit {process.code}): {result['output'][-300:]}",
         )
     try:
         listed = read_junit(read_bytes(report, _REPORT_BYTES), "the tests' report").cases
@@ -313,14 +313,14 @@ def _read(command: TestCommand, report: Path, done: Done) -> TestRun:
     return TestRun(**result, **_by_name(listed))
 
 
-def _read_printed(command: TestCommand, done: Done, result: Mapping[str, Any]) -> TestRun:
+def _read_printed(command: TestCommand, process: Done, result: Mapping[str, Any]) -> TestRun:
     """Read what a runner without a report printed; if that is unknown, its exit code is the one
     case.
     """
-    if listed := read_test_output(f"{done.stdout}\n{done.stderr}"):
+    if listed := read_test_output(f"{process.stdout}\n{process.stderr}"):
         return TestRun(**result, **_by_name(listed))
     name = " ".join(command.argv)
-    if done.code == 0:
+    if process.code == 0:
         return TestRun(**result, cases={name: "passed"}, only_code=True)
     messages = {name: result["output"][-1_000:]}
     return TestRun(**result, cases={name: "failed"}, messages=messages, only_code=True)

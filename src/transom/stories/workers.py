@@ -54,16 +54,20 @@ class _Worker(Provider):
     is_retried = False  # an attempt of an agent takes long, and the story counts its attempts
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
-        at: Any = request.window.get("workplace").data
-        await self.places.restore(at["branch"], at["commit"])
-        await fill_submodules(self.places.git(at["branch"]), self.places.project.folder)
-        seat, here = request.role.partition(".")[2], self.places.git(at["branch"])
+        workplace: Any = request.window.get("workplace").data
+        await self.places.restore(workplace["branch"], workplace["commit"])
+        await fill_submodules(self.places.git(workplace["branch"]), self.places.project.folder)
+        seat, worktree = request.role.partition(".")[2], self.places.git(workplace["branch"])
         text, usage = await self.work(
-            request, here, {"role": seat, **{key: str(at[key]) for key in ("story", "attempt")}}
+            request,
+            worktree,
+            {"role": seat, **{key: str(workplace[key]) for key in ("story", "attempt")}},
         )
         return tell(Reply((Text(text),), usage=usage, by=self.name), on_delta)
 
-    async def work(self, request: Request, here: Git, at: Mapping[str, str]) -> tuple[str, Usage]:
+    async def work(
+        self, request: Request, worktree: Git, task: Mapping[str, str]
+    ) -> tuple[str, Usage]:
         """Return the reply, and the tokens as far as they are known."""
         raise NotImplementedError
 
@@ -115,22 +119,24 @@ class CommandWorker(_Worker):
     def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
         return digest(canonical_json(list(self.argv)))[:16]
 
-    async def work(self, request: Request, here: Git, at: Mapping[str, str]) -> tuple[str, Usage]:
-        end_leftovers(here.folder)
+    async def work(
+        self, request: Request, worktree: Git, task: Mapping[str, str]
+    ) -> tuple[str, Usage]:
+        end_leftovers(worktree.folder)
         variables = [entry.partition("=") for entry in self.environment]
         environment = {
             **{name: value for name, _, value in variables},
-            **{f"TRANSOM_{name.upper()}": value for name, value in at.items()},
-            _MARK: str(here.folder),
+            **{f"TRANSOM_{name.upper()}": value for name, value in task.items()},
+            _MARK: str(worktree.folder),
         }
         prompt = render(request).as_text()
-        partial = f"{here.folder.name}-{at['role']}-{at['attempt']}"
-        if at["role"] == "dev" and await here.take_partial(partial):
+        partial = f"{worktree.folder.name}-{task['role']}-{task['attempt']}"
+        if task["role"] == "dev" and await worktree.take_partial(partial):
             prompt += _GO_ON
         try:
-            done = await run_openly(
-                await self._enclosed(here),
-                here.folder,
+            process = await run_openly(
+                await self._enclosed(worktree),
+                worktree.folder,
                 environment,
                 prompt=prompt,
                 seconds=self.seconds,
@@ -138,53 +144,63 @@ class CommandWorker(_Worker):
             )
         finally:
             # A process in a session of its own outlives its group.
-            end_leftovers(here.folder)
-        if done.ended == "time":
+            end_leftovers(worktree.folder)
+        if process.ended == "time":
             workplace: Any = request.window.get("workplace").data
             with contextlib.suppress(InputError):  # an agent may have removed its worktree
-                await here.keep_partial(partial, workplace["commit"])
-            what = f"the agent reached its limit of {self.seconds:g} s ({self.setting}.timeout)"
+                await worktree.keep_partial(partial, workplace["commit"])
+            problem = f"the agent reached its limit of {self.seconds:g} s ({self.setting}.timeout)"
             hint = "raise the setting; the next call goes on with the files that it left"
-            raise ProviderError(what, place=self.argv[0], hint=hint)
+            raise ProviderError(problem, place=self.argv[0], hint=hint)
         output = read_agent_output(
-            done.stdout, done.stderr, done.code, is_text=self.output == "text"
+            process.stdout, process.stderr, process.code, is_text=self.output == "text"
         )
-        await self._refuse(output, here, at["role"])
+        await self._refuse(output, worktree, task["role"])
         return output.text.replace("\0", "\N{REPLACEMENT CHARACTER}"), output.usage
 
-    async def _enclosed(self, here: Git) -> Sequence[str]:
+    def may_change(self, project: Path) -> bool:
+        """Whether the agent can change the project's own folder and repository."""
+        if self.sandbox is None:
+            return True
+        for path in self.sandbox.writable:
+            folder = Path(path).expanduser().resolve()
+            if project.is_relative_to(folder) or folder.is_relative_to(project):
+                return True
+        return False
+
+    async def _enclosed(self, worktree: Git) -> Sequence[str]:
         """Return the command, in the agent's sandbox if it has one."""
         if self.sandbox is None:
             return self.argv
         require(Level.L3)
         # Read-only: git outside of the sandbox runs hooks and follows settings that lie there.
-        repository = await here("rev-parse", "--path-format=absolute", "--git-common-dir")
+        repository = await worktree("rev-parse", "--path-format=absolute", "--git-common-dir")
         readable = [*self.sandbox.readable, *self.environments, Path(repository)]
         return agent_line(
-            here.folder,
+            worktree.folder,
             self.argv,
             readable=readable,
             writable=self.sandbox.writable,
             network=self.sandbox.network,
         )
 
-    async def _refuse(self, output: AgentOutput, here: Git, role: str) -> None:
+    async def _refuse(self, output: AgentOutput, worktree: Git, role: str) -> None:
         """Raise an error for a call that did no work: a limit, an error, a missing permission."""
         if output.limit:
             until = f" until {output.until}" if output.until else ""
-            what = f"the agent's usage limit is reached{until}: {output.limit}"
+            problem = f"the agent's usage limit is reached{until}: {output.limit}"
             hint = "run the same command when the limit has ended; no finished call is repeated"
-            raise AgentLimit(what, place=self.argv[0], hint=hint)
+            raise AgentLimit(problem, place=self.argv[0], hint=hint)
         if output.error:
-            what = f"the agent ended with an error: {output.error[:300]}"
+            problem = f"the agent ended with an error: {output.error[:300]}"
             hint = "run the command by hand"
-            raise ProviderError(what, place=self.argv[0], hint=hint, retryable=True)
-        if output.denials and role == "dev" and not (await here.look())[2]:
+            raise ProviderError(problem, place=self.argv[0], hint=hint, retryable=True)
+        if output.denials and role == "dev" and not (await worktree.look())[2]:
             tools = ", ".join(output.denials)
-            said = " ".join(output.text.split())[:200]
-            what = f"the agent was not permitted to use {tools}, and changed nothing: {said}"
+            message = " ".join(output.text.split())[:200]
+            problem = f"the agent was not permitted to use {tools}, and changed nothing: {message}"
             hint = f"allow it in {self.setting}.command, for example with its permission mode"
-            raise ProviderError(what, place=self.argv[0], hint=hint)
+            raise ProviderError(problem, place=self.argv[0], hint=hint)
 
 
 _GO_ON = """
@@ -215,18 +231,18 @@ class ReplayWorker(_Worker):
     async def work(
         self,
         request: Request,  # noqa: ARG002  the signature
-        here: Git,
-        at: Mapping[str, str],
+        worktree: Git,
+        task: Mapping[str, str],
     ) -> tuple[str, Usage]:
-        reply = self.folder / at["story"] / f"{at['role']}-{at['attempt']}.txt"
-        if not re.fullmatch(r"[\w.-]+", at["story"]) or not reply.is_file():
+        reply = self.folder / task["story"] / f"{task['role']}-{task['attempt']}.txt"
+        if not re.fullmatch(r"[\w.-]+", task["story"]) or not reply.is_file():
             raise ReplayMiss(
                 "the recording is missing",
                 place=str(reply),
                 hint="record it, or choose another worker",
             )
         if (patch := reply.with_suffix(".patch")).is_file():
-            await here("apply", "--whitespace=nowarn", str(patch.resolve()))
+            await worktree("apply", "--whitespace=nowarn", str(patch.resolve()))
         return reply.read_text(encoding="utf-8"), Usage()
 
 
@@ -250,8 +266,8 @@ def _po(request: Request) -> Reply:
     ready, why = AgentValidator.validate_sm_output(story, StoryHandoff(story.id))
     vague = [
         f"AC {number} says too little"
-        for number, one in enumerate(story.criteria, 1)
-        if len(one.split()) < 3
+        for number, criterion in enumerate(story.criteria, 1)
+        if len(criterion.split()) < 3
     ]
     if ready and not vague:
         return _say(
@@ -297,11 +313,11 @@ def worker_chain(
             seats[f"stories.{seat}"] = Chain((worker,), chain.policy)
         elif kind in _KEYS:
             key = _KEYS[kind]
-            what = f"the worker of {seat} is {kind}, but {key} is not set"
-            raise InputError(what, place="stories.workers", hint=f"set {key}")
+            problem = f"the worker of {seat} is {kind}, but {key} is not set"
+            raise InputError(problem, place="stories.workers", hint=f"set {key}")
         elif kind != "model":
-            known = ", ".join(("command", "model", "rules", "replay"))
-            what = f"the worker {kind!r} is unknown"
-            hint = f"write {known}, or the name of one of `agents`"
-            raise InputError(what, place=f"stories.workers.{seat}", hint=hint)
+            names = ", ".join(("command", "model", "rules", "replay"))
+            problem = f"the worker {kind!r} is unknown"
+            hint = f"write {names}, or the name of one of `agents`"
+            raise InputError(problem, place=f"stories.workers.{seat}", hint=hint)
     return replace(chain, seats=seats)

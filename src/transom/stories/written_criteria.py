@@ -101,9 +101,9 @@ def _without_group(block: Paragraph) -> Paragraph:
 
     A list that begins with another number than 1 continues the paragraph of the name.
     """
-    first, rest = block.lines[0], block.lines[1:]
-    if first.text == first.lead and rest and _BEGINS.match(rest[0].text):
-        return Paragraph(rest, rest[0].line)
+    first, remaining = block.lines[0], block.lines[1:]
+    if first.text == first.lead and remaining and _BEGINS.match(remaining[0].text):
+        return Paragraph(remaining, remaining[0].line)
     return block
 
 
@@ -160,8 +160,8 @@ def _below(parts: Sequence[MarkdownPart], heading: re.Pattern[str]) -> tuple[lis
             return [*part.blocks, *_deeper(parts[place + 1 :], part.level)], True
         for number, block in enumerate(part.blocks):
             if isinstance(block, Paragraph) and is_label(block, heading):
-                rest = [Paragraph(block.lines[1:], block.line)] if len(block.lines) > 1 else []
-                return [*rest, *part.blocks[number + 1 :]], False
+                remaining = [Paragraph(block.lines[1:], block.line)] if len(block.lines) > 1 else []
+                return [*remaining, *part.blocks[number + 1 :]], False
     return [], False
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from transom.studies.optimizing import Optimum, optimize
+    from transom.studies.optimizing import Optimum, StudyFolder, optimize
     from transom.studies.samplers import TransomSampler
 
-__all__ = ["Optimum", "TransomSampler", "optimize"]
+__all__ = ["Optimum", "StudyFolder", "TransomSampler", "optimize"]
 
 _MODULES = {
     "Optimum": "transom.studies.optimizing",
+    "StudyFolder": "transom.studies.optimizing",
     "TransomSampler": "transom.studies.samplers",
     "optimize": "transom.studies.optimizing",
 }

@@ -17,8 +17,8 @@ from typing import Any
 
 from transom.canonical import digest
 from transom.errors import InputError
-from transom.learning import Curator, InsightCategory, Playbook, Source
-from transom.studies.rules import Row, Rule, learn
+from transom.learning import Curator, InsightCategory, InsightSource, Playbook
+from transom.studies.rules import FailureRule, SolveRow, learn
 from transom.studies.storage import FileLock, append_line, read_lines
 
 RULE, DESIGN, NUMERICS = "rule", "design", "numerics"
@@ -35,7 +35,7 @@ _BY = "studies"
 
 
 @dataclass(frozen=True)
-class Insight:
+class StudyInsight:
     """One piece of knowledge of a scope.
 
     Attributes:
@@ -55,8 +55,8 @@ class Insight:
     mark: str = ""
 
     @cached_property
-    def rule(self) -> Rule:
-        return Rule.from_data(self.data)
+    def rule(self) -> FailureRule:
+        return FailureRule.from_data(self.data)
 
     @property
     def acts(self) -> bool:
@@ -84,12 +84,13 @@ class Advice:
         self.playbook = playbook or Playbook(folder / "playbook.db")
         self._lock = FileLock(folder / "advice.lock")
 
-    def add(self, insight: Insight, study: str = "") -> str:
+    def add(self, insight: StudyInsight, study: str = "") -> str:
         """Store an insight of a study; returns its id. An equal one with other numbers takes
         them over.
         """
-        source = Source(study=study, by=_BY)
+        source = InsightSource(study=study, by=_BY)
         with self._lock:
+            # The lock covers reading and writing: two studies may learn the same rule at one time.
             insights_by_identity = {item.identity: item for item in self._latest()}
             if equal_insight := insights_by_identity.get(insight.identity):
                 key = equal_insight.id
@@ -101,6 +102,9 @@ class Advice:
                     [insight.scope, insight.kind],
                     {item.id for item in insights_by_identity.values()},
                 )
+                # A playbook merges equal texts, so two rules with one sentence share an entry. They
+                # are told
+                # apart here by a suffix, since each has data of its own.
                 first = self.playbook.add_insight(
                     _CATEGORY[insight.kind], insight.content, tags=tags, source=source
                 ).id
@@ -113,26 +117,31 @@ class Advice:
             append_line(self.path, event | {"content": insight.content, "data": dict(insight.data)})
         return key
 
-    def insights(self, scope: str) -> list[Insight]:
+    def insights(self, scope: str) -> list[StudyInsight]:
         """Return all insights of a scope with their standing."""
-        return [self._standing(insight) for insight in self._latest() if insight.scope == scope]
+        insights = []
+        for insight in self._latest():
+            if insight.scope == scope:
+                insights.append(self._standing(insight))
+        return insights
 
-    def _latest(self) -> list[Insight]:
+    def _latest(self) -> list[StudyInsight]:
         """Return the latest version of each insight, in order of addition, without standing."""
-        latest: dict[str, Insight] = {}
+        latest: dict[str, StudyInsight] = {}
         for event in read_lines(self.path):
+            # Events are replayed in order, so what is learned again after it was forgotten is back.
             if event["event"] == "forget":
                 for key, insight in list(latest.items()):
                     if key in event["ids"] or insight.data.get("key") in event["keys"]:
                         del latest[key]
             if event["event"] == "add":
                 key = event["id"]
-                latest[key] = Insight(
+                latest[key] = StudyInsight(
                     event["scope"], event["kind"], event["content"], event["data"], key
                 )
         return list(latest.values())
 
-    def _standing(self, insight: Insight) -> Insight:
+    def _standing(self, insight: StudyInsight) -> StudyInsight:
         entry = self.playbook.get(insight.id.partition("/")[0])
         if entry is None:
             return insight
@@ -142,19 +151,20 @@ class Advice:
     def outcome(self, insight_id: str, *, helpful: bool, study: str, trial: int) -> None:
         """Count an outcome of a used insight; each trial of a study counts once."""
         # A rule is tested by solving a design that it rejects: a failure confirms the rule.
+        # Outcomes are counted on the entry; the suffix of a second rule is no part of its id.
         key, mistake = insight_id.partition("/")[0], insight_id.startswith(InsightCategory.MISTAKE)
-        source = Source(study=study, trial=trial, by=_BY)
+        source = InsightSource(study=study, trial=trial, by=_BY)
         self.playbook.record_outcome(
             key, helpful != mistake, followed=not mistake, source=source, key=f"{study}/{trial}"
         )
 
-    def keep(self, scope: str, study: str, rows: Sequence[Row]) -> None:
+    def keep(self, scope: str, study: str, rows: Sequence[SolveRow]) -> None:
         """Store the solves of a study, replacing its earlier ones."""
         data = [[dict(row.features), row.failure] for row in rows]
         with self._lock:
             append_line(self.path, {"event": "rows", "scope": scope, "study": study, "rows": data})
 
-    def add_rows(self, scope: str, study: str, rows: Sequence[Row]) -> None:
+    def add_rows(self, scope: str, study: str, rows: Sequence[SolveRow]) -> None:
         """Store solves of a study beside its earlier ones."""
         data = [[dict(row.features), row.failure] for row in rows]
         event = {"event": "more rows", "scope": scope, "study": study, "rows": data}
@@ -169,23 +179,27 @@ class Advice:
     def rules_with_rows(self, scope: str) -> set[str]:
         """Return the ids of the rules that cover a solve which is known today."""
         rows = self.rows(scope)
-        rules = [insight for insight in self.insights(scope) if insight.kind == RULE]
+        rules = []
+        for insight in self.insights(scope):
+            if insight.kind == RULE:
+                rules.append(insight)
         covering = set()
         for insight in rules:
             if any(insight.rule.matches(row.features) for row in rows):
                 covering.add(insight.id)
         return covering
 
-    def rows(self, scope: str) -> list[Row]:
+    def rows(self, scope: str) -> list[SolveRow]:
         """Return the solves of all studies of a scope."""
-        by_study: dict[str, list[Row]] = {}
+        by_study: dict[str, list[SolveRow]] = {}
         for event in read_lines(self.path):
             if event["event"] not in ("rows", "more rows") or event["scope"] != scope:
                 continue
+            # A study that ends again replaces its rows; one that runs adds to them.
             if event["event"] == "rows":
                 by_study[event["study"]] = []
             rows = by_study.setdefault(event["study"], [])
-            rows += [Row(features, failure) for features, failure in event["rows"]]
+            rows += [SolveRow(features, failure) for features, failure in event["rows"]]
         return list(itertools.chain.from_iterable(by_study.values()))
 
     def learn(self, scope: str, study: str, in_words: Callable[[str], str] = str) -> list[str]:
@@ -193,7 +207,9 @@ class Advice:
         returns their ids.
         """
         rules = learn(self.rows(scope))
-        return [
-            self.add(Insight(scope, RULE, in_words(rule.sentence), rule.to_data()), study)
-            for rule in rules
-        ]
+        ids = []
+        for rule in rules:
+            ids.append(
+                self.add(StudyInsight(scope, RULE, in_words(rule.sentence), rule.to_data()), study)
+            )
+        return ids

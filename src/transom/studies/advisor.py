@@ -20,13 +20,13 @@ from transom.errors import CapReached, ReplyError, ToolRefused
 from transom.formats.text_files import STREAMED_BYTES, TextFile
 from transom.learning import SessionState, TaskType
 from transom.llm import Block, CallSettings, Role, Tier
-from transom.llm.reading import read_json
+from transom.llm.strict_json import read_json
 from transom.runs import Run, Stage, model_file
-from transom.studies.advice import RULE, Insight
-from transom.studies.guide import Guide
-from transom.studies.rules import Condition, measured
+from transom.studies.advice import RULE, StudyInsight
+from transom.studies.guide import StudyGuide
+from transom.studies.rules import FeatureCondition, measured
 from transom.studies.study import Data
-from transom.studies.trials import Trial, counts, failures, ranked, used_insights
+from transom.studies.trials import StudyTrial, counts, failures, ranked, used_insights
 from transom.tools import Toolbox, ToolLimits, tool
 
 ROLE = "studies.advisor"
@@ -49,7 +49,7 @@ class Explanation(Data):
 class ProposedRule(Data):
     """A proposed rule, without counts."""
 
-    conditions: tuple[Condition, ...] = Field(min_length=1, max_length=2)
+    conditions: tuple[FeatureCondition, ...] = Field(min_length=1, max_length=2)
 
 
 class Proposal(Data):
@@ -79,8 +79,8 @@ class Advisor:
     """The advisor of one finished study, whose guide has already stored its rows."""
 
     folder: Path
-    trials: Sequence[Trial]
-    guide: Guide
+    trials: Sequence[StudyTrial]
+    guide: StudyGuide
 
     async def advise(self, run: Run) -> Advised:
         """Ask the model, check its answer, and store the confirmed rules; new trials cause a new
@@ -89,12 +89,14 @@ class Advisor:
         Raises:
             TransomError: no provider could advise.
         """
+        # The only way to a record or an output is this tool, which is counted and cut to a length.
         tools = Toolbox(
             [tool(effect="pure", limits=ToolLimits(calls=_MOST_READS))(self.read_trial)]
         )
         prompt = (Block("instructions", _PROMPT.read_text(encoding="utf-8"), Tier.STABLE),)
         sees = frozenset({"instructions", "session_state", "playbook", "failures", RETRY})
         role = Role(ROLE, prompt, sees, tools.specs, CallSettings(max_tokens=4096))
+        # The text of failures comes from solvers, so its block is marked as untrusted.
         session, failed = self.session(run.id), self.failures()
 
         async def ask(stage: Stage, _: str, failed: str, playbook: str) -> Proposal:
@@ -149,15 +151,18 @@ class Advisor:
                 )
         return "\n".join(lines)
 
-    def _ended(self, failure: str) -> list[Trial]:
-        return [
-            trial for trial in self.trials if trial.kind == "failed" and trial.failure == failure
-        ]
+    def _ended(self, failure: str) -> list[StudyTrial]:
+        ended = []
+        for trial in self.trials:
+            if trial.kind == "failed" and trial.failure == failure:
+                ended.append(trial)
+        return ended
 
     def check(self, proposal: Proposal) -> Advised:
         """Check a proposal against trials and rows, and store the rules that hold."""
         explained, added, refused = [], list[str](), list[str]()
         for item in proposal.explanations:
+            # A model may name trials that ended otherwise: its explanation is then worth nothing.
             if wrong := set(item.trials) - {trial.number for trial in self._ended(item.failure)}:
                 refused.append(
                     f"explanation of {item.failure!r}: trial {min(wrong)} did not fail so"
@@ -167,15 +172,17 @@ class Advisor:
         advice, scope, name = self.guide.advice, self.guide.study.scope, self.guide.study.study
         rows = advice.rows(scope)
         for proposed in proposal.rules:
+            # Counts are taken from the solves, never from the model.
             conditions = tuple(sorted(proposed.conditions))
             rule, problem = measured(conditions, rows)
-            known_ids = {
-                item.rule.key: item.data for item in advice.insights(scope) if item.kind == RULE
-            }
+            known_rules = {}
+            for insight in advice.insights(scope):
+                if insight.kind == RULE:
+                    known_rules[insight.rule.key] = insight.data
             # A rule with the same numbers was added at an earlier end of the study.
-            if rule and known_ids.get(rule.key, rule.to_data()) == rule.to_data():
+            if rule and known_rules.get(rule.key, rule.to_data()) == rule.to_data():
                 words = self.guide.in_words(rule.sentence)
-                added.append(advice.add(Insight(scope, RULE, words, rule.to_data()), name))
+                added.append(advice.add(StudyInsight(scope, RULE, words, rule.to_data()), name))
             else:
                 refused.append(
                     f"rule {' and '.join(map(str, conditions))}: {problem or 'it is known'}"

@@ -15,7 +15,7 @@ from transom.errors import TransomError
 from transom.studies.failures import Taxonomy
 from transom.studies.solver import Solved
 from transom.studies.study import Number
-from transom.studies.trials import IMPORT, Trial
+from transom.studies.trials import IMPORT, StudyTrial
 
 if TYPE_CHECKING:
     import optuna
@@ -33,14 +33,14 @@ FORGOTTEN, _WAITING = "forgotten", "waiting"
 _VARYING = re.compile(r"[-+]?\d[\w.+-]*")  # numbers, and names with a number in front
 
 
-def symptom(trial: Trial) -> tuple[str, str]:
+def symptom(trial: StudyTrial) -> tuple[str, str]:
     """Return the class of a failure and its text without numbers, which differ between designs."""
     return trial.failure or "", " ".join(_VARYING.sub("#", trial.reason).split())
 
 
-def failures_in_a_row(trials: Sequence[Trial]) -> list[Trial]:
+def failures_in_a_row(trials: Sequence[StudyTrial]) -> list[StudyTrial]:
     """Return the newest solves if they failed with one text, the newest first."""
-    streak: list[Trial] = []
+    streak: list[StudyTrial] = []
     for trial in sorted(_own(trials), key=lambda trial: trial.number, reverse=True):
         if trial.kind != "failed" or (streak and symptom(trial) != symptom(streak[0])):
             break
@@ -48,7 +48,7 @@ def failures_in_a_row(trials: Sequence[Trial]) -> list[Trial]:
     return streak
 
 
-def learnable(trials: Sequence[Trial], taxonomy: Taxonomy) -> list[Trial]:
+def learnable(trials: Sequence[StudyTrial], taxonomy: Taxonomy) -> list[StudyTrial]:
     """Return the trials without the failures that the machine may have caused.
 
     A failure of an unclear class counts against its design only if the machine was seen to work:
@@ -61,6 +61,7 @@ def learnable(trials: Sequence[Trial], taxonomy: Taxonomy) -> list[Trial]:
         if trial.kind == "solved":
             solved_before += 1
             continue
+        # A text that comes before and after a good solve belongs to designs: the machine worked.
         periods.setdefault(symptom(trial), set()).add(solved_before)
         if trial.control is not None:
             controlled.add(symptom(trial))
@@ -73,13 +74,16 @@ def learnable(trials: Sequence[Trial], taxonomy: Taxonomy) -> list[Trial]:
     return counting
 
 
-def good_design(trials: Iterable[Trial]) -> Trial | None:
+def good_design(trials: Iterable[StudyTrial]) -> StudyTrial | None:
     """Return the newest trial with results, which a control solves again; or None."""
-    solved = [trial for trial in _own(trials) if trial.kind == "solved"]
+    solved = []
+    for trial in _own(trials):
+        if trial.kind == "solved":
+            solved.append(trial)
     return max(solved, key=lambda trial: trial.number, default=None)
 
 
-def needs_control(streak: Sequence[Trial], taxonomy: Taxonomy) -> bool:
+def needs_control(streak: Sequence[StudyTrial], taxonomy: Taxonomy) -> bool:
     """Return whether so many failures in a row call for a control.
 
     Classes that say what is wrong with a design, such as a mesh error, need none.
@@ -91,16 +95,21 @@ def needs_control(streak: Sequence[Trial], taxonomy: Taxonomy) -> bool:
     )
 
 
-def failures_alike(trials: Sequence[Trial], taxonomy: Taxonomy) -> list[Trial]:
+def failures_alike(trials: Sequence[StudyTrial], taxonomy: Taxonomy) -> list[StudyTrial]:
     """Return the failures with the newest one's text, if no solve succeeded and a person must look.
 
     A cause that lies in the design is only doubted if every solve failed of it.
     """
+    # Only solves of this machine count: imported ones say nothing about the set-up.
     solves = sorted(_own(trials), key=lambda trial: trial.number)
     if not solves or any(trial.kind == "solved" for trial in solves):
         return []
     newest = solves[-1]
-    alike = [trial for trial in solves if symptom(trial) == symptom(newest)]
+    alike = []
+    for trial in solves:
+        if symptom(trial) == symptom(newest):
+            alike.append(trial)
+    # A message that names the design is believed sooner than one that may be the machine's.
     if taxonomy.leaves_cause_open(newest.failure):
         is_due = _is_due(len(alike), ASKED)
     else:
@@ -110,20 +119,27 @@ def failures_alike(trials: Sequence[Trial], taxonomy: Taxonomy) -> list[Trial]:
 
 def _is_due(length: int, first: int) -> bool:
     """Return whether a length is `first`, or twice, four, eight times as much."""
+    # Doubling keeps a study that goes on from being stopped again and again.
     times, remainder = divmod(length, first)
     return not remainder and times.bit_count() == 1
 
 
-def _solves(trials: Iterable[Trial]) -> list[Trial]:
+def _solves(trials: Iterable[StudyTrial]) -> list[StudyTrial]:
     """Return the trials with an outcome of their own, not taken over from an equal design."""
-    return [
-        trial for trial in trials if trial.kind in ("solved", "failed") and trial.same_as is None
-    ]
+    solves = []
+    for trial in trials:
+        if trial.kind in ("solved", "failed") and trial.same_as is None:
+            solves.append(trial)
+    return solves
 
 
-def _own(trials: Iterable[Trial]) -> list[Trial]:
+def _own(trials: Iterable[StudyTrial]) -> list[StudyTrial]:
     """Return the trials that were solved here; others tell nothing about this machine."""
-    return [trial for trial in _solves(trials) if trial.source != IMPORT]
+    own_solves = []
+    for trial in _solves(trials):
+        if trial.source != IMPORT:
+            own_solves.append(trial)
+    return own_solves
 
 
 class StudyStopped(TransomError):
@@ -157,7 +173,7 @@ class MachineCheck:
         """Keep trials from samplers, from rules and from the budget."""
         self.study.set_user_attr(FORGOTTEN, sorted(self.forgotten.union(numbers)))
 
-    def before_run(self, trials: Sequence[Trial]) -> None:
+    def before_run(self, trials: Sequence[StudyTrial]) -> None:
         """Repeat the control that stopped the last run.
 
         Raises:
@@ -169,7 +185,7 @@ class MachineCheck:
             self._control(control, "the machine or the set-up still fails")
         self.study.set_user_attr(_WAITING, None)
 
-    def before_recording(self, failed: Trial, trials: Sequence[Trial]) -> Trial:
+    def before_recording(self, failed: StudyTrial, trials: Sequence[StudyTrial]) -> StudyTrial:
         """Make a control if this failure and those before it look like the machine's.
 
         Returns:
@@ -190,7 +206,7 @@ class MachineCheck:
             return failed.model_copy(update={"control": control.number})
         return failed
 
-    def after_recording(self, trials: Sequence[Trial]) -> None:
+    def after_recording(self, trials: Sequence[StudyTrial]) -> None:
         """Ask a person to look if every solve so far ended alike.
 
         Raises:
@@ -206,11 +222,12 @@ class MachineCheck:
                 f"no solve succeeded, and {len(alike)} ended alike: {alike[-1].reason}", hint=hint
             )
 
-    def _control(self, control: Trial, problem: str, failed: Sequence[int] = ()) -> None:
+    def _control(self, control: StudyTrial, problem: str, failed: Sequence[int] = ()) -> None:
         """Solve a good design again; if it fails, forget the failures, and stop."""
         diagnosed = self.solve(control.params).diagnosis
         if diagnosed.failure is None:
             return
+        # What is forgotten stays in the storage, so a person can still read it.
         self.forget(failed)
         self.study.set_user_attr(_WAITING, control.number)
         raise StudyStopped(

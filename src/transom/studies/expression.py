@@ -71,6 +71,7 @@ class Formula:
     def __call__(self, values: _Values) -> float:
         """Return the value, nan if it is undefined (a division by 0); a comparison gives 1 or 0."""
         try:
+            # Only the names that occur: a choice elsewhere in the study may be a word.
             numbers = {name: float(values[name]) for name in self.names}
             # `_check` allows only arithmetic
             return float(eval(self.code, {"__builtins__": {}, **_KNOWN}, numbers))
@@ -106,6 +107,7 @@ def _check(tree: ast.Expression) -> None:
             )
         elif isinstance(node, ast.Constant):
             fine = isinstance(node.value, int | float) and not isinstance(node.value, bool)
+            # `9**9**9` of integers would fill the memory; of floats it overflows.
             if fine and isinstance(node.value, int):
                 node.value = float(node.value)
         if not fine:
@@ -125,6 +127,7 @@ def fill(text: str, values: _Values) -> str:
     def substitute(match: re.Match[str]) -> str:
         inner, form = match[1].strip(), match[2]
         value = values.get(inner)
+        # It is no plain name, so it is a formula.
         if value is None:
             formula = Formula.parse(inner)
             if missing := sorted(formula.names - values.keys()):

@@ -54,7 +54,7 @@ _OPEN = {"convergence_failure", "no_result", "solver_error", "crash", "not_finit
 """Classes of symptoms; a free body in the deck is the cause behind them."""
 
 
-class Message(Data):
+class MessageStart(Data):
     """The start of a solver's message line."""
 
     kind: Literal["error", "warning", "info"]
@@ -100,6 +100,7 @@ class FailureClass(Data):
         """All patterns of the class: its words, and what its error numbers and exceptions say."""
         texts = []
         for name in self.errors:
+            # The text comes from this system: its language and wording are those of its solvers.
             if number := getattr(errno, name, None):  # not every system has every number
                 texts.append(rf"(?:^|[:,(\]] ?){re.escape(os.strerror(number))}\b")
         for name in self.exceptions:
@@ -119,7 +120,7 @@ def _exceptions_below(exception: type[BaseException]) -> list[str]:
 class Taxonomy(Data):
     """All classes and patterns."""
 
-    messages: tuple[Message, ...] = ()
+    messages: tuple[MessageStart, ...] = ()
     completion: tuple[Completion, ...] = ()
     return_codes: dict[int, str] = Field(default_factory=dict)
     classes: dict[str, FailureClass] = Field(default_factory=dict)
@@ -127,19 +128,24 @@ class Taxonomy(Data):
     @cached_property
     def starts(self) -> re.Pattern[str]:
         """One pattern whose groups `m0`, `m1`, ... are the messages in order."""
+        # One pattern for all messages: an output of many megabytes is read once.
         parts = (f"(?P<m{n}>{message.starts})" for n, message in enumerate(self.messages))
         return re.compile("^(?:" + ("|".join(parts) or r"(?!)") + ")", re.MULTILINE)
 
     @cached_property
     def words(self) -> dict[str, re.Pattern[str]]:
-        every = {
-            name: "|".join(f"(?:{word})" for word in failure_class.patterns)
-            for name, failure_class in self.classes.items()
-        }
-        return {name: re.compile(words, re.IGNORECASE) for name, words in every.items() if words}
+        every = {}
+        for name, failure_class in self.classes.items():
+            every[name] = "|".join(f"(?:{word})" for word in failure_class.patterns)
+        expressions = {}
+        for name, words in every.items():
+            if words:
+                expressions[name] = re.compile(words, re.IGNORECASE)
+        return expressions
 
     def class_of(self, text: str) -> str | None:
         """Return the first class whose words occur in a message, or None."""
+        # The first class wins, so their order in the file matters.
         return next((name for name, words in self.words.items() if words.search(text)), None)
 
     def leaves_cause_open(self, failure: str | None) -> bool:
@@ -150,6 +156,7 @@ class Taxonomy(Data):
         """Return this taxonomy, with another one taking precedence."""
         classes = dict(own.classes)
         for name, shipped in self.classes.items():
+            # A file of one's own adds words to a shipped class, and need not repeat its words.
             extended = own.classes.get(name)
             classes[name] = (
                 extended.model_copy(update={"words": (*extended.words, *shipped.words)})
@@ -181,7 +188,7 @@ def load_taxonomy(*own: Path) -> Taxonomy:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class FailureEvidence:
     """One observation: `kind` is message, completion, return code, input, result or limit."""
 
     kind: str
@@ -194,7 +201,7 @@ class Evidence:
         return f"{place}: {self.text}" if place else self.text
 
 
-_Seen: TypeAlias = tuple[str, Evidence]
+_Seen: TypeAlias = tuple[str, FailureEvidence]
 
 
 @dataclass(frozen=True)
@@ -207,7 +214,7 @@ class Diagnosis:
     severity: Severity = "warning"
     title: str = "solved"
     advice: str = ""
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[FailureEvidence, ...] = ()
 
     @property
     def reason(self) -> str:
@@ -240,13 +247,17 @@ class JobOutput:
 
     @staticmethod
     def read(
-        folder: Path, return_code: int | None = None, *, given: Collection[str] = (), **known: Any
+        folder: Path,
+        return_code: int | None = None,
+        *,
+        input_files: Collection[str] = (),
+        **fields: Any,
     ) -> JobOutput:
         """Read a job's folder, or one output file, by beginning and end of each file.
 
         Args:
-            given: names of the solver's input files, which have no messages.
-            known: other fields.
+            input_files: names of the solver's input files, which have no messages.
+            fields: other fields.
         """
         paths = (
             [folder]
@@ -255,23 +266,25 @@ class JobOutput:
         )
         deck, results, texts = None, [], {}
         for path in paths:
+            # A deck and binary files have no messages; a word in them proves nothing.
             kind = path.suffix.lower()
             if kind == _DECK:
                 deck = read_deck(read_text(path))
-            elif kind not in _SILENT and path.name not in given:
+            elif kind not in _SILENT and path.name not in input_files:
                 texts[path.name] = read_text(path)
                 if read := _TABLES.get(kind):
                     results.append((path.name, read(texts[path.name].splitlines())))
-        return JobOutput(texts, return_code, deck=deck, results=tuple(results), **known)
+        return JobOutput(texts, return_code, deck=deck, results=tuple(results), **fields)
 
 
 def classify(job: JobOutput, taxonomy: Taxonomy) -> Diagnosis:
     """Classify the end of a solve."""
     errors, warnings = _messages(job, taxonomy)
     observations = list(_input_faults(job.deck)) or _observations(job, taxonomy, errors, warnings)
+    # A free body shows as divergence or huge displacements; the deck tells the cause.
     motion = job.deck.free_motion() if job.deck else None
     if motion and observations and observations[0][0] in _OPEN:
-        observations.insert(0, ("singularity", Evidence("input", motion)))
+        observations.insert(0, ("singularity", FailureEvidence("input", motion)))
     return (
         diagnosis(observations[0][0], taxonomy, *(evidence for _, evidence in observations))
         if observations
@@ -279,7 +292,7 @@ def classify(job: JobOutput, taxonomy: Taxonomy) -> Diagnosis:
     )
 
 
-def diagnosis(name: str, taxonomy: Taxonomy, *evidence: Evidence) -> Diagnosis:
+def diagnosis(name: str, taxonomy: Taxonomy, *evidence: FailureEvidence) -> Diagnosis:
     """Return a diagnosis of a class, with its evidence."""
     failure_class = taxonomy.classes[name]
     return Diagnosis(
@@ -288,34 +301,35 @@ def diagnosis(name: str, taxonomy: Taxonomy, *evidence: Evidence) -> Diagnosis:
 
 
 def _observations(
-    job: JobOutput, taxonomy: Taxonomy, errors: list[Evidence], warnings: list[Evidence]
+    job: JobOutput,
+    taxonomy: Taxonomy,
+    errors: list[FailureEvidence],
+    warnings: list[FailureEvidence],
 ) -> list[_Seen]:
     """Return all evidence of failure, the strongest first."""
+    # Transom killed it: its last words are about the kill.
     if job.stopped:
-        return [(job.stopped[0], Evidence("limit", job.stopped[1]))]
+        return [(job.stopped[0], FailureEvidence("limit", job.stopped[1]))]
     code = list(_by_code(job.return_code, taxonomy))
-    messages = [
-        (taxonomy.class_of(observation.text) or "solver_error", observation)
-        for observation in errors
-    ]
-    messages.sort(
-        key=lambda observation: observation[0] == "solver_error"
-    )  # stable: messages with a class first
+    messages = []
+    for observation in errors:
+        messages.append((taxonomy.class_of(observation.text) or "solver_error", observation))
+    # Messages with a class come first; the sort keeps the order of the others.
+    messages.sort(key=lambda observation: observation[0] == "solver_error")
     if code and code[0][0] in ("timeout", "missing_solver", "killed"):
-        # why it was killed
-        limits = [
-            observation
-            for observation in messages
-            if observation[0] in ("timeout", "memory_error", "disk_full")
-        ]
+        # A limit that a message names is why the process was killed.
+        limits = []
+        for failure, observation in messages:
+            if failure in ("timeout", "memory_error", "disk_full"):
+                limits.append((failure, observation))
         return [*(limits if code[0][0] == "killed" else ()), *code, *messages]
     unfinished = list(_unfinished(job, taxonomy))
+    # A failed run without a named error: a warning with a class, or its last lines, may say why.
     if (code or unfinished) and all(name == "solver_error" for name, _ in messages):
-        with_class = [
-            (name, observation)
-            for observation in warnings
-            if (name := taxonomy.class_of(observation.text))
-        ]
+        with_class = []
+        for observation in warnings:
+            if name := taxonomy.class_of(observation.text):
+                with_class.append((name, observation))
         messages = [
             *(with_class or list(_last_words(job, taxonomy) if code else ()))[:1],
             *messages,
@@ -323,7 +337,9 @@ def _observations(
     weaker = [*_insane(job), *unfinished]
     if code and not messages and not weaker:
         messages = list(_last_line(job))
-    missing = [("no_result", Evidence("result", f"{name} was not written")) for name in job.missing]
+    missing = [
+        ("no_result", FailureEvidence("result", f"{name} was not written")) for name in job.missing
+    ]
     # An unspecific return code is weaker evidence than numbers and missing lines.
     weaker = [*weaker, *code] if code and code[0][0] == "solver_error" else [*code, *weaker]
     return [*messages, *weaker, *missing]
@@ -331,24 +347,28 @@ def _observations(
 
 def _by_code(code: int | None, taxonomy: Taxonomy) -> Iterator[_Seen]:
     if code:
+        # Python gives a signal as a negative return code.
         is_signal = code < 0 and -code in set(signal.Signals)
         words = f"ended by {signal.Signals(-code).name}" if is_signal else f"return code {code}"
         name = taxonomy.return_codes.get(code) or ("crash" if code < 0 else "solver_error")
-        yield name, Evidence("return code", words)
+        yield name, FailureEvidence("return code", words)
 
 
-def _messages(job: JobOutput, taxonomy: Taxonomy) -> tuple[list[Evidence], list[Evidence]]:
+def _messages(
+    job: JobOutput, taxonomy: Taxonomy
+) -> tuple[list[FailureEvidence], list[FailureEvidence]]:
     """Return errors and warnings of all files; equal texts once."""
-    texts: dict[str, dict[str, Evidence]] = {"error": {}, "warning": {}, "info": {}}
+    texts: dict[str, dict[str, FailureEvidence]] = {"error": {}, "warning": {}, "info": {}}
     for name, text in job.texts.items():
         starts = list(taxonomy.starts.finditer(text))
         line, counted = 1, 0
         for number, match in enumerate(starts):
             kind = taxonomy.messages[int((match.lastgroup or "m0")[1:])].kind
+            # A message ends where the next one begins.
             end = starts[number + 1].start() if number + 1 < len(starts) else len(text)
             words = _block(text[match.start() : min(end, match.start() + 4 * _CHARACTERS)])
             line, counted = line + text.count("\n", counted, match.start()), match.start()
-            texts[kind].setdefault(words, Evidence("message", words, name, line))
+            texts[kind].setdefault(words, FailureEvidence("message", words, name, line))
     return list(texts["error"].values()), list(texts["warning"].values())
 
 
@@ -360,7 +380,7 @@ def _last_words(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
             if name := taxonomy.class_of(lines[number - 1]):
                 yield (
                     name,
-                    Evidence(
+                    FailureEvidence(
                         "message", " ".join(lines[number - 1].split())[:_CHARACTERS], file, number
                     ),
                 )
@@ -368,10 +388,11 @@ def _last_words(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
 
 def _last_line(job: JobOutput) -> Iterator[_Seen]:
     """Yield the last line of a failed run that says nothing known; of its error output, if any."""
+    # What a program writes to stderr is more likely its reason than the end of a log.
     for file in sorted(job.texts, key=lambda name: (name != "stderr.txt", name)):
         lines = job.texts[file].rstrip().split("\n")
         if text := " ".join(lines[-1].split())[:_CHARACTERS]:
-            yield "solver_error", Evidence("message", text, file, len(lines))
+            yield "solver_error", FailureEvidence("message", text, file, len(lines))
             return
 
 
@@ -388,21 +409,23 @@ def _block(text: str) -> str:
 
 def _unfinished(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
     """Yield that a run does not say that it finished, by its own pattern or its solver's."""
+    # The study's own pattern is what its user knows: shipped ones are not asked then.
     if finished := job.finished:
         if not any(re.search(finished, text, re.MULTILINE) for text in job.texts.values()):
-            yield "no_result", Evidence("completion", f"no output matches {finished!r}")
+            yield "no_result", FailureEvidence("completion", f"no output matches {finished!r}")
         return
     for name, text in job.texts.items():
         is_known = False
         for tool in taxonomy.completion:
+            # Some tools do not name themselves in their output, but their files have fixed names.
             by_file_name = tool.file is not None and fnmatch.fnmatch(name.lower(), tool.file)
             if not by_file_name and not re.search(tool.of, text, re.MULTILINE):
                 continue
             is_known = True
             if tool.unconverged and (line := re.search(tool.unconverged, text, re.MULTILINE)):
-                yield "convergence_failure", Evidence("completion", line[0].strip(), name)
+                yield "convergence_failure", FailureEvidence("completion", line[0].strip(), name)
             if not re.search(tool.ends, text, re.MULTILINE):
-                observation = Evidence(
+                observation = FailureEvidence(
                     "completion", f"{tool.tool} does not say that it finished", name
                 )
                 if not (tool.results and not job.return_code and re.search(tool.results, text)):
@@ -419,39 +442,50 @@ def _unconverged(name: str, text: str) -> Iterator[_Seen]:
         line = lines[number - 1]
         if not _CONVERGENCE.search(line):
             continue
+        # `did not converge, retrying` goes on: only a statement at the end of its line is a
+        # verdict.
         statement = _UNCONVERGED.search(line)
         if statement and _AFTERWARDS.fullmatch(line, statement.end()):
             words = " ".join(line.split())[:_CHARACTERS]
-            yield "convergence_failure", Evidence("completion", words, name, number)
+            yield "convergence_failure", FailureEvidence("completion", words, name, number)
         return
 
 
 def _input_faults(deck: Deck | None) -> Iterator[_Seen]:
     if deck and deck.undefined:
         numbers = ", ".join(map(str, deck.undefined[:3]))
-        yield "input_error", Evidence("input", f"elements name nodes that are not there: {numbers}")
+        yield (
+            "input_error",
+            FailureEvidence("input", f"elements name nodes that are not there: {numbers}"),
+        )
     if deck and deck.zero_thickness:
-        yield "input_error", Evidence("input", "a section has thickness 0")
+        yield "input_error", FailureEvidence("input", "a section has thickness 0")
 
 
 def _insane(job: JobOutput) -> Iterator[_Seen]:
     """Yield impossible results: not finite, or displacements of a free body."""
     for key, value in job.values.items():
         if not math.isfinite(value):
-            yield "not_finite", Evidence("result", f"{key} is {value}")
+            yield "not_finite", FailureEvidence("result", f"{key} is {value}")
+    # Units are unknown, so a displacement is compared with the size of the model.
     size = job.deck.size if job.deck else 0.0
     for name, table in job.results:
         moved = table.displacement or 0.0
         if moved > (size * _FARTHEST or _FAR):
             against = f" in a model of size {size:.3g}" if size else ""
-            yield "singularity", Evidence("result", f"a displacement of {moved:.3g}{against}", name)
+            yield (
+                "singularity",
+                FailureEvidence("result", f"a displacement of {moved:.3g}{against}", name),
+            )
         if table.bad or not math.isfinite(moved):
             yield (
                 "not_finite",
-                Evidence("result", table.bad or "a displacement is not finite", name),
+                FailureEvidence("result", table.bad or "a displacement is not finite", name),
             )
         if table.epsilon is not None and table.epsilon >= _RESIDUAL:
             yield (
                 "singularity",
-                Evidence("result", f"the residual is {table.epsilon:.3g} of the work done", name),
+                FailureEvidence(
+                    "result", f"the residual is {table.epsilon:.3g} of the work done", name
+                ),
             )

@@ -41,6 +41,7 @@ def old_solves(root: Path, before: datetime) -> Iterator[OldSolves]:
     """
     for name in kept_studies(root):
         study = find_study(name, root)
+        # Reports and later verifications read the folders of the best designs.
         best = {trial.number for trial in front(study, kept_trials(study, root / name))}
         folders = []
         for folder in sorted((root / name / "trials").glob("*")):

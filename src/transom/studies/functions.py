@@ -62,12 +62,13 @@ class FunctionSolver:
         finally:
             process.kill_all()
         outputs: dict[str, float] = {}
+        # The file is complete only after a normal end.
         if process.returncode == 0 and stopped is None:
             outputs = json.loads((folder / _OUTPUTS).read_text("utf-8"))
         job = JobOutput.read(
             folder,
             process.returncode,
-            given={_OUTPUTS},
+            input_files={_OUTPUTS},
             stopped=stopped,
             values=outputs,
         )
@@ -108,6 +109,7 @@ class _ForkedProcess:
 
 def _run_child(function: Callable[[], None], parent: int) -> None:
     """Run in the child: lead a group that ends with the parent, and call the function."""
+    # A session of its own: one signal then reaches all that the function starts.
     os.setsid()
 
     def end_with_parent() -> None:
@@ -128,6 +130,7 @@ def _call(function: Callable[..., object], values: Mapping[str, Number], folder:
     # A notebook has streams of its own in place of these files.
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    # The exception goes to stderr, where it is classified as a solver's message would be.
     code = 0
     try:
         outputs = _numbers(function(**values))

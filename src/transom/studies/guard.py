@@ -20,6 +20,7 @@ def end_marked(*, worker: str = "", folder: str = "", below: str = "") -> None:
     """Kill the processes of jobs: of a worker (its mark with the colon), in a folder, or in
     folders below one.
     """
+    # A process may end between two looks, or belong to another user.
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
             mark = process.environ().get(MARK, "")

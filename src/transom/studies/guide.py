@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from transom.studies.advice import DESIGN, NUMERICS, RULE, Advice, Insight
+from transom.studies.advice import DESIGN, NUMERICS, RULE, Advice, StudyInsight
 from transom.studies.control import learnable
 from transom.studies.failures import Taxonomy, load_taxonomy
-from transom.studies.rules import Features, Row
+from transom.studies.rules import Features, SolveRow
 from transom.studies.study import Number, Study, nearby_design, random_design
-from transom.studies.trials import Trial, ranked
+from transom.studies.trials import StudyTrial, ranked
 from transom.studies.verify import Verification
 
 _HANDED_ON = 2
@@ -38,15 +38,15 @@ class Rejection:
 
 
 @dataclass
-class Guide:
+class StudyGuide:
     """The knowledge of a scope that the study began with, as the playbook has it today."""
 
     study: Study
     advice: Advice
     taxonomy: Taxonomy = field(default_factory=load_taxonomy)
     features: Features = field(init=False)
-    rules: list[Insight] = field(init=False)
-    insights: list[Insight] = field(init=False)
+    rules: list[StudyInsight] = field(init=False)
+    insights: list[StudyInsight] = field(init=False)
     acting_at_start: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -62,28 +62,36 @@ class Guide:
         A rule that a person retires, or that outcomes refute, ends at once. Insights that came
         since the start wait for the next study.
         """
+        # Each design asks for this, so nothing is read if the playbook has not changed.
         epoch = self.advice.playbook.epoch
         if epoch == self._epoch:
             return
         self._epoch = epoch
+        # The study file is the nearest word of a person: it overrides the playbook's marks.
         marks = {
             **dict.fromkeys(self.study.learning.pin, "pin"),
             **dict.fromkeys(self.study.learning.veto, "veto"),
         }
-        known = {insight.id for insight in self.insights}
+        started_with = {insight.id for insight in self.insights}
         self.insights = []
+        # Insights of a study that runs at the same time would make this one depend on chance.
         for insight in self.advice.insights(self.study.scope):
-            if insight.id in known:
+            if insight.id in started_with:
                 mark = marks.get(insight.id, insight.mark)
                 self.insights.append(replace(insight, mark=mark))
         rows = self.advice.rows(self.study.scope)
-        rules = self._acting(RULE) if self.study.learning.rules else []
-        self.rules = [
-            insight for insight in rules if insight.mark == "pin" or insight.rule.stands(rows)
-        ]
+        rules = []
+        for insight in self._acting(RULE):
+            if insight.mark == "pin" or insight.rule.stands(rows):
+                rules.append(insight)
+        self.rules = rules if self.study.learning.rules else []
 
-    def _acting(self, kind: str) -> list[Insight]:
-        return [insight for insight in self.insights if insight.kind == kind and insight.acts]
+    def _acting(self, kind: str) -> list[StudyInsight]:
+        acting = []
+        for insight in self.insights:
+            if insight.kind == kind and insight.acts:
+                acting.append(insight)
+        return acting
 
     @property
     def margin(self) -> dict[str, float]:
@@ -95,7 +103,10 @@ class Guide:
         if unmet := self.study.unmet(values):
             return Rejection(f"it does not meet the requirement {unmet}")
         features = self.features(values)
-        matching = [insight for insight in self.rules if insight.rule.matches(features)]
+        matching = []
+        for insight in self.rules:
+            if insight.rule.matches(features):
+                matching.append(insight)
         return (
             Rejection(
                 matching[0].content,
@@ -109,16 +120,18 @@ class Guide:
     def in_words(self, sentence: str) -> str:
         """Return a rule's sentence with the titles of variables and constants."""
         described = {**self.study.variables, **self.study.constants}
-        titles = {
-            name: title for name, item in described.items() if (title := getattr(item, "title", ""))
-        }
+        titles = {}
+        for name, item in described.items():
+            if title := getattr(item, "title", ""):
+                titles[name] = title
         return re.sub(r"\b\w+\b", lambda match: titles.get(match[0], match[0]), sentence)
 
-    def score(self, trial: Trial) -> None:
+    def score(self, trial: StudyTrial) -> None:
         """Count the outcome of a design that rules had rejected, or that came from another
         study.
         """
         origin: dict[str, Any] = {"study": self.study.study, "trial": trial.number}
+        # Being tried all the same is a test of the rule: a failure confirms it.
         for rule in trial.audit:
             self.advice.outcome(rule, helpful=trial.kind == "failed", **origin)
         if trial.source in {insight.id for insight in self.insights}:
@@ -131,6 +144,7 @@ class Guide:
         )
         pick = random.Random(len(good_insights))
         designs: list[tuple[str, dict[str, Number]]] = []
+        # Without a ratio, designs of another size are guesses: one of them is enough.
         most = self.study.learning.warm_start
         if not self.features.carry_over:
             most = min(most, _UNRELATED)
@@ -146,11 +160,10 @@ class Guide:
         self, target: Mapping[str, float], params: Mapping[str, Number], pick: random.Random
     ) -> dict[str, Number] | None:
         """Return the design whose features are nearest to those of another study's design."""
-        chosen = {
-            name: params[name]
-            for name, variable in self.study.variables.items()
-            if params.get(name) in variable.choices
-        }
+        chosen = {}
+        for name, variable in self.study.variables.items():
+            if params.get(name) in variable.choices:
+                chosen[name] = params[name]
 
         def distance(design: Mapping[str, Number]) -> float:
             values = self.study.values(design)
@@ -166,6 +179,7 @@ class Guide:
                 else math.inf
             )
 
+        # A coarse search over the whole space, then smaller and smaller steps.
         best = min(
             (random_design(self.study, pick) | chosen for _ in range(_SEARCHED)), key=distance
         )
@@ -174,36 +188,35 @@ class Guide:
             best = min(best, nearby_design(self.study, best, spread, pick) | chosen, key=distance)
         return best if math.isfinite(distance(best)) else None
 
-    def learn(self, trials: Sequence[Trial], verification: Verification) -> list[str]:
+    def learn(self, trials: Sequence[StudyTrial], verification: Verification) -> list[str]:
         """Store this study's findings for the next; returns the ids of new insights."""
         self.keep_rows(trials)
         ids = self.advice.learn(self.study.scope, self.study.study, self.in_words)
+        # A design that only coarse settings made feasible is no example for others.
         good = ranked(self.study, trials)
         if verification.asked:
-            good = [
-                trial
-                for trial in good
-                if trial.number in {item.number for item in verification.held}
-            ]
+            verified = {item.number for item in verification.held}
+            good = [trial for trial in good if trial.number in verified]
         ids += [self._keep(*self._design(trial)) for trial in good[:_HANDED_ON]]
         self._learn_margin(verification.factors())
         return sorted(set(ids) - {item.id for item in self.insights})
 
-    def keep_rows(self, trials: Sequence[Trial]) -> None:
+    def keep_rows(self, trials: Sequence[StudyTrial]) -> None:
         """Store what the solves say of their designs, in place of what was stored before."""
-        rows = [
-            Row(self.features(self.study.values(trial.params)), trial.failure)
-            for trial in learnable(trials, self.taxonomy)
-            if _counts(trial)
-        ]
+        rows = []
+        for trial in learnable(trials, self.taxonomy):
+            if _counts(trial):
+                rows.append(SolveRow(self.features(self.study.values(trial.params)), trial.failure))
         if not any(row.failure is None for row in rows):  # the set-up fails, not the designs
             rows = []
         self.advice.keep(self.study.scope, self.study.study, rows)
 
     def _keep(self, kind: str, content: str, data: Mapping[str, object]) -> str:
-        return self.advice.add(Insight(self.study.scope, kind, content, data), self.study.study)
+        return self.advice.add(
+            StudyInsight(self.study.scope, kind, content, data), self.study.study
+        )
 
-    def _design(self, trial: Trial) -> tuple[str, str, dict[str, object]]:
+    def _design(self, trial: StudyTrial) -> tuple[str, str, dict[str, object]]:
         names = ", ".join(f"{name} = {_short(value)}" for name, value in trial.params.items())
         reached_values = zip(self.study.objectives, trial.values, strict=True)
         reached = ", ".join(f"{objective.name} {value:.4g}" for objective, value in reached_values)
@@ -221,6 +234,7 @@ class Guide:
         """Store the effect of finer settings on outputs: the upper end of the observed factors."""
         factors: dict[str, float] = {}
         for name, values in ratios.items():
+            # The upper quartile: one odd design must not make all later ones needlessly heavy.
             if max(values) > _SAME:
                 upper = max(1.0, sorted(values)[round(0.75 * (len(values) - 1))])
                 factors[name] = round((upper + self.margin.get(name, upper)) / 2, 4)
@@ -235,7 +249,7 @@ def design_key(study: Study, number: int) -> str:
     return f"{study.study}/{number}"
 
 
-def _counts(trial: Trial) -> bool:
+def _counts(trial: StudyTrial) -> bool:
     """Whether the outcome of a solve depends on the design."""
     says_something = trial.kind == "solved" or (
         trial.kind == "failed" and trial.failure not in ("timeout", "output_flood")

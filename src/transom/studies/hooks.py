@@ -19,7 +19,7 @@ BUILT_IN = {"error_tracker": "transom.studies.hooks:error_tracker"}
 
 
 @dataclass
-class Occasion:
+class HookOccasion:
     """The argument of a hook.
 
     Attributes:
@@ -38,18 +38,20 @@ class Occasion:
     summary: Mapping[str, Any] = field(default_factory=dict)
 
 
-Hook: TypeAlias = Callable[[Occasion], object]
+Hook: TypeAlias = Callable[[HookOccasion], object]
 
 
 def load_hooks(study: Study) -> dict[Moment, dict[str, Hook]]:
     """Load the hooks of a study; InputError if one cannot be imported or called."""
-    return {
-        moment: {name: load_callable(BUILT_IN.get(name, name), f"hooks.{moment}") for name in names}
-        for moment, names in study.hooks.items()
-    }
+    hooks: dict[Moment, dict[str, Hook]] = {}
+    for moment, names in study.hooks.items():
+        hooks[moment] = {}
+        for name in names:
+            hooks[moment][name] = load_callable(BUILT_IN.get(name, name), f"hooks.{moment}")
+    return hooks
 
 
-def call_hooks(hooks: Mapping[Moment, Mapping[str, Hook]], occasion: Occasion) -> list[str]:
+def call_hooks(hooks: Mapping[Moment, Mapping[str, Hook]], occasion: HookOccasion) -> list[str]:
     """Call the hooks of a moment in order; returns one line for each that failed."""
     failed = []
     for name, hook in hooks.get(occasion.moment, {}).items():
@@ -62,10 +64,11 @@ def call_hooks(hooks: Mapping[Moment, Mapping[str, Hook]], occasion: Occasion) -
     return failed
 
 
-def error_tracker(occasion: Occasion) -> None:
+def error_tracker(occasion: HookOccasion) -> None:
     """Append a failed solve to `error_history.jsonl` in the study's folder; for `post_solve` or
     `on_failure`.
     """
+    # At the end of a study there is no solve.
     solved = occasion.solved
     if solved is None or solved.diagnosis.failure is None:
         return

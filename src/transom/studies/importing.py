@@ -21,7 +21,7 @@ from transom.studies.trials import (
     FAILED_BY,
     IMPORT,
     RECORD,
-    Trial,
+    StudyTrial,
     objective_values,
     same_design,
     violations,
@@ -38,7 +38,7 @@ _SHOWN = 20  # studies that an error names, at most
 
 
 @dataclass
-class Outcome:
+class ForeignTrial:
     """What a table or a storage tells of one trial.
 
     Attributes:
@@ -60,14 +60,14 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedTrials:
     """How many trials were taken over, and why the others were not."""
 
     added: int
     skipped: tuple[tuple[str, str], ...]
 
 
-def import_trials(runner: StudyRunner, source: str, name: str | None = None) -> Imported:
+def import_trials(runner: StudyRunner, source: str, name: str | None = None) -> ImportedTrials:
     """Take over trials that were solved elsewhere; they use no budget.
 
     Args:
@@ -85,6 +85,7 @@ def import_trials(runner: StudyRunner, source: str, name: str | None = None) -> 
     skipped: list[tuple[str, str]] = []
     trials = runner.trials()
     added = 0
+    # One wrong row is a line in the answer; it does not stop the others.
     for outcome in outcomes:
         try:
             trial = _trial(outcome, study, runner)
@@ -101,10 +102,10 @@ def import_trials(runner: StudyRunner, source: str, name: str | None = None) -> 
             continue
         trials.append(trial)
         added += 1
-    return Imported(added, tuple(skipped))
+    return ImportedTrials(added, tuple(skipped))
 
 
-def _outcomes(source: str, name: str | None, study: Study) -> Iterator[Outcome]:
+def _outcomes(source: str, name: str | None, study: Study) -> Iterator[ForeignTrial]:
     path = Path(source)
     if "://" not in source and not path.is_file():
         raise InputError("there is no such file", place=source, hint="name a table or a storage")
@@ -115,10 +116,11 @@ def _outcomes(source: str, name: str | None, study: Study) -> Iterator[Outcome]:
     return _table_rows(path, study)
 
 
-def _table_rows(path: Path, study: Study) -> Iterator[Outcome]:
+def _table_rows(path: Path, study: Study) -> Iterator[ForeignTrial]:
     """Yield the rows of a table; a semicolon or a tab may separate its columns."""
     text = TextFile(path).whole()
     header = text.partition("\n")[0]
+    # The header decides: values may have commas of their own.
     delimiter = max(",;\t", key=header.count)
     rows = csv.DictReader(io.StringIO(text), delimiter=delimiter)
     # Where a semicolon separates columns, a comma may be the decimal mark.
@@ -134,7 +136,7 @@ def _table_rows(path: Path, study: Study) -> Iterator[Outcome]:
         yield _outcome(cells, f"line {rows.line_num}")
 
 
-def _json_rows(path: Path) -> Iterator[Outcome]:
+def _json_rows(path: Path) -> Iterator[ForeignTrial]:
     """Yield the objects of a file: one a line, or one list."""
     text = TextFile(path).whole()
     try:
@@ -163,11 +165,12 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _outcome(cells: Mapping[str, Any], place: str) -> Outcome:
-    outcome = Outcome(place)
+def _outcome(cells: Mapping[str, Any], place: str) -> ForeignTrial:
+    outcome = ForeignTrial(place)
     outcome.state = str(cells.get("kind", cells.get("state", ""))).rpartition(".")[2].lower()
     outcome.failure = str(cells.get("failure", ""))
     outcome.reason = str(cells.get("reason", ""))
+    # Optuna's tables have `value`, or `values_0`, `values_1` and so on.
     by_position: dict[int, Any] = {}
     for column, value in cells.items():
         outcome.numbers[_plain(column)] = value
@@ -187,11 +190,12 @@ def _plain(column: str) -> str:
     return column
 
 
-def _stored(source: str, name: str | None) -> Iterator[Outcome]:
+def _stored(source: str, name: str | None) -> Iterator[ForeignTrial]:
     """Yield the trials of a study of Optuna."""
     import optuna  # noqa: PLC0415  slow
 
     storage = open_storage(Path(), source)
+    # Without a name, the storage must leave no choice.
     names = optuna.get_all_study_names(storage)
     if name is None and len(names) != 1:
         known_names = ", ".join(names[:_SHOWN]) or "none"
@@ -210,14 +214,14 @@ def _stored(source: str, name: str | None) -> Iterator[Outcome]:
         yield _stored_outcome(frozen)
 
 
-def _stored_outcome(frozen: FrozenTrial) -> Outcome:
+def _stored_outcome(frozen: FrozenTrial) -> ForeignTrial:
     place = f"trial {frozen.number}"
     record = frozen.user_attrs.get(RECORD)
     if isinstance(record, Mapping):  # a study of Transom
         outcome = _outcome(_flat({**record, "params": frozen.params}), place)
         outcome.values = record.get("values", ())
         return outcome
-    outcome = Outcome(place, frozen.state.name.lower())
+    outcome = ForeignTrial(place, frozen.state.name.lower())
     for key, value in frozen.user_attrs.items():
         if isinstance(value, int | float):
             outcome.numbers[key] = value
@@ -227,7 +231,7 @@ def _stored_outcome(frozen: FrozenTrial) -> Outcome:
     return outcome
 
 
-def _trial(outcome: Outcome, study: Study, runner: StudyRunner) -> Trial:
+def _trial(outcome: ForeignTrial, study: Study, runner: StudyRunner) -> StudyTrial:
     """Return the trial of an outcome; raise ValueError if it does not count."""
     params = {}
     for name, variable in study.variables.items():
@@ -243,16 +247,20 @@ def _trial(outcome: Outcome, study: Study, runner: StudyRunner) -> Trial:
         "source": IMPORT,
         "by": "import",
     }
+    # A failure needs no results, but its class must be one that rules know.
     if state in _FAILED:
         failure = outcome.failure if outcome.failure in runner.taxonomy.classes else _FAILURE
         reason = outcome.reason or "it failed where it was solved"
-        return Trial(**about, kind="failed", failure=failure, reason=reason)
+        return StudyTrial(**about, kind="failed", failure=failure, reason=reason)
     if state and state not in _SOLVED:
         raise ValueError(f"it is {state}, so it has no result")
     names = {**study.values(params), **_outputs(outcome, study)}
     values = _objectives(outcome, study, names)
-    outputs = {name: float(names[name]) for name in study.needed_outputs if name in names}
-    return Trial(
+    outputs = {}
+    for name in study.needed_outputs:
+        if name in names:
+            outputs[name] = float(names[name])
+    return StudyTrial(
         **about,
         kind="solved",
         outputs=outputs,
@@ -275,7 +283,7 @@ def _value(variable: Variable, name: str, written: Any) -> Number:
     return int(number) if variable.integer and number == round(number) else number
 
 
-def _outputs(outcome: Outcome, study: Study) -> dict[str, float]:
+def _outputs(outcome: ForeignTrial, study: Study) -> dict[str, float]:
     """Return the outputs that objectives and constraints use, as far as they are known."""
     outputs = {}
     for name in study.needed_outputs:
@@ -286,13 +294,16 @@ def _outputs(outcome: Outcome, study: Study) -> dict[str, float]:
             outputs[name] = float(written)
         except (TypeError, ValueError):
             raise ValueError(f"{name} = {written} is not a number") from None
+    # An objective that is a plain output can be read from Optuna's values.
     for objective, value in zip(study.objectives, outcome.values, strict=False):
         if objective.name in study.needed_outputs:
             outputs.setdefault(objective.name, float(value))
     return outputs
 
 
-def _objectives(outcome: Outcome, study: Study, names: Mapping[str, Number]) -> tuple[float, ...]:
+def _objectives(
+    outcome: ForeignTrial, study: Study, names: Mapping[str, Number]
+) -> tuple[float, ...]:
     """Return the objectives, computed if their names are known, else as they are told."""
     missing = []
     for objective in study.objectives:
@@ -308,7 +319,9 @@ def _objectives(outcome: Outcome, study: Study, names: Mapping[str, Number]) -> 
     return values
 
 
-def _violations(outcome: Outcome, study: Study, names: Mapping[str, Number]) -> dict[str, float]:
+def _violations(
+    outcome: ForeignTrial, study: Study, names: Mapping[str, Number]
+) -> dict[str, float]:
     """Return the violations; those that Optuna knows count if there are as many as constraints."""
     missing = []
     for bound in study.constraints:
@@ -317,5 +330,8 @@ def _violations(outcome: Outcome, study: Study, names: Mapping[str, Number]) -> 
         return violations(study, names)
     if len(outcome.constraints) != len(study.constraints):
         raise ValueError(f"it has no value of {missing[0]}, which a constraint needs")
-    told = zip(study.constraints, outcome.constraints, strict=True)
-    return {bound.name: max(-FAILED_BY, min(FAILED_BY / 2, value)) for bound, value in told}
+    pairs = zip(study.constraints, outcome.constraints, strict=True)
+    violations_by_name = {}
+    for bound, value in pairs:
+        violations_by_name[bound.name] = max(-FAILED_BY, min(FAILED_BY / 2, value))
+    return violations_by_name

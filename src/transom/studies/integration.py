@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from transom.errors import InputError
-from transom.studies.advice import RULE, Advice, Insight
+from transom.studies.advice import RULE, Advice, StudyInsight
 from transom.studies.expression import Formula
 from transom.studies.failures import JobOutput, classify, load_taxonomy
-from transom.studies.rules import Features, Row
+from transom.studies.rules import Features, SolveRow
 
 OBJECTIVE = ("objective", "_objective", "_objective_function", "evaluate")
 """Names of methods that are tried as the runner's objective."""
@@ -51,23 +51,32 @@ class Learning:
         )
         insights = self.advice.insights(self.scope)
         self._known = {insight.id for insight in insights}
-        self.rules = [insight for insight in insights if insight.kind == RULE and insight.acts]
-        self.seen: list[Row] = []
+        rules = []
+        for insight in insights:
+            if insight.kind == RULE and insight.acts:
+                rules.append(insight)
+        self.rules = rules
+        self.seen: list[SolveRow] = []
         self.used: Counter[str] = Counter()
         self.added: list[str] = []
 
     def _measure(self, params: Mapping[str, Any]) -> dict[str, float]:
-        numbers = {
-            name: float(value) for name, value in params.items() if isinstance(value, int | float)
-        }
+        numbers = {}
+        for name, value in params.items():
+            if isinstance(value, int | float):
+                numbers[name] = float(value)
         return self._features(numbers) if self._features.formulas else numbers
 
-    def warnings(self, params: Mapping[str, Any]) -> list[Insight]:
+    def warnings(self, params: Mapping[str, Any]) -> list[StudyInsight]:
         """Return the rules of earlier studies that predict a failure of this design; check
         before expensive solves.
         """
         features = self._measure(params)
-        return [insight for insight in self.rules if insight.rule.matches(features)]
+        matching = []
+        for insight in self.rules:
+            if insight.rule.matches(features):
+                matching.append(insight)
+        return matching
 
     def record(self, trial: Any, error: str | None = None) -> str | None:
         """Record the outcome of a trial or mapping; `error` is the exception's text. Returns the
@@ -79,12 +88,13 @@ class Learning:
             failure = classify(
                 JobOutput({"error": f"Error: {error}"}, return_code=1), self._taxonomy
             ).failure
+        # The runner solves the design in any case, which tests each rule that warned.
         for rule in self.warnings(params):
             self.used[rule.id] += 1
             self.advice.outcome(
                 rule.id, helpful=failure is not None, study=self.study, trial=number
             )
-        self.seen.append(Row(self._measure(params), failure))
+        self.seen.append(SolveRow(self._measure(params), failure))
         return failure
 
     def report(self) -> dict[str, Any]:
@@ -178,11 +188,11 @@ class Learning:
         finally:
             restore()
             self.advice.keep(self.scope, self.study, self.seen)
-            self.added = [
-                insight_id
-                for insight_id in self.advice.learn(self.scope, self.study)
-                if insight_id not in self._known
-            ]
+            added = []
+            for insight_id in self.advice.learn(self.scope, self.study):
+                if insight_id not in self._known:
+                    added.append(insight_id)
+            self.added = added
 
 
 class ContextEngineeringMixin:
@@ -193,17 +203,18 @@ class ContextEngineeringMixin:
     _learning: Learning
 
     def init_context_engineering(
-        self, *given: Any, objective: str | None = None, **more: Any
+        self, *args: Any, objective: str | None = None, **kwargs: Any
     ) -> None:
         """Watch the method `objective`; call this at the end of `__init__`, with the arguments
         of `Learning`.
         """
-        self._learning = Learning(*given, **more)
+        self._learning = Learning(*args, **kwargs)
         self._learning.watch(self, objective)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Run the runner, and learn."""
-        return self._learning.around(super().run, self, *args, **kwargs)  # type: ignore[misc]  # the other base class has it
+        # The other base class has `run`.
+        return self._learning.around(super().run, self, *args, **kwargs)  # type: ignore[misc]
 
     def get_learning_report(self) -> dict[str, Any]:
         """Return the learning report; see `Learning.report`."""
@@ -218,8 +229,10 @@ class ContextAwareRunner(ContextEngineeringMixin):
     runner's own.
     """
 
-    def __init__(self, runner: Any, *given: Any, objective: str | None = None, **more: Any) -> None:
-        self._runner, self._learning = runner, Learning(*given, **more)
+    def __init__(
+        self, runner: Any, *args: Any, objective: str | None = None, **kwargs: Any
+    ) -> None:
+        self._runner, self._learning = runner, Learning(*args, **kwargs)
         self._learning.watch(runner, objective)
 
     def __getattr__(self, name: str) -> Any:

@@ -65,6 +65,7 @@ class Deck:
         """Nodes that elements use and the deck does not define; [] if nodes may be defined
         elsewhere.
         """
+        # An included file may define them; a false alarm would blame a good design.
         if not self.nodes or self.cards & _ELSEWHERE:
             return []
         return sorted(
@@ -81,6 +82,7 @@ class Deck:
         """Return why the whole model can certainly move: too few supports, or none along an
         axis; else None.
         """
+        # Ties and contacts hold a body in ways that counting supports does not see.
         if not self.elements or self.cards & (_TIED | _FREE | _ELSEWHERE):
             return None
         if not self.supports:
@@ -95,6 +97,7 @@ class Deck:
         )
         if missing := sorted(axes - {direction for _, direction in self.supports}):
             return f"nothing is held along direction {', '.join(map(str, missing))}"
+        # Rigid motions of a body: one along an axis, three in a plane, six in space.
         needed = {1: 1, 2: 3, 3: 6}[len(axes)]
         if len(self.supports) < needed:
             return f"only {len(self.supports)} directions are held, a free body has {needed}"
@@ -106,6 +109,7 @@ def read_deck(text: str) -> Deck:
     deck = Deck()
     sets: dict[str, list[int]] = {}
     for name, options, rows in _cards(text):
+        # `INPUT=` reads a file, as *INCLUDE does.
         deck.cards.update({name, "INCLUDE"} if "INPUT" in options else {name})
         members = sets.setdefault(options.get("NSET", ""), [])
         if name == "NODE":
@@ -123,7 +127,9 @@ def read_deck(text: str) -> Deck:
         elif name == "BOUNDARY":
             deck.supports.update(_supported_nodes(rows, sets))
         elif name in ("SOLID SECTION", "SHELL SECTION"):
-            values = [value for row in rows for value in _numbers(row)]
+            values = []
+            for row in rows:
+                values.extend(_numbers(row))
             plane = name == "SHELL SECTION" or any(
                 kind.startswith(("CPS", "CPE")) for kind in deck.types
             )
@@ -139,6 +145,7 @@ def _cards(text: str) -> list[tuple[str, dict[str, str], list[str]]]:
             parts = [part.partition("=") for part in line[1:].split(",")[1:]]
             options = {key.strip().upper(): value.strip().upper() for key, _, value in parts}
             cards.append((card[1].strip().upper(), options, []))
+        # Two asterisks begin a comment.
         elif cards and line.strip() and not line.startswith("**"):
             cards[-1][2].append(line)
     return cards
@@ -150,8 +157,12 @@ def _numbers(line: str) -> list[float]:
 
 def _members(rows: list[str], generate: bool, sets: dict[str, list[int]]) -> Iterator[int]:
     for row in rows:
-        parts = [part.strip().upper() for part in row.split(",") if part.strip()]
+        parts = []
+        for part in row.split(","):
+            if part.strip():
+                parts.append(part.strip().upper())
         if generate and len(parts) >= 2 and all(part.isdigit() for part in parts):
+            # `first, last, step` stands for a range of nodes.
             first, last, *step = map(int, parts)
             yield from range(first, last + 1, *(step[:1] or [1]))
             continue
@@ -164,6 +175,7 @@ def _supported_nodes(rows: list[str], sets: dict[str, list[int]]) -> Iterator[tu
         names, *directions = (part.strip().upper() for part in row.split(","))
         nodes = [int(names)] if names.isdigit() else sets.get(names, [])
         numbers = [int(part) for part in directions[:2] if part.isdigit()] or [1, 0]
+        # `ENCASTRE` and `PINNED` are Abaqus's names for ranges of directions.
         first, last = _NAMED.get("".join(directions[:1]), (numbers[0], numbers[-1]))
         yield from ((node, direction) for node in nodes for direction in range(first, last + 1))
 
@@ -196,6 +208,7 @@ def read_dat(lines: Iterable[str]) -> Results:
             bad = bad or line.strip()
         if "for set" in line or "for all" in line or _SPACED.search(line):
             table = line.split()[0]
+            # Each increment prints a table: the last one is the result.
             stressed = [] if table == "stresses" else stressed
         elif table == "displacements" and (numbers := _floats(line.split()[1:4])):
             moved.append(math.hypot(*numbers))
@@ -222,6 +235,7 @@ def read_f06(lines: Iterable[str]) -> Results:
             residuals += map(abs, _floats([results[1]]))
         elif "D I S P L A C E M E N T" in line:
             inside = "C O M P L E X" not in line
+        # A `1` in the first column is a new page, whose title says what follows.
         elif (line.startswith("1") and not line[1:2].isspace()) or _TITLE.search(line):
             inside = False
         elif (
@@ -279,6 +293,7 @@ def _pointed(path: Path, pointer: str) -> float | None:
         for part in pointer.strip("/").split("/"):
             value = value[int(part)] if isinstance(value, list) else value[part]
         return float(value)
+    # A half-written file and a missing key are one thing: there is no output.
     except (ValueError, KeyError, IndexError, TypeError):
         return None
 
@@ -287,6 +302,7 @@ def _matched(text: str, pattern: str) -> float | None:
     """Return the number in the first group of the last match, else in the whole match; nan if it
     is not one.
     """
+    # An iteration prints its value many times; the last one is the result.
     matches = list(re.finditer(pattern, text, re.MULTILINE))
     if not matches:
         return None
@@ -309,7 +325,8 @@ def _nastran(path: Path, quantity: str) -> float | None:
     model = OP2(debug=None)
     try:
         model.read_op2(str(path), build_dataframe=False)
-    except Exception as error:  # noqa: BLE001  the reader fails in many ways on a file that is cut off
+    # The reader fails in many ways on a file that is cut off.
+    except Exception as error:  # noqa: BLE001
         del error
         return None
     if quantity == "frequency":
@@ -317,19 +334,21 @@ def _nastran(path: Path, quantity: str) -> float | None:
         lowest = min((float(min(item.eigns)) for item in model.eigenvectors.values()), default=None)
         return None if lowest is None else math.sqrt(max(0.0, lowest)) / math.tau
     if quantity == "displacement":
-        values = [
-            numpy.linalg.norm(item.data[..., :3], axis=-1) for item in model.displacements.values()
-        ]
+        values = []
+        for item in model.displacements.values():
+            values.append(numpy.linalg.norm(item.data[..., :3], axis=-1))
     elif quantity == "mass":
         values = [item.mass for item in model.grid_point_weight.values()]
     else:
-        tables = [
-            model.get_result(name).values() for name in model.op2_results.stress.get_table_types()
-        ]
-        heads = [(item, list(item.get_headers())) for table in tables for item in table]
-        values = [
-            item.data[..., names.index("von_mises")]
-            for item, names in heads
-            if "von_mises" in names
-        ]
+        tables = []
+        for name in model.op2_results.stress.get_table_types():
+            tables.append(model.get_result(name).values())
+        heads = []
+        for table in tables:
+            for item in table:
+                heads.append((item, list(item.get_headers())))
+        values = []
+        for item, names in heads:
+            if "von_mises" in names:
+                values.append(item.data[..., names.index("von_mises")])
     return max((float(numpy.nanmax(item)) for item in values), default=None)

@@ -67,6 +67,7 @@ def run_job(command: Sequence[str], folder: Path, limits: JobLimits) -> Ended:
         OSError: the folder cannot be written.
     """
     _ensure_guard()
+    # One thread each: several workers share the machine, and results stay repeatable.
     environment = {**os.environ, **dict.fromkeys(_THREADS, "1"), MARK: f"{_WORKER}:{folder}"}
     began = time.monotonic()
     with (folder / "stdout.txt").open("wb") as stdout, (folder / "stderr.txt").open("wb") as stderr:
@@ -123,6 +124,7 @@ def watch(
         with suppress(subprocess.TimeoutExpired):
             process.wait(_POLL)
             return None
+        # Memory and disk are looked at less often, for each look walks all processes and files.
         moment = time.monotonic()
         if moment - began > limits.seconds:
             return "timeout", f"limits.seconds is {limits.seconds:g}"
@@ -159,6 +161,7 @@ def _ensure_guard() -> None:
     """Start the guard if it is not running; its standard input ends when this worker exits."""
     global _guard
     with _guard_lock:
+        # The guard outlives a worker that is killed, and kills what that one had started.
         if _guard is None or _guard.poll() is not None:
             command = [sys.executable, "-I", guard.__file__, f"{_WORKER}:"]
             null = subprocess.DEVNULL

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from transom.errors import InputError
 from transom.studies.storage import open_storage
 from transom.studies.study import Number, Study
-from transom.studies.trials import FAILED_BY, LIMITS, START, Trial
+from transom.studies.trials import FAILED_BY, LIMITS, START, StudyTrial
 
 if TYPE_CHECKING:
     import optuna
@@ -55,6 +55,7 @@ def open_study(
     directions = [item.direction for item in study.objectives]
     opened = _create(study, storage, directions)
     stored_problem = opened.user_attrs.get(_PROBLEM)
+    # An earlier version stored another digest of the same problem.
     if stored_problem == study.definition:
         stored_problem = study.problem
         opened.set_user_attr(_PROBLEM, stored_problem)
@@ -128,8 +129,12 @@ def _keep_to_one_folder(opened: optuna.Study, folder: Path) -> None:
 
 def _new_start_designs(study: Study, opened: optuna.Study) -> list[dict[str, Number]]:
     """Return the study's first designs that no earlier run has queued, and mark them."""
+    # Designs that a person adds to `start` later are queued, and no design twice.
     queued = opened.user_attrs.get(_STARTED, [])
-    new = [dict(design) for design in study.start if dict(design) not in queued]
+    new = []
+    for design in study.start:
+        if dict(design) not in queued:
+            new.append(dict(design))
     if new:
         opened.set_user_attr(_STARTED, [*queued, *new])
     return new
@@ -157,7 +162,10 @@ def sampler_of(study: Study) -> Callable[[int, str], BaseSampler]:
 
 
 def as_fitting(
-    frozen: FrozenTrial, trial: Trial | None, study: Study, ranges: Mapping[str, BaseDistribution]
+    frozen: FrozenTrial,
+    trial: StudyTrial | None,
+    study: Study,
+    ranges: Mapping[str, BaseDistribution],
 ) -> FrozenTrial | None:
     """Return a trial as samplers see it: within the present bounds and constraints.
 
@@ -170,6 +178,7 @@ def as_fitting(
     """
     if trial is not None and trial.kind == "lost":
         return None
+    # Samplers leave out trials whose distributions are not those of today.
     is_changed = any(
         ranges[name] != distribution
         for name, distribution in frozen.distributions.items()
@@ -182,40 +191,45 @@ def as_fitting(
     )
     if not is_changed and not has_other_limits:
         return frozen
-    seen = copy(frozen)
+    fitting = copy(frozen)
     if is_changed:
+        # Outside the present bounds it would teach the sampler what it may not propose.
         if not study.within_bounds(frozen.params):
             return None
-        seen.distributions = {name: ranges[name] for name in frozen.params if name in ranges}
+        distributions = {}
+        for name in frozen.params:
+            if name in ranges:
+                distributions[name] = ranges[name]
+        fitting.distributions = distributions
     if has_other_limits and trial is not None:
-        seen.values = stored_values(study, trial)
-        seen.system_attrs = {
-            key: value
-            for key, value in frozen.system_attrs.items()
-            if not key.startswith(_CONSTRAINT)
-        }
+        fitting.values = stored_values(study, trial)
+        system_attrs = {}
+        for key, value in frozen.system_attrs.items():
+            if not key.startswith(_CONSTRAINT):
+                system_attrs[key] = value
+        fitting.system_attrs = system_attrs
         for name, violation in stored_violations(trial).items():
-            seen.set_constraint(name, violation)
-    return seen
+            fitting.set_constraint(name, violation)
+    return fitting
 
 
-def stored_values(study: Study, trial: Trial) -> list[float]:
+def stored_values(study: Study, trial: StudyTrial) -> list[float]:
     """Return the values of a trial for Optuna, which chooses the best trial by them alone."""
     if trial.feasible:
         return list(trial.values)
     # Samplers rank designs that violate a constraint by their violations, so nothing is lost.
-    return [
-        -math.inf if objective.direction == "maximize" else math.inf
-        for objective in study.objectives
-    ]
+    values = []
+    for objective in study.objectives:
+        values.append(-math.inf if objective.direction == "maximize" else math.inf)
+    return values
 
 
-def stored_violations(trial: Trial) -> dict[str, float]:
+def stored_violations(trial: StudyTrial) -> dict[str, float]:
     """Return the constraints of a trial for Optuna; a failed or rejected design violates one."""
     return {"solved": -1.0 if trial.kind == "solved" else FAILED_BY, **trial.violations}
 
 
-def earlier_feasibility(trial: Trial) -> list[float]:
+def earlier_feasibility(trial: StudyTrial) -> list[float]:
     """Return what optuna-dashboard reads for constraints: an attribute of older Optuna versions.
 
     It is too small to matter to a sampler that adds up violations.

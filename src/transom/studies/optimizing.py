@@ -6,9 +6,10 @@ import inspect
 import logging
 import re
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +22,9 @@ from transom.studies.failures import load_taxonomy
 from transom.studies.functions import VALUE, FunctionSolver
 from transom.studies.pipeline import conclude
 from transom.studies.runner import StudyRunner
-from transom.studies.study import Number
+from transom.studies.study import JobLimits, Number
 from transom.studies.study_file import check_study
-from transom.studies.trials import Trial, failures, ranked
+from transom.studies.trials import StudyTrial, failures, ranked
 from transom.studies.verify import Verification
 
 if TYPE_CHECKING:
@@ -32,6 +33,29 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("transom.studies")
 _COMPARISON = re.compile(r"(?P<left>[^<>=]+)(?P<sign><=|>=)(?P<right>[^<>=]+)")
 _NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+# Names of arguments in version 0.1, and what stands in their place.
+_DEPRECATED = {
+    "name": "folder=StudyFolder(path, study_name=...)",
+    "scope": "folder=StudyFolder(path, scope=...)",
+    "workers": "n_jobs=...",
+    "seconds": 'limits={"seconds": ...}',
+    "memory": 'limits={"memory": ...}',
+}
+
+
+@dataclass(frozen=True)
+class StudyFolder:
+    """Where `optimize` keeps trials and rules.
+
+    Attributes:
+        path: the folder; None: nothing is kept.
+        study_name: name of the study in it; default: the function's name.
+        scope: the family of studies that share rules; default: the study's name.
+    """
+
+    path: Path | str | None
+    study_name: str | None = None
+    scope: str | None = None
 
 
 @dataclass(frozen=True)
@@ -50,7 +74,7 @@ class Optimum:
     params: dict[str, Number] | None
     value: float | None
     outputs: dict[str, float]
-    trials: tuple[Trial, ...]
+    trials: tuple[StudyTrial, ...]
     failures: dict[str, int]
     rules: tuple[str, ...]
     stopped: str = ""
@@ -66,14 +90,12 @@ def optimize(
     maximize: str | None = None,
     require: Sequence[str] = (),
     start: Sequence[Mapping[str, Number]] = (),
-    name: str | None = None,
-    folder: Path | str | None = None,
-    scope: str | None = None,
+    folder: StudyFolder | Path | str | None = None,
     seed: int | None = None,
-    workers: int = 1,
-    seconds: float = 600,
-    memory: float = 4e9,
+    n_jobs: int = 1,
+    limits: JobLimits | Mapping[str, Any] | None = None,
     progress: Callable[[str], None] = _LOG.info,
+    **deprecated: Any,
 ) -> Optimum:
     """Find the design that minimises or maximises a function and meets the constraints.
 
@@ -92,31 +114,37 @@ def optimize(
         maximize: the same, made large.
         require: conditions on the variables, such as `hole < width`; other designs are not tried.
         start: designs to begin with.
-        name: name of the study; default: the function's name.
-        folder: where trials and rules are kept: the same call goes on there, and other studies of
-            the scope learn from it. None: nothing is kept.
-        scope: the family of studies that share rules; default: the name.
+        folder: where trials and rules are kept, so that the same call goes on there, and other
+            studies of the scope learn from it; a `StudyFolder` also names the study and its scope.
+            None: nothing is kept.
         seed: makes the search repeatable.
-        workers: calls at the same time.
-        seconds, memory: limits of one call: wall time, and bytes of all its processes.
+        n_jobs: calls at the same time.
+        limits: limits of one call, such as `{"seconds": 60, "memory": "1.5 GB"}`; default: those
+            of a study file.
         progress: called with one line after each trial.
+        deprecated: names of earlier versions: `name`, `scope`, `workers`, `seconds`, `memory`.
 
     Raises:
         InputError: an argument is wrong.
     """
+    place = folder if isinstance(folder, StudyFolder) else StudyFolder(folder)
+    limits = limits.model_dump() if isinstance(limits, JobLimits) else dict(limits or {})
+    if deprecated:
+        place, limits, n_jobs = _current_arguments(deprecated, place, limits, n_jobs)
     study = _study(objective, space, minimize, maximize, constraints, require)
-    name = name or _NAME.sub("-", getattr(objective, "__name__", "study")).strip("-.") or "study"
+    name = place.study_name or _name_of(objective)
     data = {
         **study,
         "study": name,
-        "playbook": {"scope": scope or name},
+        "playbook": {"scope": place.scope or name},
         "start": [dict(design) for design in start],
-        "budget": {"trials": n_trials, "workers": workers},
-        "limits": {"seconds": seconds, "memory": int(memory)},
+        "budget": {"trials": n_trials, "workers": n_jobs},
+        "limits": limits,
         "sampler": {"seed": seed},
     }
     checked = check_study(data, where="optimize")
-    with _kept(folder) as (root, storage):
+    # Rules and trials live in a folder also if nothing is kept; then it is a temporary one.
+    with _opened(place.path) as (root, storage):
         solver = FunctionSolver(objective, checked, load_taxonomy())
         runner = StudyRunner(checked, root, storage=storage, progress=progress, own_solver=solver)
         stopped = ""
@@ -124,8 +152,44 @@ def optimize(
             runner.run()
         except StudyStopped as error:
             stopped = str(error)
+        # Rules are learned of a stopped study, too.
         conclude(runner, runner.trials(), Verification(asked=False))
         return _optimum(runner, stopped)
+
+
+def _current_arguments(
+    deprecated: Mapping[str, Any], place: StudyFolder, limits: dict[str, Any], n_jobs: int
+) -> tuple[StudyFolder, dict[str, Any], int]:
+    """Return folder, limits and number of jobs with the arguments of earlier versions.
+
+    Raises:
+        TypeError: a name was never an argument.
+    """
+    unknown = sorted(deprecated.keys() - _DEPRECATED.keys())
+    if unknown:
+        raise TypeError(f"optimize() got an unexpected keyword argument {unknown[0]!r}")
+    for name, value in deprecated.items():
+        warnings.warn(
+            f"optimize({name}=) is deprecated; pass {_DEPRECATED[name]}",
+            DeprecationWarning,
+            # The caller of `optimize`.
+            stacklevel=3,
+        )
+        if name == "name":
+            place = replace(place, study_name=value)
+        elif name == "scope":
+            place = replace(place, scope=value)
+        elif name == "workers":
+            n_jobs = value
+        else:
+            limits = {**limits, name: int(value) if name == "memory" else value}
+    return place, limits, n_jobs
+
+
+def _name_of(function: Callable[..., object]) -> str:
+    """Return a name for the study of a function, which may be a lambda or an object."""
+    name = _NAME.sub("-", getattr(function, "__name__", "study"))
+    return name.strip("-.") or "study"
 
 
 def _study(
@@ -139,6 +203,7 @@ def _study(
     """Return the problem in the form of a study file."""
     if minimize and maximize:
         raise InputError("both minimize and maximize are given", hint="negate one of them")
+    # A wrong parameter name would fail every design; it is one error before the first one.
     try:
         inspect.signature(objective).bind(**space)
     except TypeError as error:
@@ -197,7 +262,7 @@ def _constraint(text: str) -> dict[str, Any]:
 
 
 @contextmanager
-def _kept(folder: Path | str | None) -> Iterator[tuple[Path, BaseStorage | None]]:
+def _opened(folder: Path | str | None) -> Iterator[tuple[Path, BaseStorage | None]]:
     """Yield the folder and the storage of the study; without a folder, ones that do not last."""
     if folder is not None:
         yield Path(folder), None

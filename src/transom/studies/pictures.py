@@ -14,7 +14,7 @@ from transom.studies.opening import stored_violations
 from transom.studies.result import Best
 from transom.studies.runner import StudyRunner
 from transom.studies.study import Study
-from transom.studies.trials import Trial, failures, ranked
+from transom.studies.trials import StudyTrial, failures, ranked
 
 _FEWEST = 8  # feasible trials below which importances say nothing
 _MOST_VARIABLES = 4  # whose pairs a contour plot shows
@@ -23,11 +23,14 @@ _RED = "#b3412f"
 _STYLE: Any = {"svg.hashsalt": "transom", "figure.autolayout": False}
 
 
-def importances(study: Study, trials: Sequence[Trial]) -> dict[str, float]:
+def importances(study: Study, trials: Sequence[StudyTrial]) -> dict[str, float]:
     """Return each variable's share in what makes designs good (PED-ANOVA), largest first; {} for
     few designs.
     """
-    feasible = [trial for trial in trials if trial.feasible]
+    feasible = []
+    for trial in trials:
+        if trial.feasible:
+            feasible.append(trial)
     if len(feasible) < _FEWEST or len(study.variables) < 2:
         return {}
     evaluator = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=0.25)
@@ -41,7 +44,9 @@ def importances(study: Study, trials: Sequence[Trial]) -> dict[str, float]:
         return {}
 
 
-def as_optuna(study: Study, trials: Sequence[Trial], objectives: int | None = None) -> optuna.Study:
+def as_optuna(
+    study: Study, trials: Sequence[StudyTrial], objectives: int | None = None
+) -> optuna.Study:
     """Return a study of Optuna that has the solved trials with their values and constraints.
 
     Args:
@@ -64,7 +69,7 @@ def as_optuna(study: Study, trials: Sequence[Trial], objectives: int | None = No
 
 
 def write_pictures(
-    runner: StudyRunner, trials: Sequence[Trial], folder: Path, best: Best | None = None
+    runner: StudyRunner, trials: Sequence[StudyTrial], folder: Path, best: Best | None = None
 ) -> dict[str, Path]:
     """Write the study's pictures; a solver's method `draw(axes, values)` draws the best design.
 
@@ -96,7 +101,7 @@ def write_pictures(
 
 
 def _drawings(
-    runner: StudyRunner, trials: Sequence[Trial], best: Best | None
+    runner: StudyRunner, trials: Sequence[StudyTrial], best: Best | None
 ) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield the name of each picture with a function that draws it and returns its figure."""
     study = runner.study
@@ -150,9 +155,12 @@ def _drawings(
         )
 
 
-def _importances_figure(study: Study, trials: Sequence[Trial], objective: str) -> Any:
+def _importances_figure(study: Study, trials: Sequence[StudyTrial], objective: str) -> Any:
     """Return Optuna's plot of what makes designs good, of the feasible ones alone."""
-    feasible = [trial for trial in trials if trial.feasible]
+    feasible = []
+    for trial in trials:
+        if trial.feasible:
+            feasible.append(trial)
     evaluator = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=0.25)
     single = as_optuna(study, feasible, objectives=1)
     return _figure(
@@ -162,7 +170,7 @@ def _importances_figure(study: Study, trials: Sequence[Trial], objective: str) -
     )
 
 
-def _reference_point(study: Study, feasible: Sequence[Trial]) -> list[float]:
+def _reference_point(study: Study, feasible: Sequence[StudyTrial]) -> list[float]:
     """Return the worst value of each objective, from which the hypervolume is measured."""
     worst = []
     for number, objective in enumerate(study.objectives):

@@ -16,14 +16,14 @@ from transom.runs import Run, model_file, text_file
 from transom.studies.advice import Advice
 from transom.studies.advisor import Advised, Advisor
 from transom.studies.guide import design_key
-from transom.studies.hooks import Occasion
+from transom.studies.hooks import HookOccasion
 from transom.studies.result import End, StudyResult, result_of
 from transom.studies.runner import StudyRunner
 from transom.studies.solver import write_json
 from transom.studies.storage import TRIALS
 from transom.studies.study import Study
 from transom.studies.study_file import load_study
-from transom.studies.trials import Trial, failures
+from transom.studies.trials import StudyTrial, failures
 from transom.studies.verify import Verification, verify
 
 STUDY, RESULT = "study.json", "result.json"
@@ -37,6 +37,7 @@ def find_study(name: str, root: Path) -> Study:
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or path.is_file():
         return load_study(path)
+    # A study that ran here is known by its name, wherever its file was.
     study_file = root / name / STUDY
     if not study_file.is_file():
         known_studies = (
@@ -60,12 +61,12 @@ def runner_of(
     playbook: Playbook | None,
     progress: Callable[[str], None],
     *,
-    kept: bool = False,
+    must_have_run: bool = False,
 ) -> StudyRunner:
-    """Return the runner of a study; InputError where `kept` is set and it did not run in this
+    """Return the runner of a study; InputError if `must_have_run` is set and it did not run in this
     workspace yet.
     """
-    if kept and not has_trials(study, root / study.study):
+    if must_have_run and not has_trials(study, root / study.study):
         hint = "run it with: transom study run STUDY.yaml"
         raise InputError(
             f"the study {study.study} was not run in this workspace", place=str(root), hint=hint
@@ -103,32 +104,33 @@ def forget(runner: StudyRunner, numbers: Collection[int]) -> int:
     Raises:
         InputError: a trial is unknown.
     """
-    known = {trial.number: trial for trial in runner.trials()}
-    if unknown := sorted(set(numbers) - known.keys()):
+    trials_by_number = {trial.number: trial for trial in runner.trials()}
+    if unknown := sorted(set(numbers) - trials_by_number.keys()):
         raise InputError(
             f"unknown trial {unknown[0]}",
             place=runner.study.study,
-            hint=f"the study has {len(known)} trials, from 0; see transom study export",
+            hint=f"the study has {len(trials_by_number)} trials, from 0; see transom study export",
         )
     guide, scope = runner.guide, runner.study.scope
     rules_before = guide.advice.rules_with_rows(scope)
+    # The storage first: a kill from here on leaves rows that the next end replaces.
     runner.machine.forget(numbers)
     guide.keep_rows(runner.trials())
     # A rule that had rows and has none now came from these trials alone.
     orphans = rules_before - guide.advice.rules_with_rows(scope)
     keys = [design_key(runner.study, number) for number in numbers]
     guide.advice.forget(keys=keys, ids=sorted(orphans))
-    return sum(known[number].kind != "lost" for number in numbers)
+    return sum(trials_by_number[number].kind != "lost" for number in numbers)
 
 
-def conclude(runner: StudyRunner, trials: Sequence[Trial], verification: Verification) -> End:
+def conclude(runner: StudyRunner, trials: Sequence[StudyTrial], verification: Verification) -> End:
     """Store the study's findings for the next one, and call the hooks of its end."""
     guide = runner.guide
     added = len(guide.learn(trials, verification))
     acting = {insight.id for insight in guide.advice.insights(runner.study.scope) if insight.acts}
     pruned = len(guide.acting_at_start - acting)
     summary = {"trials": len(trials), "insights_added": added, "items_pruned": pruned}
-    runner.call_hooks(Occasion("study_end", runner.study, runner.folder, summary=summary))
+    runner.call_hooks(HookOccasion("study_end", runner.study, runner.folder, summary=summary))
     return End(verification=verification, added=added, pruned=pruned)
 
 
@@ -147,6 +149,7 @@ async def run_study(
     from transom.studies.pictures import write_pictures  # noqa: PLC0415  slow: Optuna
     from transom.studies.report import report_html  # noqa: PLC0415  slow
 
+    # A day is no limit for a study: each of its solves has one.
     study = runner.study
     run.stage_seconds = max(run.stage_seconds, _DAY)  # the study has its own limits for solves
 
@@ -166,6 +169,7 @@ async def run_study(
             study, trials_done, result, runner.guide.advice.insights(study.scope), pictures
         )
 
+    # Commands find the study by this file, also while it runs.
     write_json(
         runner.folder / STUDY,
         {"folder": str(study.folder), "study": study.model_dump_json(by_alias=True)},
@@ -177,10 +181,9 @@ async def run_study(
         out=text_file("study.json"),
     )
     trials_done = await _solve(runner, trials)
-    records: Json = [
-        trial.to_record() | {"number": trial.number, "params": dict(trial.params)}
-        for trial in trials_done
-    ]
+    records: list[Json] = []
+    for trial in trials_done:
+        records.append(trial.to_record() | {"number": trial.number, "params": dict(trial.params)})
     verification_file = model_file("verification.json", Verification)
     end = conclude(
         runner,
@@ -199,7 +202,7 @@ async def run_study(
     return result.model_copy(update={"session_id": run.id})
 
 
-async def _advised(run: Run, runner: StudyRunner, trials: list[Trial]) -> Advised | None:
+async def _advised(run: Run, runner: StudyRunner, trials: list[StudyTrial]) -> Advised | None:
     """Ask a model for advice; without an answer the study still gets its report."""
     try:
         return await Advisor(runner.folder, trials, runner.guide).advise(run)
@@ -210,7 +213,7 @@ async def _advised(run: Run, runner: StudyRunner, trials: list[Trial]) -> Advise
         return None
 
 
-async def _solve(runner: StudyRunner, trials: int | None) -> list[Trial]:
+async def _solve(runner: StudyRunner, trials: int | None) -> list[StudyTrial]:
     """Run the solves in a thread; a cancellation ends the running solves."""
     work = asyncio.ensure_future(asyncio.to_thread(runner.run, trials))
     try:

@@ -15,7 +15,7 @@ from transom.studies.report import insight_rows
 from transom.studies.result import StudyResult, result_of
 from transom.studies.storage import open_storage
 from transom.studies.study import Study
-from transom.studies.trials import Trial
+from transom.studies.trials import StudyTrial
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class KeptStudy:
     """
 
     study: Study
-    trials: Sequence[Trial]
+    trials: Sequence[StudyTrial]
     result: StudyResult
     insights: Sequence[dict[str, Any]]
 
@@ -54,7 +54,7 @@ def read_study(name: str, root: Path, playbook: Playbook) -> KeptStudy:
     return KeptStudy(study, trials, result, insight_rows(result, insights, trials))
 
 
-def kept_trials(study: Study, folder: Path) -> list[Trial]:
+def kept_trials(study: Study, folder: Path) -> list[StudyTrial]:
     """Return the trials in a study's folder; none if no design was drawn yet."""
     if not has_trials(study, folder):
         return []
@@ -63,11 +63,12 @@ def kept_trials(study: Study, folder: Path) -> list[Trial]:
         key = storage.get_study_id_from_name(study.study)
     except KeyError:
         return []
+    # The storage keeps what a person made a study forget.
     forgotten = frozenset(storage.get_study_user_attrs(key).get(FORGOTTEN, ()))
-    trials: list[Trial] = []
+    trials: list[StudyTrial] = []
     for stored in storage.get_all_trials(key, deepcopy=False):
         if stored.state.name == "WAITING":
             continue
-        trial = Trial.of(stored, study)
+        trial = StudyTrial.of(stored, study)
         trials.append(trial.set_aside("forgotten") if trial.number in forgotten else trial)
     return trials

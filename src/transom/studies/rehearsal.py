@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from transom.studies.study import Extractor, Study
-from transom.studies.trials import Trial
+from transom.studies.trials import StudyTrial
 
 _LISTED = 6  # files of a solve that a line names, at most
 
 
-def rehearsal_lines(study: Study, trial: Trial, folder: Path) -> list[str]:
+def rehearsal_lines(study: Study, trial: StudyTrial, folder: Path) -> list[str]:
     """Return what a person should know after the first solve, whose files are in the folder."""
     lines = []
     if trial.kind == "solved":
@@ -19,6 +19,7 @@ def rehearsal_lines(study: Study, trial: Trial, folder: Path) -> list[str]:
         lines.append(f"first solve: {values}")
     elif trial.failure == "no_result":
         lines += [f"first solve: {problem}" for problem in _missing_outputs(study, folder)]
+    # Many solvers end with 0 after their last iteration, converged or not.
     if study.solver.command and study.solver.finished is None:
         lines.append(
             "first solve: return code 0 counts as solved; if your solver also ends so when it did"
@@ -31,7 +32,10 @@ def rehearsal_lines(study: Study, trial: Trial, folder: Path) -> list[str]:
 
 def missing_units(study: Study) -> str:
     """Return that rules can use no ratio, since no variable has a unit; else ""."""
-    numeric = [name for name, range_ in study.variables.items() if not range_.choices]
+    numeric = []
+    for name, range_ in study.variables.items():
+        if not range_.choices:
+            numeric.append(name)
     if len(numeric) < 2 or study.features or any(study.variables[name].unit for name in numeric):
         return ""
     return (

@@ -22,7 +22,9 @@ def repaired(
     study: Study, design: Mapping[str, Number], pick: random.Random
 ) -> dict[str, Number] | None:
     """Return a design near another one that meets all requirements, or None if none is found."""
-    margins = [part for text in study.require for part in shortfalls(text)]
+    margins: list[Formula] = []
+    for text in study.require:
+        margins.extend(shortfalls(text))
     best, missing = dict(design), _missing(study, margins, design)
     spread = 0.05
     for _ in range(_TRIES):

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transom.studies.advice import RULE, Insight
+from transom.studies.advice import RULE, StudyInsight
 from transom.studies.rehearsal import missing_units
 from transom.studies.result import Best, StudyResult
 from transom.studies.study import Study
-from transom.studies.trials import Trial
+from transom.studies.trials import StudyTrial
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _MOST_SHOWN = 8  # insights in the text
@@ -22,9 +22,9 @@ _MOST_SHOWN = 8  # insights in the text
 
 def report_html(
     study: Study,
-    trials: Sequence[Trial],
+    trials: Sequence[StudyTrial],
     result: StudyResult,
-    insights: Sequence[Insight],
+    insights: Sequence[StudyInsight],
     pictures: Mapping[str, Path],
 ) -> str:
     """Return the report as one self-contained HTML file."""
@@ -34,37 +34,45 @@ def report_html(
     template = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True).get_template(
         "study_report.html"
     )
-    images = {
-        name: base64.b64encode(path.read_bytes()).decode("ascii") for name, path in pictures.items()
-    }
+    images = {}
+    for name, path in pictures.items():
+        images[name] = base64.b64encode(path.read_bytes()).decode("ascii")
     rows = insight_rows(result, insights, trials)
     return template.render(study=study, result=result, trials=trials, images=images, insights=rows)
 
 
 def insight_rows(
-    result: StudyResult, insights: Iterable[Insight], trials: Sequence[Trial]
+    result: StudyResult, insights: Iterable[StudyInsight], trials: Sequence[StudyTrial]
 ) -> list[dict[str, Any]]:
     """Return the scope's insights: effects in this study, and outcomes of predictions in all
     studies.
     """
-    spent = [trial.seconds for trial in trials if trial.kind == "failed"]
+    # What a failed solve cost here is the guess for those that a rule has saved.
+    spent = []
+    for trial in trials:
+        if trial.kind == "failed":
+            spent.append(trial.seconds)
     cost = sum(spent) / len(spent) if spent else 0.0
     rows = []
     for insight in insights:
         rejected = sum(insight.id in trial.rules for trial in trials)
-        audited = [trial for trial in trials if insight.id in trial.audit]
+        audited = []
+        for trial in trials:
+            if insight.id in trial.audit:
+                audited.append(trial)
         right = sum(trial.kind == "failed" for trial in audited)
-        began = [trial for trial in trials if trial.source == insight.id]
+        began = []
+        for trial in trials:
+            if trial.source == insight.id:
+                began.append(trial)
         did = (
             [f"rejected {rejected} designs, about {rejected * cost:.0f} s of solves"]
             if rejected
             else []
         )
         did += [f"{right} of {len(audited)} tried all the same failed"] if audited else []
-        did += [
-            f"trial {trial.number}: {'feasible' if trial.feasible else 'not feasible'}"
-            for trial in began
-        ]
+        for trial in began:
+            did.append(f"trial {trial.number}: {'feasible' if trial.feasible else 'not feasible'}")
         standing = (
             f"{insight.helpful} right, {insight.harmful} wrong"
             if insight.helpful + insight.harmful
@@ -82,7 +90,10 @@ def insight_rows(
 
 
 def report_text(
-    study: Study, result: StudyResult, insights: Sequence[Insight], trials: Sequence[Trial]
+    study: Study,
+    result: StudyResult,
+    insights: Sequence[StudyInsight],
+    trials: Sequence[StudyTrial],
 ) -> str:
     """Return the report for a terminal."""
     totals = result.trials
@@ -108,6 +119,7 @@ def report_text(
         lines.append(f"  failures: {classes}")
         if problem := missing_units(study):
             lines.append(f"  {problem}")
+    # Without any result, the reason of the last failure is what a person needs first.
     if totals.failed and not totals.complete:
         last = next(trial for trial in reversed(trials) if trial.kind == "failed")
         lines.append(f"  every solve failed, the last, trial {last.number}, so: {last.reason}")
@@ -118,20 +130,19 @@ def report_text(
             "  importances: "
             + ", ".join(f"{name} {weight:.0%}" for name, weight in weights.items())
         )
-    rows = [
-        row for row in insight_rows(result, insights, trials) if row["acted"] or row["kind"] == RULE
-    ]
+    rows = []
+    for row in insight_rows(result, insights, trials):
+        if row["acted"] or row["kind"] == RULE:
+            rows.append(row)
     lines += ["  insights:"] if rows else []
-    lines += [
-        f"    {row['id']} {row['content']}" + (f" ({row['did']})" * bool(row["did"]))
-        for row in rows[:_MOST_SHOWN]
-    ]
+    for row in rows[:_MOST_SHOWN]:
+        effect = f" ({row['did']})" if row["did"] else ""
+        lines.append(f"    {row['id']} {row['content']}{effect}")
     if result.advice:
-        lines += [
-            f"  {item.failure.replace('_', ' ')}: {item.text}"
-            for item in result.advice.explanations
-        ]
-        lines += [f"  refused: {item}" for item in result.advice.refused]
+        for item in result.advice.explanations:
+            lines.append(f"  {item.failure.replace('_', ' ')}: {item.text}")
+        for refusal in result.advice.refused:
+            lines.append(f"  refused: {refusal}")
     return "\n".join(lines) + "\n"
 
 
@@ -152,7 +163,7 @@ def best_line(study: Study, best: Best) -> str:
     return f"{values} (trial {best.number}: {design}){note}"
 
 
-def rows_of(study: Study, trials: Iterable[Trial]) -> list[dict[str, Any]]:
+def rows_of(study: Study, trials: Iterable[StudyTrial]) -> list[dict[str, Any]]:
     """Return trials as rows with their provenance: study, digest of the problem, solver,
     rejecting rules.
     """
@@ -160,22 +171,23 @@ def rows_of(study: Study, trials: Iterable[Trial]) -> list[dict[str, Any]]:
         {"study": study.study, "scope": study.scope, "problem": study.problem},
         study.objectives,
     )
-    rows = [
-        (trial, {of.name: value for of, value in zip(names, trial.values, strict=False)})
-        for trial in trials
-    ]
-    return [
-        origin | trial.model_dump(exclude={"values"}) | {"objectives": values}
-        for trial, values in rows
-    ]
+    rows = []
+    for trial in trials:
+        rows.append(
+            (trial, {of.name: value for of, value in zip(names, trial.values, strict=False)})
+        )
+    records = []
+    for trial, values in rows:
+        records.append(origin | trial.model_dump(exclude={"values"}) | {"objectives": values})
+    return records
 
 
-def as_jsonl(study: Study, trials: Iterable[Trial]) -> str:
+def as_jsonl(study: Study, trials: Iterable[StudyTrial]) -> str:
     """Return trials as JSON lines."""
     return "".join(json.dumps(row, sort_keys=True) + "\n" for row in rows_of(study, trials))
 
 
-def as_csv(study: Study, trials: Iterable[Trial]) -> str:
+def as_csv(study: Study, trials: Iterable[StudyTrial]) -> str:
     """Return trials as a table: a column for each variable, output, objective and constraint."""
     flat = [_flat(row) for row in rows_of(study, trials)]
     columns = list(dict.fromkeys(name for row in flat for name in row))

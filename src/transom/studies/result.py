@@ -9,7 +9,15 @@ from pydantic import ConfigDict, Field
 
 from transom.studies.advisor import Advised
 from transom.studies.study import Data, Number, Study
-from transom.studies.trials import Counts, Trial, counts, failures, front, ranked, used_insights
+from transom.studies.trials import (
+    Counts,
+    StudyTrial,
+    counts,
+    failures,
+    front,
+    ranked,
+    used_insights,
+)
 from transom.studies.verify import Verification, Verified
 
 
@@ -73,11 +81,15 @@ class StudyResult(Data):
     session_id: str | None = None
 
 
-def result_of(study: Study, trials: Sequence[Trial], end: End, solver: str) -> StudyResult:
+def result_of(study: Study, trials: Sequence[StudyTrial], end: End, solver: str) -> StudyResult:
     """Assemble a study's outcome."""
     verification = end.verification
+    # A design that finer settings refuted must not be the best one.
     refuted = {item.number for item in verification.exploited}
-    unrefuted = [item for item in trials if item.number not in refuted]
+    unrefuted = []
+    for item in trials:
+        if item.number not in refuted:
+            unrefuted.append(item)
     good, best = ranked(study, unrefuted), verification.best
     untried = _best(good[0], False if verification.asked else None) if good else None
     return StudyResult(
@@ -96,7 +108,7 @@ def result_of(study: Study, trials: Sequence[Trial], end: End, solver: str) -> S
     )
 
 
-def _best(trial: Trial | Verified, verified: bool | None = None) -> Best:
+def _best(trial: StudyTrial | Verified, verified: bool | None = None) -> Best:
     return Best(
         number=trial.number, values=trial.values, params=dict(trial.params), verified=verified
     )

@@ -32,7 +32,10 @@ IS = " is "
 
 def choice_features(name: str, value: Any, choices: Iterable[Any]) -> dict[str, float]:
     """Return a feature for each choice of a variable: 1 if it is the value, else 0."""
-    return {f"{name}{IS}{choice}": float(choice == value) for choice in choices}
+    features = {}
+    for choice in choices:
+        features[f"{name}{IS}{choice}"] = float(choice == value)
+    return features
 
 
 def wilson(hits: Any, total: Any) -> Any:
@@ -45,7 +48,7 @@ def wilson(hits: Any, total: Any) -> Any:
 
 
 @dataclass(frozen=True, order=True)
-class Condition:
+class FeatureCondition:
     """A feature at or beyond a threshold."""
 
     feature: str
@@ -63,10 +66,10 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Rule:
+class FailureRule:
     """A rule: a design that meets all conditions fails so, on `hits` of `total` rows."""
 
-    conditions: tuple[Condition, ...]
+    conditions: tuple[FeatureCondition, ...]
     failure: str
     hits: int
     total: int
@@ -81,9 +84,13 @@ class Rule:
             sorted((condition.feature, condition.above) for condition in self.conditions)
         )
 
-    def stands(self, rows: Sequence[Row]) -> bool:
+    def stands(self, rows: Sequence[SolveRow]) -> bool:
         """Whether all rows known today still confirm the rule."""
-        covered = [row.failure is not None for row in rows if self.matches(row.features)]
+        covered = []
+        for row in rows:
+            if self.matches(row.features):
+                covered.append(row.failure is not None)
+        # A rule that is half refuted may go on for a while, or it would come and go with each row.
         return not covered or wilson(sum(covered), len(covered)) >= CERTAIN - 0.1
 
     @property
@@ -93,10 +100,9 @@ class Rule:
         return f"{conditions} → {self.failure.replace('_', ' ')}, {self.hits} of {self.total}"
 
     def to_data(self) -> dict[str, Any]:
-        conditions = [
-            [condition.feature, condition.above, condition.threshold]
-            for condition in self.conditions
-        ]
+        conditions = []
+        for condition in self.conditions:
+            conditions.append([condition.feature, condition.above, condition.threshold])
         return {
             "conditions": conditions,
             "failure": self.failure,
@@ -105,12 +111,12 @@ class Rule:
         }
 
     @staticmethod
-    def from_data(data: Mapping[str, Any]) -> Rule:
+    def from_data(data: Mapping[str, Any]) -> FailureRule:
         conditions = tuple(
-            Condition(str(name), bool(above), float(threshold))
+            FeatureCondition(str(name), bool(above), float(threshold))
             for name, above, threshold in data["conditions"]
         )
-        return Rule(conditions, data["failure"], data["hits"], data["total"])
+        return FailureRule(conditions, data["failure"], data["hits"], data["total"])
 
 
 @dataclass(frozen=True)
@@ -131,29 +137,36 @@ class Features:
     def of(study: Study) -> Features:
         """Return all features of a study; a variable with a unit of its own is a feature itself."""
         formulas = {name: Formula.parse(text) for name, text in study.features.items()}
-        units = {name: item.unit for name, item in study.variables.items() if not item.choices}
+        units = {}
+        for name, item in study.variables.items():
+            if not item.choices:
+                units[name] = item.unit
         units |= {
             name: item.unit
             for name, item in study.constants.items()
             if isinstance(item, Constant) and item.unit
         }
-        for item, other in itertools.combinations(sorted(units), 2):
-            if (
-                units[item] == units[other]
-                and units[item]
-                and {item, other} & study.variables.keys()
-            ):
-                formulas[f"{item} / {other}"] = Formula.parse(f"{item} / {other}")
+        for first, second in itertools.combinations(sorted(units), 2):
+            # A ratio of two constants is the same for all designs.
+            has_variable = bool({first, second} & study.variables.keys())
+            if units[first] == units[second] and units[first] and has_variable:
+                formulas[f"{first} / {second}"] = Formula.parse(f"{first} / {second}")
         for name in sorted(study.variables.keys() & units.keys()):
             if not any(name in formula.names for formula in formulas.values()):
                 formulas[name] = Formula.parse(name)
-        choices = {name: item.choices for name, item in study.variables.items() if item.choices}
+        choices = {}
+        for name, item in study.variables.items():
+            if item.choices:
+                choices[name] = item.choices
         return Features(formulas, choices)
 
     def __call__(self, values: Mapping[str, Number]) -> dict[str, float]:
         """Return feature -> value, for features that are defined here."""
         numbers = {name: formula(values) for name, formula in self.formulas.items()}
-        features = {name: value for name, value in numbers.items() if math.isfinite(value)}
+        features = {}
+        for name, value in numbers.items():
+            if math.isfinite(value):
+                features[name] = value
         for name, choices in self.choices.items():
             if name in values:
                 features |= choice_features(name, values[name], choices)
@@ -161,14 +174,16 @@ class Features:
 
 
 @dataclass(frozen=True)
-class Row:
+class SolveRow:
     """One solve: its features, and the class of its failure or None."""
 
     features: Mapping[str, float]
     failure: str | None
 
 
-def measured(conditions: tuple[Condition, ...], rows: Sequence[Row]) -> tuple[Rule | None, str]:
+def measured(
+    conditions: tuple[FeatureCondition, ...], rows: Sequence[SolveRow]
+) -> tuple[FailureRule | None, str]:
     """Return a rule with its counts in the rows, or None and the reason if they do not confirm
     it.
     """
@@ -178,27 +193,30 @@ def measured(conditions: tuple[Condition, ...], rows: Sequence[Row]) -> tuple[Ru
         None,
     ):
         return None, f"unknown feature {unknown}"
-    covered = [
-        row for row in rows if all(condition.holds(row.features) for condition in conditions)
-    ]
+    covered = []
+    for row in rows:
+        if all(condition.holds(row.features) for condition in conditions):
+            covered.append(row)
     kinds = Counter(row.failure for row in covered if row.failure)
     hits, total = kinds.total(), len(covered)
     if hits < _FEWEST or wilson(hits, total) < CERTAIN:
         return None, f"{hits} of {total} solves failed"
-    return Rule(conditions, kinds.most_common(1)[0][0], hits, total), ""
+    return FailureRule(conditions, kinds.most_common(1)[0][0], hits, total), ""
 
 
-def learn(rows: Sequence[Row], limit: int = 12) -> list[Rule]:
+def learn(rows: Sequence[SolveRow], limit: int = 12) -> list[FailureRule]:
     """Find rules that explain the failures among rows, the best first."""
     import numpy as np  # noqa: PLC0415  slow
 
+    # Studies of a scope may differ in their variables: rules use what all rows have.
     names = sorted(set.intersection(*(set(row.features) for row in rows))) if rows else []
     failed = np.array([row.failure is not None for row in rows])
     if not names or not failed.any():
         return []
     table = np.array([[row.features[name] for name in names] for row in rows], dtype=float)
     open_rows = np.ones(len(rows), dtype=bool)
-    rules: list[Rule] = []
+    rules: list[FailureRule] = []
+    # Each rule explains failures that the ones before it left open.
     while len(rules) < limit and (best := _best(table, failed, open_rows, names)):
         explained = best.covered & open_rows
         kinds = Counter(
@@ -207,7 +225,7 @@ def learn(rows: Sequence[Row], limit: int = 12) -> list[Rule]:
             if inside and row.failure
         )
         hits, total = int((best.covered & failed).sum()), int(best.covered.sum())
-        rules.append(Rule(best.conditions, str(kinds.most_common(1)[0][0]), hits, total))
+        rules.append(FailureRule(best.conditions, str(kinds.most_common(1)[0][0]), hits, total))
         open_rows &= ~best.covered
     return rules
 
@@ -216,7 +234,7 @@ def learn(rows: Sequence[Row], limit: int = 12) -> list[Rule]:
 class _Cut:
     """Conditions and their coverage of the rows that no rule explains yet."""
 
-    conditions: tuple[Condition, ...]
+    conditions: tuple[FeatureCondition, ...]
     covered: Any
     hits: int
     total: int
@@ -284,7 +302,9 @@ def _cuts(
                 covered = within.covered & (
                     table[:, column] >= threshold if above else table[:, column] <= threshold
                 )
-                conditions = tuple(sorted((*within.conditions, Condition(name, above, threshold))))
+                conditions = tuple(
+                    sorted((*within.conditions, FeatureCondition(name, above, threshold)))
+                )
                 cuts.append(_Cut(conditions, covered, int(hits[cut]), int(total[cut])))
     return cuts
 

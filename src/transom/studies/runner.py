@@ -9,26 +9,22 @@ again otherwise.
 from __future__ import annotations
 
 import logging
-import math
-import random
 import shutil
 import threading
 import time
-import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from transom.errors import InputError, TransomError
 from transom.studies.advice import Advice
 from transom.studies.control import MachineCheck, StudyStopped
-from transom.studies.failures import Evidence, diagnosis, load_taxonomy
+from transom.studies.failures import load_taxonomy
 from transom.studies.guard import end_marked
-from transom.studies.guide import Guide, Rejection
-from transom.studies.hooks import Occasion, call_hooks, load_hooks
+from transom.studies.guide import Rejection, StudyGuide
+from transom.studies.hooks import HookOccasion, load_hooks
 from transom.studies.opening import (
     as_fitting,
     earlier_feasibility,
@@ -38,35 +34,28 @@ from transom.studies.opening import (
     stored_violations,
 )
 from transom.studies.rehearsal import rehearsal_lines
-from transom.studies.repair import repaired
 from transom.studies.solver import Solved, Solver, make_solver
-from transom.studies.steps import next_step
+from transom.studies.solving import DesignSolver
 from transom.studies.storage import FileLock
 from transom.studies.study import Number, Study
+from transom.studies.trial_queue import ClaimedTrial, TrialQueue, spent
 from transom.studies.trials import (
     IMPORT,
     LIMITS,
     RECORD,
-    STEP,
-    Trial,
+    StudyTrial,
     front,
-    objective_values,
     progress_line,
     running_twin,
     same_design,
-    violations,
 )
 
 if TYPE_CHECKING:
     import optuna
     from optuna.storages import BaseStorage
 
-RETRIES = 2
-_PAUSES = (0.5, 3.0)  # seconds before a solve that the machine failed is tried again
-_LOST_IN_A_ROW, _WAIT = 3, 0.2
-# designs in a row that rules may reject; the next one is solved to test the rules
-_REJECTIONS = 100
-_SILENCE = 5.0  # seconds without a line while designs are rejected
+_LOST_IN_A_ROW = 3  # trials that the machine failed, after which a run stops
+_WAIT = 0.2  # seconds between two looks at the trials of other workers
 
 
 @dataclass
@@ -87,28 +76,55 @@ class StudyRunner:
     progress: Callable[[str], None] = logging.getLogger("transom.studies").debug
     own_solver: Solver | None = None
     solver: Solver = field(init=False)
-    guide: Guide = field(init=False)
+    guide: StudyGuide = field(init=False)
 
     def __post_init__(self) -> None:
         self.folder = self.root / self.study.study
         (self.folder / "locks").mkdir(parents=True, exist_ok=True)
         self.taxonomy = load_taxonomy(*(self.study.folder / name for name in self.study.failures))
         self.solver = self.own_solver or make_solver(self.study, self.taxonomy)
-        self.guide = Guide(self.study, self.advice or Advice(self.root), self.taxonomy)
-        self.hooks = load_hooks(self.study)
+        self.guide = StudyGuide(self.study, self.advice or Advice(self.root), self.taxonomy)
         self._lock, self._stop = FileLock(self.folder / "study.lock"), threading.Event()
+        self._design_solver = DesignSolver(
+            self.study,
+            self.folder,
+            lambda: self.solver,
+            self.taxonomy,
+            load_hooks(self.study),
+            lambda: self.guide.margin,
+            self._stop,
+            self._report,
+        )
         self._trouble: list[BaseException] = []
-        self._ended: dict[int, Trial] = {}
+        self._ended: dict[int, StudyTrial] = {}
         self._lost, self._done_before, self._began = 0, 0, 0.0
-        self._ranges = {
-            name: variable.distribution() for name, variable in self.study.variables.items()
-        }
+        ranges = {}
+        for name, variable in self.study.variables.items():
+            ranges[name] = variable.distribution()
+        self._ranges = ranges
         with self._lock:
             self._optuna = open_study(self.study, self.folder, self.storage, self.guide.designs)
         self._set_sampler()
+        self._queue = TrialQueue(
+            self.study,
+            self._optuna,
+            self.folder,
+            self.guide,
+            self._ranges,
+            self._reject,
+            self._report,
+        )
         self.machine = MachineCheck(self._optuna, self.taxonomy, self._solve_control)
         # Held from the end of a solve until its trial is recorded: each failure is seen once.
         self._recording, self._recording_lock = FileLock(self.folder / "recording.lock"), Lock()
+
+    def _report(self, line: str) -> None:
+        self.progress(line)
+
+    def _solve_control(self, params: Mapping[str, Number]) -> Solved:
+        """Solve a design again, to see whether the machine still works."""
+        self.progress("solving a good design again, to see whether the machine still works")
+        return self._design_solver.solve(self.folder / "control", params)
 
     def _set_sampler(self) -> None:
         from transom.studies.samplers import SeeingSampler  # noqa: PLC0415  slow: Optuna
@@ -120,26 +136,30 @@ class StudyRunner:
         """Return a trial as samplers see it; None if it does not count."""
         if frozen.number in self.machine.forgotten:
             return None
-        trial = Trial.of(frozen, self.study) if frozen.state.is_finished() else None
+        trial = StudyTrial.of(frozen, self.study) if frozen.state.is_finished() else None
         return as_fitting(frozen, trial, self.study, self._ranges)
 
-    def trials(self) -> list[Trial]:
+    def trials(self) -> list[StudyTrial]:
         """Return all started trials, by number."""
-        stored = [
-            frozen
-            for frozen in self._optuna.get_trials(deepcopy=False)
-            if frozen.state.name != "WAITING"
-        ]
-        trials = {
-            frozen.number: self._ended.get(frozen.number) or Trial.of(frozen, self.study)
-            for frozen in stored
-        }
-        self._ended = {number: trial for number, trial in trials.items() if trial.kind != "running"}
+        stored = []
+        for frozen in self._optuna.get_trials(deepcopy=False):
+            if frozen.state.name != "WAITING":
+                stored.append(frozen)
+        trials = {}
+        for frozen in stored:
+            trials[frozen.number] = self._ended.get(frozen.number) or StudyTrial.of(
+                frozen, self.study
+            )
+        ended = {}
+        for number, trial in trials.items():
+            if trial.kind != "running":
+                ended[number] = trial
+        self._ended = ended
         for number in self.machine.forgotten & trials.keys():
             trials[number] = trials[number].set_aside("forgotten")
         return list(trials.values())
 
-    def run(self, trials: int | None = None) -> list[Trial]:
+    def run(self, trials: int | None = None) -> list[StudyTrial]:
         """Run until the budget is used up; a resumed study uses the rest of it.
 
         Args:
@@ -151,14 +171,13 @@ class StudyRunner:
         """
         self.solver.check()
         budget = trials or self.study.budget.trials
-        self._began, self._done_before = time.monotonic(), _spent(self.trials())
+        self._began, self._done_before = time.monotonic(), spent(self.trials())
         if self._done_before < budget:
             self.machine.before_run(self.trials())
         workers = min(self.study.budget.workers, max(1, budget - self._done_before))
-        threads = [
-            threading.Thread(target=self._worker, args=(budget,), daemon=True)
-            for _ in range(workers - 1)
-        ]
+        threads = []
+        for _ in range(workers - 1):
+            threads.append(threading.Thread(target=self._worker, args=(budget,), daemon=True))
         for thread in threads:
             thread.start()
         try:
@@ -186,7 +205,7 @@ class StudyRunner:
         self._stop.set()
         end_marked(below=str(self.folder))
 
-    def add_ended(self, trial: Trial) -> None:
+    def add_ended(self, trial: StudyTrial) -> None:
         """Store a trial that was solved elsewhere; ValueError if it is off a variable's steps."""
         import optuna  # noqa: PLC0415  slow
 
@@ -201,120 +220,38 @@ class StudyRunner:
         with self._lock:
             self._optuna.add_trial(frozen)
 
-    def call_hooks(self, occasion: Occasion) -> None:
+    def call_hooks(self, occasion: HookOccasion) -> None:
         """Call the hooks of a moment; a failure becomes a line of progress."""
-        for line in call_hooks(self.hooks, occasion):
-            self.progress(line)
+        self._design_solver.call_hooks(occasion)
 
     def _worker(self, budget: int) -> None:
         try:
             while not self._stop.is_set() and (claimed := self._take(budget)):
-                trial, claim, audited = claimed
                 try:
-                    self._work(trial, audited, budget)
-                    claim.path.unlink(missing_ok=True)
+                    self._work(claimed.trial, claimed.audited, budget)
+                    claimed.claim.path.unlink(missing_ok=True)
                 finally:
-                    claim.release()
+                    claimed.claim.release()
         except Exception as error:  # noqa: BLE001  `run` raises it
             self._trouble.append(error)
             self._stop.set()
 
-    def _take(self, budget: int) -> tuple[optuna.Trial, FileLock, tuple[str, ...]] | None:
-        """Return a trial to solve, its lock, and the rules that would have rejected it; None at the
-        budget's end.
-
-        Trials of killed workers come first.
-        """
+    def _take(self, budget: int) -> ClaimedTrial | None:
         with self._lock:
-            self.guide.refresh()
-            spoken = time.monotonic()
-            for rejected in range(20 * _REJECTIONS):
-                unfinished = self._left_over()
-                if unfinished is None:
-                    trials = self.trials()
-                    if self._stop.is_set() or _spent(trials) >= budget:
-                        return None
-                    if design := next_step(self.study, trials, budget, self._fits):
-                        self._optuna.enqueue_trial(design, user_attrs={"source": STEP})
-                trial, claim = unfinished or self._fresh()
-                rejection = self.guide.judge(self.study.values(trial.params))
-                if rejection is None:
-                    return trial, claim, ()
-                has_begun = self._trial_folder(trial.number).exists()
-                if rejection.rules and (
-                    has_begun or self._audits(trial.number) or rejected >= _REJECTIONS
-                ):
-                    return trial, claim, rejection.rules
-                self._reject(trial, rejection)
-                claim.release()
-                if not rejection.rules:
-                    self._enqueue_repaired(trial)
-                if time.monotonic() - spoken > _SILENCE:
-                    spoken = time.monotonic()
-                    self.progress(f"{rejected + 1} designs in a row rejected: {rejection.reason}")
-        hint = "widen the bounds, relax `require`, or name rules under learning.veto"
-        raise StudyStopped(
-            f"{20 * _REJECTIONS} designs in a row were rejected", place=self.study.study, hint=hint
-        )
-
-    def _enqueue_repaired(self, trial: optuna.Trial) -> None:
-        """Let the next design be the nearest one that meets the requirements, if one is found."""
-        pick = random.Random(f"{self.study.study}/{self.study.sampler.seed}/{trial.number}")
-        design = repaired(self.study, trial.params, pick)
-        if design is not None:
-            self._optuna.enqueue_trial(design)
-
-    def _fresh(self) -> tuple[optuna.Trial, FileLock]:
-        trial = self._optuna.ask(self._ranges)
-        claim = self._claim(trial.number)
-        claim.acquire()
-        return trial, claim
-
-    def _left_over(self) -> tuple[optuna.Trial, FileLock] | None:
-        """Return an unfinished trial without a worker, or None."""
-        import optuna  # noqa: PLC0415  slow
-
-        for frozen in self._optuna.get_trials(
-            deepcopy=False, states=(optuna.trial.TrialState.RUNNING,)
-        ):
-            claim = self._claim(frozen.number)
-            if not claim.acquire(wait=False):
-                continue
-            if self._optuna.get_trials(deepcopy=False)[frozen.number].state.is_finished():
-                claim.release()  # its worker has just finished it
-                continue
-            end_marked(folder=str(self._trial_folder(frozen.number)))
-            # Optuna has no public API for this
-            trial = optuna.Trial(self._optuna, frozen._trial_id)
-            # Its worker may have been killed before it had all of a design.
-            for name, variable in self.study.variables.items():
-                variable.suggest(trial, name)
-            return trial, claim
-        return None
-
-    def _claim(self, number: int) -> FileLock:
-        return FileLock(self.folder / "locks" / f"{number:05d}")
-
-    def _trial_folder(self, number: int) -> Path:
-        return self.folder / "trials" / f"{number:05d}"
-
-    def _fits(self, design: Mapping[str, Number]) -> bool:
-        return self.guide.judge(self.study.values(design)) is None
-
-    def _audits(self, number: int) -> bool:
-        seed = f"{self.study.study}/{self.study.sampler.seed}/{number}"
-        return random.Random(seed).random() < self.study.learning.audit
+            return self._queue.take(budget, self.trials, self._stop.is_set)
 
     def _work(self, trial: optuna.Trial, audited: tuple[str, ...], budget: int) -> None:
         """Solve a trial and record its outcome."""
         source = str(trial.user_attrs.get("source", "sampler"))
         about = {"number": trial.number, "params": trial.params, "source": source, "audit": audited}
         if record := trial.user_attrs.get(RECORD):  # its worker was killed after the solve
-            ended = Trial(number=trial.number, params=trial.params, **record)
+            ended = StudyTrial(number=trial.number, params=trial.params, **record)
         else:
             equal_trial, orphan = self._solved_elsewhere(trial)
             try:
-                outcome = None if equal_trial else self._solved(trial)
+                outcome = None
+                if equal_trial is None:
+                    outcome = self._design_solver.solve_trial(trial.number, trial.params)
             finally:
                 if orphan:
                     orphan.release()
@@ -324,7 +261,7 @@ class StudyRunner:
                 own = {**about, "same_as": equal_trial.number, "reason": reason, "seconds": 0.0}
                 ended = equal_trial.model_copy(update={**own, "ended": _timestamp()})
             elif outcome:
-                ended = Trial(**about, **outcome, ended=_timestamp())
+                ended = StudyTrial(**about, **outcome, ended=_timestamp())
             else:
                 return  # stopped by us; the next run takes the trial over
         with self._recording_lock, self._recording:
@@ -334,7 +271,9 @@ class StudyRunner:
             trial.set_user_attr(RECORD, ended.to_record())
             self._tell(trial, ended)
             if ended.kind in ("solved", "failed") and self._is_first(ended):
-                for line in rehearsal_lines(self.study, ended, self._trial_folder(ended.number)):
+                for line in rehearsal_lines(
+                    self.study, ended, self._design_solver.trial_folder(ended.number)
+                ):
                     self.progress(line)
             if ended.kind == "failed" and ended.same_as is None:
                 self.machine.after_recording(self.trials())
@@ -352,9 +291,9 @@ class StudyRunner:
         for trial in trials:
             is_failure = self.study.keep == "failed" and trial.kind == "failed"
             if trial.kind != "running" and trial.number not in staying and not is_failure:
-                shutil.rmtree(self._trial_folder(trial.number), ignore_errors=True)
+                shutil.rmtree(self._design_solver.trial_folder(trial.number), ignore_errors=True)
 
-    def _is_first(self, ended: Trial) -> bool:
+    def _is_first(self, ended: StudyTrial) -> bool:
         """Return whether the solver of this study has solved no design before this one."""
         return not any(
             trial.kind in ("solved", "failed") and trial.source != IMPORT
@@ -362,7 +301,7 @@ class StudyRunner:
             if trial.number < ended.number
         )
 
-    def _solved_elsewhere(self, trial: optuna.Trial) -> tuple[Trial | None, FileLock | None]:
+    def _solved_elsewhere(self, trial: optuna.Trial) -> tuple[StudyTrial | None, FileLock | None]:
         """Return the trial that solved this design, or None; wait while another worker solves it.
 
         Of two unfinished trials of one design the later one waits. If the worker of the earlier one
@@ -373,11 +312,14 @@ class StudyRunner:
             trials = self.trials()
             if equal_trial := same_design(trial.params, trials):
                 return equal_trial, None
-            earlier = [other for other in trials if other.number < trial.number]
+            earlier = []
+            for other in trials:
+                if other.number < trial.number:
+                    earlier.append(other)
             twin = running_twin(trial.params, earlier)
             if twin is None:
                 return None, None
-            claim = self._claim(twin.number)
+            claim = self._queue.claim_of(twin.number)
             if claim.acquire(wait=False):
                 if equal_trial := same_design(trial.params, self.trials()):  # it has just ended
                     claim.release()
@@ -386,94 +328,12 @@ class StudyRunner:
             time.sleep(_WAIT)
         return None, None
 
-    def _solved(self, trial: optuna.Trial) -> dict[str, Any] | None:
-        """Solve, with retries for failures of the machine; returns fields of `Trial`, None if
-        the run is stopping.
-        """
-        folder = self._trial_folder(trial.number)
-        about = Occasion(
-            "pre_solve", self.study, self.folder, trial.number, trial.params, trial_folder=folder
-        )
-        if self._stop.is_set():
-            return None
-        self.call_hooks(about)
-        solved, attempts = self._solve(folder, trial.params), 1
-        while (
-            solved.diagnosis.severity == "machine"
-            and attempts <= RETRIES
-            and not self._stop.is_set()
-        ):
-            time.sleep(_PAUSES[attempts - 1])
-            solved, attempts = self._solve(folder, trial.params), attempts + 1
-        diagnosed = solved.diagnosis
-        if self._stop.is_set() and diagnosed.failure:
-            return None
-        if diagnosed.severity == "study":
-            raise StudyStopped(
-                diagnosed.reason,
-                place=f"trial {trial.number}",
-                hint=f"{diagnosed.advice}; then resume the study",
-            )
-        about.solved = solved
-        self.call_hooks(replace(about, moment="post_solve"))
-        if diagnosed.failure:
-            self.call_hooks(replace(about, moment="on_failure"))
-        fields = {"by": solved.by, "seconds": round(solved.seconds, 3), "attempts": attempts}
-        return fields | self._outcome(trial.params, solved)
-
-    def _solve(self, folder: Path, params: Mapping[str, Number]) -> Solved:
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        try:
-            return self.solver.solve(folder, self.study.values(params), self.study.limits)
-        except TransomError:
-            raise
-        except Exception as error:  # noqa: BLE001  an exception of a plug-in fails the design
-            (folder / "traceback.txt").write_text(traceback.format_exc(), "utf-8")
-            raised = Evidence("message", f"{type(error).__name__}: {error}")
-            return Solved(diagnosis("solver_error", self.taxonomy, raised))
-
-    def _solve_control(self, params: Mapping[str, Number]) -> Solved:
-        """Solve a design again, to see whether the machine still works."""
-        self.progress("solving a good design again, to see whether the machine still works")
-        return self._solve(self.folder / "control", params)
-
-    def _outcome(self, params: dict[str, Number], solved: Solved) -> dict[str, Any]:
-        diagnosed, names = solved.diagnosis, {**self.study.values(params), **solved.outputs}
-        if diagnosed.failure:
-            kind = "lost" if diagnosed.severity == "machine" else "failed"
-            return {"kind": kind, "failure": diagnosed.failure, "reason": diagnosed.reason}
-        if unknown := sorted(self.study.needed_outputs - names.keys()):
-            problem = (
-                f"the solver {solved.by} has no output {unknown[0]}, which objectives or"
-                " constraints use"
-            )
-            raise InputError(
-                problem,
-                place=self.study.study,
-                hint=f"its outputs: {', '.join(sorted(solved.outputs))}",
-            )
-        values = objective_values(self.study, names)
-        if not all(map(math.isfinite, values)):
-            return {
-                "kind": "failed",
-                "failure": "not_finite",
-                "reason": f"the objectives are {values}",
-            }
-        violated = violations(self.study, names, self.guide.margin)
-        return {
-            "kind": "solved",
-            "outputs": dict(solved.outputs),
-            "values": values,
-            "violations": violated,
-        }
-
     def _reject(self, trial: optuna.Trial, why: Rejection) -> None:
         about: dict[str, Any] = {
             "number": trial.number,
             "params": trial.params,
         }
-        rejected = Trial(
+        rejected = StudyTrial(
             **about,
             kind="rejected",
             failure=why.failure,
@@ -484,7 +344,7 @@ class StudyRunner:
         trial.set_user_attr(RECORD, rejected.to_record())
         self._tell(trial, rejected)
 
-    def _tell(self, trial: optuna.Trial, ended: Trial) -> None:
+    def _tell(self, trial: optuna.Trial, ended: StudyTrial) -> None:
         """Report a trial's outcome to the sampler; a failed or rejected design violates a
         constraint.
         """
@@ -506,20 +366,13 @@ class StudyRunner:
         trial.storage.set_trial_system_attr(trial._trial_id, "constraints", feasibility)
         self._optuna.tell(trial, stored_values(self.study, ended))
 
-    def _progress(self, ended: Trial, budget: int) -> None:
+    def _progress(self, ended: StudyTrial, budget: int) -> None:
         trials = self.trials()
         solved = sum(trial.kind in ("solved", "failed") for trial in trials)
         each = (time.monotonic() - self._began) / max(1, solved - self._done_before)
         self.progress(
             progress_line(self.study, trials, ended, budget, each * max(0, budget - solved))
         )
-
-
-def _spent(trials: list[Trial]) -> int:
-    """Return how many trials use the budget; those that were solved elsewhere do not."""
-    return sum(
-        trial.kind in ("solved", "failed", "running") and trial.source != IMPORT for trial in trials
-    )
 
 
 def _timestamp() -> str:

@@ -21,9 +21,9 @@ from optuna.storages import BaseStorage
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from transom.studies.advice import RULE, Advice, Insight
+from transom.studies.advice import RULE, Advice, StudyInsight
 from transom.studies.expression import Formula
-from transom.studies.rules import Features, Row, choice_features
+from transom.studies.rules import Features, SolveRow, choice_features
 from transom.studies.trials import FAILED_BY
 
 See = Callable[[FrozenTrial], FrozenTrial | None]
@@ -152,13 +152,13 @@ class TransomSampler(SeeingSampler):
         default = optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)
         super().__init__(base or default, self._as_infeasible)
         self.scope = scope
-        self.rules: list[Insight] = []
+        self.rules: list[StudyInsight] = []
         self._advice = None if folder is None else Advice(Path(folder))
         self._features = {name: Formula.parse(text) for name, text in (features or {}).items()}
         self._random = random.Random(seed)
         self._directions: Sequence[StudyDirection] = ()
         # Failures wait for the next good trial: until then, the machine may be the cause.
-        self._waiting: list[Row] = []
+        self._waiting: list[SolveRow] = []
         self._new_failures = 0
         self._lock = Lock()
         self._audited: dict[int, tuple[str, ...]] = {}
@@ -212,7 +212,7 @@ class TransomSampler(SeeingSampler):
         if self._advice is None or state not in (TrialState.COMPLETE, TrialState.FAIL):
             return
         has_failed = state == TrialState.FAIL
-        row = Row(
+        row = SolveRow(
             self._measure(trial.params, trial.distributions), "failed" if has_failed else None
         )
         with self._lock:
@@ -222,9 +222,10 @@ class TransomSampler(SeeingSampler):
                 rule, helpful=has_failed, study=study.study_name, trial=trial.number
             )
 
-    def _keep(self, study_name: str, row: Row) -> None:
+    def _keep(self, study_name: str, row: SolveRow) -> None:
         """Keep a trial's row, and the failures before it, once a good trial has followed them."""
         assert self._advice is not None
+        # A streak without a good trial may be an outage of the machine.
         self._waiting.append(row)
         if row.failure is not None:
             return
@@ -238,6 +239,7 @@ class TransomSampler(SeeingSampler):
         """Return a failed trial as one that violates a constraint; samplers ignore failed ones."""
         if frozen.state != TrialState.FAIL or not frozen.params:
             return frozen
+        # The stored trial belongs to Optuna and must stay as it is.
         trial = copy(frozen)
         worst = []
         for direction in self._directions:
@@ -261,7 +263,10 @@ class TransomSampler(SeeingSampler):
         for _ in range(_DRAWS):
             params = propose()
             features = self._measure({**fixed, **params}, ranges)
-            matching = [insight for insight in self.rules if insight.rule.matches(features)]
+            matching = []
+            for insight in self.rules:
+                if insight.rule.matches(features):
+                    matching.append(insight)
             if not matching:
                 return params
             rejecting = tuple(insight.id for insight in matching)

@@ -17,7 +17,14 @@ from typing import Any, Protocol
 from transom.canonical import write_atomic
 from transom.errors import InputError
 from transom.studies.expression import fill
-from transom.studies.failures import Diagnosis, Evidence, JobOutput, Taxonomy, classify, diagnosis
+from transom.studies.failures import (
+    Diagnosis,
+    FailureEvidence,
+    JobOutput,
+    Taxonomy,
+    classify,
+    diagnosis,
+)
 from transom.studies.job_files import extract
 from transom.studies.jobs import run_job
 from transom.studies.study import Extractor, JobLimits, Number, Study, random_design
@@ -60,6 +67,7 @@ def make_solver(study: Study, taxonomy: Taxonomy) -> Solver:
     name = study.solver.use
     if not name:
         return CommandSolver(study, taxonomy)
+    # A name with a colon is a path to somebody's own class.
     if ":" not in name and name not in PLUGINS:
         hint = f"known: {', '.join(PLUGINS)}, and yours as package.module:Class"
         raise InputError(f"unknown solver {name!r}", place="solver.use", hint=hint)
@@ -105,6 +113,7 @@ class CommandSolver:
                 f"the solver {program} was not found", place="solver.command", hint=hint
             )
         files_of_solve = {*spec.templates, *(item.file for item in spec.outputs.values())}
+        # A file beside the study is out of reach: each solve runs in a folder of its own.
         for item in spec.command[1:]:
             if (
                 item not in files_of_solve
@@ -165,7 +174,8 @@ def run_and_judge(
 
     Without the `needed` outputs, or a line that matches `finished`, it failed.
     """
-    given = {path.name for path in folder.iterdir()}
+    # Input files quote words such as `error` in comments: they are not searched.
+    input_files = {path.name for path in folder.iterdir()}
     try:
         ended = run_job(command, folder, limits)
         read = (
@@ -173,12 +183,16 @@ def run_and_judge(
             if ended.stopped
             else {name: extract(extractor, folder) for name, extractor in outputs.items()}
         )
-        values = {name: value for name, value in read.items() if value is not None}
+        values = {}
+        for name, value in read.items():
+            if value is not None:
+                values[name] = value
+        # After a failure missing outputs are no news.
         missing = sorted(set(needed) - values.keys()) if ended.return_code == 0 else ()
         job = JobOutput.read(
             folder,
             ended.return_code,
-            given=given,
+            input_files=input_files,
             stopped=ended.stopped,
             values=values,
             missing=missing,
@@ -187,7 +201,7 @@ def run_and_judge(
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        return Solved(diagnosis("disk_full", taxonomy, Evidence("limit", str(error))), by=by)
+        return Solved(diagnosis("disk_full", taxonomy, FailureEvidence("limit", str(error))), by=by)
     judged = classify(job, taxonomy)
     return Solved(judged, {} if judged.failure else values, ended.seconds, by)
 

@@ -13,9 +13,9 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from transom.studies.rules import Features, Row, Rule, learn
+from transom.studies.rules import FailureRule, Features, SolveRow, learn
 from transom.studies.study import Number, Study, nearby_design
-from transom.studies.trials import STEP, Trial, is_new, ranked
+from transom.studies.trials import STEP, StudyTrial, is_new, ranked
 
 _CANDIDATES = 300
 _WIDEST, _NARROWEST = 0.1, 0.02  # spread of steps, at half the budget and at its end
@@ -30,7 +30,10 @@ _VIOLATION = 10.0  # weight of a violated constraint against the objective, both
 
 
 def next_step(
-    study: Study, trials: Sequence[Trial], budget: int, fits: Callable[[Mapping[str, Number]], bool]
+    study: Study,
+    trials: Sequence[StudyTrial],
+    budget: int,
+    fits: Callable[[Mapping[str, Number]], bool],
 ) -> dict[str, Number] | None:
     """Return the best new step that `fits`, for every other design in the second half of the
     budget; else None.
@@ -39,6 +42,7 @@ def next_step(
     solves = sum(trial.kind in ("solved", "failed") for trial in trials)
     if spec.kind != "tpe" or not spec.steps or solves < half or len(trials) % 2:
         return None
+    # After failed steps the sampler gets more turns, for the model is wrong around here.
     if _solves_since_a_step(trials) <= _PAUSE * _failed_steps(study, trials):
         return None
     spread = _WIDEST * (1 - (solves - half) / half) + _NARROWEST
@@ -49,7 +53,7 @@ def next_step(
     return None
 
 
-def _solves_since_a_step(trials: Sequence[Trial]) -> int:
+def _solves_since_a_step(trials: Sequence[StudyTrial]) -> int:
     """Return how many designs of the sampler were solved since the last step."""
     solves = 0
     for trial in sorted(trials, key=lambda trial: trial.number, reverse=True):
@@ -59,7 +63,7 @@ def _solves_since_a_step(trials: Sequence[Trial]) -> int:
     return solves
 
 
-def _failed_steps(study: Study, trials: Sequence[Trial]) -> int:
+def _failed_steps(study: Study, trials: Sequence[StudyTrial]) -> int:
     """Return how many steps failed since the one that gave the best design, or of all."""
     best = next(iter(ranked(study, trials)), None)
     failed = 0
@@ -73,26 +77,31 @@ def _failed_steps(study: Study, trials: Sequence[Trial]) -> int:
 
 
 def steps(
-    study: Study, trials: Sequence[Trial], spread: float, pick: random.Random
+    study: Study, trials: Sequence[StudyTrial], spread: float, pick: random.Random
 ) -> list[dict[str, Number]]:
     """Return designs near the best one, best first; [] if no design is feasible or objectives
     compete.
     """
     import numpy as np  # noqa: PLC0415  slow
 
-    numeric = [name for name, item in study.variables.items() if not item.choices]
+    numeric = []
+    for name, item in study.variables.items():
+        if not item.choices:
+            numeric.append(name)
     best = next(iter(ranked(study, trials)), None)
     if best is None or len(study.objectives) > 1 or not numeric:
         return []
+    # A linear model cannot step between choices: they stay those of the best design.
     choices = {name: best.params[name] for name in sorted(study.variables.keys() - numeric)}
-    solved = [
-        trial
-        for trial in trials
-        if trial.kind == "solved" and choices.items() <= trial.params.items()
-    ]
+    solved = []
+    for trial in trials:
+        if trial.kind == "solved" and choices.items() <= trial.params.items():
+            solved.append(trial)
     centre = np.array(_place(study, numeric, best.params))
     places = np.array([_place(study, numeric, trial.params) for trial in solved]) - centre
+    # Solves far away say little about the slope at the best design.
     weights = np.sqrt(_NEAR / (_NEAR + (places**2).sum(axis=1)))[:, None]
+    # The objective becomes relative, so that its weight against violations needs no unit.
     sign = -1 if study.objectives[0].direction == "maximize" else 1
     unit = sign * (abs(best.values[0]) or 1.0)
     observed = np.array(
@@ -104,39 +113,44 @@ def steps(
         design_matrix.T @ design_matrix + ridge, design_matrix.T @ (weights * observed), rcond=None
     )[0]
 
-    candidates = [
-        nearby_design(study, best.params, spread, pick) | choices for _ in range(_CANDIDATES)
-    ]
+    candidates = []
+    for _ in range(_CANDIDATES):
+        candidates.append(nearby_design(study, best.params, spread, pick) | choices)
     points = np.array([_place(study, numeric, item) for item in candidates]) - centre
     expected: Any = np.column_stack([np.ones(len(points)), points]) @ model
     costs = expected[:, 0] + _VIOLATION * np.maximum(0, expected[:, 1:]).sum(axis=1)
-    failed = [trial for trial in trials if trial.kind == "failed"]
+    failed = []
+    for trial in trials:
+        if trial.kind == "failed":
+            failed.append(trial)
     if failed:
         failed_places = (
             np.array([_place(study, numeric, trial.params) for trial in failed]) - centre
         )
-        differing = [
-            sum(trial.params.get(name) != choice for name, choice in choices.items())
-            for trial in failed
-        ]
+        differing = []
+        for trial in failed:
+            differing.append(
+                sum(trial.params.get(name) != choice for name, choice in choices.items())
+            )
         farther = _OTHER * np.array(differing)
         costs += _FAILS * (_nearest(points, failed_places, farther) < _nearest(points, places))
         costs += _FAILS * (_fails(points, places, failed_places, farther) > _LIKELY)
     rejecting = _rules(study, trials)
     features = Features.of(study)
+    # Costs are added, not removed: if all candidates look bad, the least bad is tried.
     for number, candidate in enumerate(candidates):
         measured = features(study.values(candidate))
         costs[number] += _FAILS * any(rule.matches(measured) for rule in rejecting)
     return [candidates[n] for n in np.argsort(costs)]
 
 
-def _rules(study: Study, trials: Sequence[Trial]) -> list[Rule]:
+def _rules(study: Study, trials: Sequence[StudyTrial]) -> list[FailureRule]:
     """Return rules on the failures of this study so far; unlike distances, they know choices."""
     features = Features.of(study)
     rows = []
     for trial in trials:
         if trial.kind in ("solved", "failed"):
-            rows.append(Row(features(study.values(trial.params)), trial.failure))
+            rows.append(SolveRow(features(study.values(trial.params)), trial.failure))
     return learn(rows)
 
 

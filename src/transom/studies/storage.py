@@ -56,6 +56,7 @@ class FileLock:
 
 def append_line(path: Path, event: Mapping[str, Any]) -> None:
     """Append one line of JSON, after removing a line that a kill or a full disk cut short."""
+    # Half a line from a killed writer would also spoil the line after it.
     _cut_torn_line(path)
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(event, sort_keys=True) + "\n")
@@ -103,6 +104,7 @@ def open_storage(folder: Path, url: str | None = None) -> BaseStorage:
         from optuna.storages.journal import JournalFileBackend, JournalStorage  # noqa: PLC0415
     except ImportError as error:
         raise optuna_missing() from error
+    # The study's own file: its lock mends what a kill left.
     if url is None:
         lock: Any = _JournalLock(folder / "journal.lock")
         with lock:

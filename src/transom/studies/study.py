@@ -132,6 +132,7 @@ class Variable(Data):
             if self.log
             else pick.uniform(low, high)
         )
+        # Rounding may pass the upper bound if the range is no multiple of the step.
         if step := self.step or (1.0 if self.integer else None):
             value = min(high, low + round((value - low) / step) * step)
         return int(value) if self.integer else value
@@ -222,14 +223,14 @@ class SolverSpec(Data):
         return self
 
 
-class Verification(Data):
+class VerificationSpec(Data):
     """Finer settings for the best designs; outputs may differ by the share `tolerance`."""
 
     settings: dict[str, Number]
     tolerance: float = Field(0.1, gt=0)
 
 
-class Budget(Data):
+class SolveBudget(Data):
     """The budget: solves that end with a result or a failure of the design; `workers` at once."""
 
     trials: int = Field(40, ge=1)
@@ -246,7 +247,7 @@ class JobLimits(Data):
     disk: ByteSize = Field(ByteSize(2e9), gt=0)
 
 
-class Learning(Data):
+class LearningSpec(Data):
     """The use of earlier studies of the scope: rules that reject designs, and first designs.
 
     `audit` is the share of rejected designs that is solved anyway, to score the rules. Insights in
@@ -296,11 +297,11 @@ class Study(Data):
     objectives: tuple[Objective, ...] = Field(min_length=1)
     constraints: tuple[Bound, ...] = ()
     settings: dict[str, Number] = {}
-    verify: Verification | None = None
+    verify: VerificationSpec | None = None
     solver: SolverSpec
-    budget: Budget = Budget()
+    budget: SolveBudget = SolveBudget()
     limits: JobLimits = JobLimits()
-    learning: Learning = Learning()
+    learning: LearningSpec = LearningSpec()
     sampler: SamplerSpec = SamplerSpec()
     playbook: PlaybookSpec | None = None
     failures: tuple[str, ...] = ()
@@ -325,10 +326,9 @@ class Study(Data):
     @cached_property
     def fixed(self) -> dict[str, Number]:
         """Constants and numerical settings by name."""
-        constants = {
-            name: constant.value if isinstance(constant, Constant) else constant
-            for name, constant in self.constants.items()
-        }
+        constants = {}
+        for name, constant in self.constants.items():
+            constants[name] = constant.value if isinstance(constant, Constant) else constant
         return {**constants, **self.settings}
 
     def unmet(self, values: Mapping[str, Number]) -> str | None:
@@ -339,6 +339,7 @@ class Study(Data):
     def needed_outputs(self) -> frozenset[str]:
         """Names of the outputs that the objectives and constraints use."""
         wishes: tuple[Wish, ...] = (*self.objectives, *self.constraints)
+        # What is no variable and no constant must come from the solver.
         names = frozenset[str]().union(*(Formula.parse(wish.name).names for wish in wishes))
         return names - {*self.variables, *self.fixed}
 
@@ -406,7 +407,10 @@ class Study(Data):
     @cached_property
     def templates(self) -> dict[str, str]:
         """File name -> text of the solver's templates; InputError if one cannot be read."""
-        return {name: read_text(self.folder / path) for name, path in self.solver.templates.items()}
+        texts = {}
+        for name, path in self.solver.templates.items():
+            texts[name] = read_text(self.folder / path)
+        return texts
 
 
 def random_design(study: Study, pick: random.Random) -> dict[str, Number]:
@@ -418,7 +422,7 @@ def nearby_design(
     study: Study, design: Mapping[str, Number], spread: float, pick: random.Random
 ) -> dict[str, Number]:
     """Draw a design around another one; see `Variable.near`."""
-    return {
-        name: variable.near(design[name], spread, pick)
-        for name, variable in study.variables.items()
-    }
+    moved = {}
+    for name, variable in study.variables.items():
+        moved[name] = variable.near(design[name], spread, pick)
+    return moved

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from transom.errors import InputError
 from transom.formats.yaml_files import Key, YamlFile, load_yaml
 from transom.formats.yaml_models import validate_yaml
 from transom.studies.expression import Formula
-from transom.studies.study import Study, random_design
+from transom.studies.study import Study, Wish, random_design
 
 _RELAX = "widen the bounds of the variables, or relax it"
 _TRIED = 4000  # random designs; if none meets the requirements, no sampler would find one either
@@ -76,15 +76,17 @@ def _mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
 
 def _formulas(study: Study) -> Iterator[tuple[tuple[Key, ...], str]]:
     """Yield every formula with its place."""
-    yield from ((("features", name), text) for name, text in study.features.items())
-    yield from ((("require", number), text) for number, text in enumerate(study.require))
-    yield from (
-        (("objectives", number, "name"), wish.name) for number, wish in enumerate(study.objectives)
+    for name, text in study.features.items():
+        yield ("features", name), text
+    for number, text in enumerate(study.require):
+        yield ("require", number), text
+    groups: tuple[tuple[str, Sequence[Wish]], ...] = (
+        ("objectives", study.objectives),
+        ("constraints", study.constraints),
     )
-    yield from (
-        (("constraints", number, "name"), wish.name)
-        for number, wish in enumerate(study.constraints)
-    )
+    for group, wishes in groups:
+        for number, wish in enumerate(wishes):
+            yield (group, number, "name"), wish.name
 
 
 def _name_mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
@@ -101,6 +103,7 @@ def _name_mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
                 yield (group, name), f"{name} is in {groups[name]} and in {group}", "rename one"
             groups[name] = group
     for group, wishes in (("objectives", study.objectives), ("constraints", study.constraints)):
+        # Equal names would overwrite each other in the records.
         for name, number in {wish.name: number for number, wish in enumerate(wishes)}.items():
             if name in [wish.name for wish in wishes[:number]]:
                 yield (
@@ -146,6 +149,7 @@ def _start_mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
 
 def _unmet_everywhere(study: Study) -> str | None:
     """Return the requirement that most random designs fail first, if none meets all."""
+    # The requirement that is missed first most often is the one to relax.
     pick, unmet = random.Random(0), Counter[str]()
     for _ in range(_TRIED):
         text = study.unmet(study.values(random_design(study, pick)))

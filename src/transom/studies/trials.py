@@ -29,7 +29,7 @@ _MOST = 5.0
 _SHOWN = 90  # characters of a reason in a line of progress, at most
 
 
-class Trial(Data):
+class StudyTrial(Data):
     """One design and its outcome.
 
     Attributes:
@@ -73,9 +73,9 @@ class Trial(Data):
     def feasible(self) -> bool:
         return self.kind == "solved" and all(value <= 0 for value in self.violations.values())
 
-    def set_aside(self, reason: str) -> Trial:
+    def set_aside(self, reason: str) -> StudyTrial:
         """Return the trial without its outcome, as one that the machine failed."""
-        return Trial(
+        return StudyTrial(
             number=self.number,
             kind="lost",
             params=self.params,
@@ -92,12 +92,16 @@ class Trial(Data):
         return self.model_dump(exclude={"number", "params"})
 
     @staticmethod
-    def of(frozen: FrozenTrial, study: Study) -> Trial:
+    def of(frozen: FrozenTrial, study: Study) -> StudyTrial:
         """Convert a trial of the storage, as the bounds and constraints of today have it."""
         ended = frozen.state.is_finished()
+        # Without a record, its worker was stopped before it knew the outcome.
         record = frozen.user_attrs.get(RECORD, {"kind": "lost"}) if ended else {"kind": "running"}
-        params = {name: frozen.params[name] for name in study.variables if name in frozen.params}
-        trial = Trial(number=frozen.number, params=params, **record)
+        params = {}
+        for name in study.variables:
+            if name in frozen.params:
+                params[name] = frozen.params[name]
+        trial = StudyTrial(number=frozen.number, params=params, **record)
         if trial.kind not in ("solved", "failed"):
             return trial
         if misfit := study.misfit(params):
@@ -111,7 +115,7 @@ class Trial(Data):
         return trial
 
 
-def same_design(params: Mapping[str, Number], trials: Iterable[Trial]) -> Trial | None:
+def same_design(params: Mapping[str, Number], trials: Iterable[StudyTrial]) -> StudyTrial | None:
     """Return the first trial that solved this design; numbers are compared with nine digits."""
     design = _rounded(params)
     solved = (
@@ -120,7 +124,7 @@ def same_design(params: Mapping[str, Number], trials: Iterable[Trial]) -> Trial 
     return next((trial for trial in solved if _rounded(trial.params) == design), None)
 
 
-def running_twin(params: Mapping[str, Number], trials: Iterable[Trial]) -> Trial | None:
+def running_twin(params: Mapping[str, Number], trials: Iterable[StudyTrial]) -> StudyTrial | None:
     """Return the first trial of this design that is under way."""
     design = _rounded(params)
     for trial in trials:
@@ -129,17 +133,18 @@ def running_twin(params: Mapping[str, Number], trials: Iterable[Trial]) -> Trial
     return None
 
 
-def is_new(params: Mapping[str, Number], trials: Iterable[Trial]) -> bool:
+def is_new(params: Mapping[str, Number], trials: Iterable[StudyTrial]) -> bool:
     """Whether no trial has this design, ended or under way."""
     design = _rounded(params)
     return all(_rounded(trial.params) != design for trial in trials)
 
 
 def _rounded(params: Mapping[str, Number]) -> dict[str, Number]:
-    return {
-        name: float(f"{value:.9g}") if isinstance(value, float) else value
-        for name, value in params.items()
-    }
+    # A value that passed through a template or a database may differ in its last digits.
+    rounded = {}
+    for name, value in params.items():
+        rounded[name] = float(f"{value:.9g}") if isinstance(value, float) else value
+    return rounded
 
 
 def objective_values(study: Study, names: Mapping[str, Number]) -> tuple[float, ...]:
@@ -157,28 +162,31 @@ def violations(
         margin: output -> factor between finer and coarse settings; it is applied to the outputs if
             that makes the design worse.
     """
-    moved = {
-        name: float(names[name]) * factor
-        for name, factor in (margin or {}).items()
-        if name in names
-    }
+    moved = {}
+    for name, factor in (margin or {}).items():
+        if name in names:
+            moved[name] = float(names[name]) * factor
+    # The worse of both counts: a margin must not make a design better.
     variants = [names, {**names, **moved}]
-    return {
-        bound.name: max(_violation(bound, Formula.parse(bound.name)(each)) for each in variants)
-        for bound in study.constraints
-    }
+    violation_of = {}
+    for bound in study.constraints:
+        violation_of[bound.name] = max(
+            _violation(bound, Formula.parse(bound.name)(each)) for each in variants
+        )
+    return violation_of
 
 
 def _violation(bound: Bound, value: float) -> float:
     """Return the violation relative to the bound, so that different units add up; at most 5."""
     if math.isnan(value):
         return _MOST
+    # A bound of 0 has no relative violation, so the plain one is taken.
     over = [(value - bound.max) / (abs(bound.max) or 1.0)] if bound.max is not None else []
     under = [(bound.min - value) / (abs(bound.min) or 1.0)] if bound.min is not None else []
     return min(_MOST, max((*over, *under)))
 
 
-def ranked(study: Study, trials: Iterable[Trial]) -> list[Trial]:
+def ranked(study: Study, trials: Iterable[StudyTrial]) -> list[StudyTrial]:
     """Return feasible trials by the first objective, best first."""
     return sorted(
         (trial for trial in trials if trial.feasible),
@@ -186,24 +194,29 @@ def ranked(study: Study, trials: Iterable[Trial]) -> list[Trial]:
     )
 
 
-def front(study: Study, trials: Iterable[Trial]) -> list[Trial]:
+def front(study: Study, trials: Iterable[StudyTrial]) -> list[StudyTrial]:
     """Return the feasible trials that none dominates, best first by the first objective."""
     feasible = ranked(study, trials)
-    return [
-        trial for trial in feasible if not any(better(study, other, trial) for other in feasible)
-    ]
+    undominated = []
+    for trial in feasible:
+        if not any(better(study, other, trial) for other in feasible):
+            undominated.append(trial)
+    return undominated
 
 
-def better(study: Study, trial: Trial, other: Trial) -> bool:
+def better(study: Study, trial: StudyTrial, other: StudyTrial) -> bool:
     """Whether one feasible trial dominates another."""
     pairs = list(zip(_signed(study, trial), _signed(study, other), strict=True))
     return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
 
 
-def _signed(study: Study, trial: Trial) -> list[float]:
+def _signed(study: Study, trial: StudyTrial) -> list[float]:
     """Return the objectives, with signs so that less is better."""
     pairs = zip(study.objectives, trial.values, strict=True)
-    return [-value if objective.direction == "maximize" else value for objective, value in pairs]
+    signed = []
+    for objective, value in pairs:
+        signed.append(-value if objective.direction == "maximize" else value)
+    return signed
 
 
 class Counts(Data):
@@ -215,7 +228,7 @@ class Counts(Data):
     pruned: int
 
 
-def counts(trials: Iterable[Trial]) -> Counts:
+def counts(trials: Iterable[StudyTrial]) -> Counts:
     """Count trials by outcome, as `transom study run` reports them."""
     kinds = Counter(trial.kind for trial in trials)
     complete, failed, rejected = kinds["solved"], kinds["failed"], kinds["rejected"]
@@ -224,7 +237,7 @@ def counts(trials: Iterable[Trial]) -> Counts:
     )
 
 
-def failures(trials: Iterable[Trial]) -> dict[str, int]:
+def failures(trials: Iterable[StudyTrial]) -> dict[str, int]:
     """Count failed solves by class, the most frequent first."""
     return dict(
         Counter(
@@ -233,14 +246,14 @@ def failures(trials: Iterable[Trial]) -> dict[str, int]:
     )
 
 
-def used_insights(trials: Iterable[Trial]) -> tuple[str, ...]:
+def used_insights(trials: Iterable[StudyTrial]) -> tuple[str, ...]:
     """Return the ids of the insights that affected trials."""
     acted = ({trial.source, *trial.rules, *trial.audit} for trial in trials)
     return tuple(sorted(set().union(*acted) - {"sampler", START, IMPORT, STEP}))
 
 
 def progress_line(
-    study: Study, trials: Sequence[Trial], trial: Trial, budget: int, seconds: float
+    study: Study, trials: Sequence[StudyTrial], trial: StudyTrial, budget: int, seconds: float
 ) -> str:
     """Return one line on a finished trial: outcome, the best so far, and the seconds `left`."""
     numbers, good = counts(trials), ranked(study, trials)

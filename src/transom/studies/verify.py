@@ -11,7 +11,7 @@ from pydantic import Field
 
 from transom.studies.solver import Solver
 from transom.studies.study import Data, Number, Study
-from transom.studies.trials import Trial, front, objective_values, ranked, violations
+from transom.studies.trials import StudyTrial, front, objective_values, ranked, violations
 
 MOST = 8
 """Number of best designs that are solved again, at most."""
@@ -69,7 +69,9 @@ class Verification(Data):
         return ratios
 
 
-def verify(study: Study, solver: Solver, folder: Path, trials: Sequence[Trial]) -> Verification:
+def verify(
+    study: Study, solver: Solver, folder: Path, trials: Sequence[StudyTrial]
+) -> Verification:
     """Solve the best designs again until one holds.
 
     After one fails to hold, designs that would violate a constraint with the same factors are
@@ -79,9 +81,12 @@ def verify(study: Study, solver: Solver, folder: Path, trials: Sequence[Trial]) 
         return Verification(asked=False)
     single = len(study.objectives) == 1
     verification = Verification(asked=True)
+    # With competing objectives there is no single best: the whole front is solved again.
     for trial in ranked(study, trials) if single else front(study, trials):
         if len(verification.tried) == MOST or (verification.best and single):
             break
+        # A design that would fail by the factors seen so far is not worth a solve, except for the
+        # last two: the factors may be wrong for all.
         worst = {name: max(values) for name, values in verification.factors().items()}
         names = {**study.values(trial.params), **trial.outputs}
         hopeless = any(excess > 0 for excess in violations(study, names, worst).values())
@@ -94,7 +99,7 @@ def verify(study: Study, solver: Solver, folder: Path, trials: Sequence[Trial]) 
 
 
 def _solve_again(
-    study: Study, settings: dict[str, Number], solver: Solver, folder: Path, trial: Trial
+    study: Study, settings: dict[str, Number], solver: Solver, folder: Path, trial: StudyTrial
 ) -> Verified:
     assert study.verify is not None
     shutil.rmtree(folder, ignore_errors=True)
@@ -117,9 +122,13 @@ def _solve_again(
         return verdict("fails", f"it fails: {solved.diagnosis.reason}")
     names |= solved.outputs
     values = objective_values(study, names)
-    violated = [f"{name} by {by:.1%}" for name, by in violations(study, names).items() if by > 0]
+    violated = []
+    for name, by in violations(study, names).items():
+        if by > 0:
+            violated.append(f"{name} by {by:.1%}")
     if violated:
         return verdict("exploits", f"it violates {', '.join(violated)}", values=values)
+    # An output of 0 has no relative difference.
     shared = sorted(
         name for name in trial.outputs.keys() & solved.outputs.keys() if trial.outputs[name]
     )

@@ -23,10 +23,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from transom.errors import SettingsError
+from transom.telemetry import keys
 from transom.telemetry.address import safe_address
 from transom.telemetry.destination import Destination, destination
 from transom.telemetry.metrics import Metrics
-from transom.telemetry.otlp_json import RESOURCE, SCOPE, row_of
+from transom.telemetry.otlp_json import RESOURCE, SCOPE, SpanRow, row_of
 from transom.telemetry.otlp_protobuf import encode_request
 
 _log = logging.getLogger(__name__)
@@ -38,6 +39,12 @@ _TIMEOUT = 10.0  # seconds for each step of a request
 _MOST_WAITING = 8_192  # spans; further ones are in their files only
 _BATCH = 512  # spans in a request
 _UNSUPPORTED_TYPE = 415  # how a collector refuses a form of the request
+# Attribute whose value follows the operation in the name of a span.
+_SUBJECTS = {
+    keys.CHAT: keys.REQUEST_MODEL,
+    keys.INVOKE_AGENT: keys.AGENT_NAME,
+    keys.EXECUTE_TOOL: keys.TOOL_NAME,
+}
 _GOODBYE = 3.0  # seconds that the end of a process waits for the last sending
 
 
@@ -134,8 +141,10 @@ class Exporter:
         for _ in range(len(self._ended)):
             new_spans.append(self._ended.popleft())
         for span in new_spans:
-            self.metrics.count(row_of(span), span["traceId"])
-        self._waiting += new_spans[: _MOST_WAITING - len(self._waiting)]
+            row = row_of(span)
+            self.metrics.count(row, span["traceId"])
+            if len(self._waiting) < _MOST_WAITING:
+                self._waiting.append({**span, "name": conventional_name(row)})
         return bool(new_spans)
 
     def _send(self, address: str, key: str, data: dict[str, Any]) -> bool:
@@ -192,6 +201,20 @@ class Exporter:
             kind = "metrics" if address == self._collector.metrics else "traces"
             line = "%s does not accept %s (%s); they are kept in the trace files"
             _log.warning(line, safe_address(address), kind, reason)
+
+
+def conventional_name(span: SpanRow) -> str:
+    """Return the name that the GenAI conventions give a span; its own if they have no such span.
+
+    The trace files name a call after the role that makes it, which says more to a person. A
+    collector groups calls by their names, and expects that of the model.
+    """
+    operation = span.attributes.get(keys.OPERATION)
+    if operation not in _SUBJECTS:
+        return span.name
+    # No model has answered a call that failed.
+    subject = span.attributes.get(_SUBJECTS[operation])
+    return f"{operation} {subject}" if subject else str(operation)
 
 
 def _resource_spans(spans: list[dict[str, Any]]) -> dict[str, Any]:

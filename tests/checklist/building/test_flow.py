@@ -445,6 +445,8 @@ async def test_guidance_reaches_the_next_repair_and_no_earlier_one(desk: Desk) -
     )
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 async def test_help_grants_one_repair_and_a_reset_as_many_as_at_first(desk: Desk) -> None:
     await desk.build(GIVE_UP)
     async with desk.run({}) as run:
@@ -482,6 +484,8 @@ async def test_an_edited_artifact_finishes_the_build_and_its_role_is_not_asked_a
     )
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 async def test_what_a_person_edited_is_never_repaired_by_a_role(desk: Desk) -> None:
     await desk.build(GIVE_UP)
     next(desk.root.glob(".transom/runs/*/*/build/checker#3/atoms.py")).write_text(
@@ -524,6 +528,8 @@ async def test_new_files_are_tried_where_the_old_ones_did_not_do(desk: Desk) -> 
     assert desk.requests == []
 
 
+@pytest.mark.slow
+@pytest.mark.fence
 async def test_a_build_goes_back_to_a_checkpoint(desk: Desk) -> None:
     await desk.build(GIVE_UP)
     async with desk.run({}) as run:

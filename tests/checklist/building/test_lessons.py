@@ -16,7 +16,7 @@ from transom.checklist.building.lessons import RECALL, learn, named_in
 from transom.checklist.building.state import BuildState, RepairAttempt
 from transom.checklist.results import BuildResult
 from transom.evidence.findings import Finding
-from transom.learning import InsightCategory, Playbook, Source
+from transom.learning import InsightCategory, InsightSource, Playbook
 from transom.runs import Run
 
 SCHEMA = Finding("schema", "atom_a", 3, "value is float, not str")
@@ -119,7 +119,7 @@ def test_a_persons_word_counts_once_for_what_the_build_named(
     book: Playbook, tmp_path: Path, good: bool
 ) -> None:
     replied(tmp_path, "build/parser", "[str-00001]")
-    source = Source("r2", "confirmed abc" if good else "overturned abc", by="Ann Lee")
+    source = InsightSource("r2", "confirmed abc" if good else "overturned abc", by="Ann Lee")
     first, again = (book.record(named_in(tmp_path), good, source) for _ in range(2))
     assert (first, again) == (["str-00001"], [])
     assert counts(book)["str-00001"] == ((1, 0) if good else (0, 1))

@@ -12,6 +12,7 @@ from transom.checklist.atoms import ClaimRow
 from transom.checklist.claims.claim_data import (
     limited_measure,
     measure_name,
+    proof_facts,
     scope_of_claim,
     shipped_claims,
 )
@@ -44,7 +45,9 @@ def measures_the_matter(row: ClaimRow, report: str) -> bool:
     claim = shipped_claims().claims[row.name]
     scope = scope_of_claim(claim, row.parameters)
     names = {
-        measure_name(pattern, row.parameters) for group in claim.proof for pattern in group
+        measure_name(pattern, row.parameters)
+        for group in proof_facts(claim, row.parameters)
+        for pattern in group
     } | {measure_name(pattern, row.parameters) for pattern in claim.bad}
     measure = limited_measure(row.parameters)
     if measure is not None and measure.negative_part:

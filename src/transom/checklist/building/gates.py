@@ -126,6 +126,25 @@ async def run_parser_gates(code: str, trial: Trial) -> tuple[Finding, ...]:
     return tuple(one for row in rows for one in row.findings if one.artifact == ATOM_A)
 
 
+async def run_code_gates(code: str, yaml: str | None, sandbox: Sandbox) -> tuple[GateRow, ...]:
+    """Run the gates that need neither files nor an ItemSpec; `yaml` may be missing."""
+    atoms = split(code)
+    rows = _static_rows(atoms)
+    if tree_of(code):
+        async with Prober(code, sandbox) as prober:
+            for vector in VECTORS:
+                rows.append(_row(f"vectors.{vector.name}", await check_vector(prober, vector)))
+            rows.append(_row("likeness", await check_likeness(prober, atoms)))
+            rows += (await _parser_rows(prober, Trial(sandbox), may_be_silent=True))[0]
+    if yaml is not None:
+        config, file, unread = _config(yaml)
+        rows.append(_row("yaml", unread))
+        if config and file:
+            own = item_values(config, None, [])
+            rows.append(_row("hard_coding", check_hard_coding(atoms, own)))
+    return tuple(rows)
+
+
 async def _run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> GateReport:
     atoms = split(code)
     config, file, unread = _config(yaml)

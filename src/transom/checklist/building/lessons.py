@@ -13,10 +13,10 @@ from transom.checklist.building.writing import RESPONSE_FILE, numbered
 from transom.evidence.findings import Finding
 from transom.learning import (
     ErrorPatterns,
+    InsightSource,
     OptimizationOutcome,
     Playbook,
     Reflector,
-    Source,
     cited_in,
     shown_in,
 )
@@ -52,14 +52,14 @@ def learn(run: Run, playbook: Playbook, state: BuildState) -> None:
         # What is wrong with the logic may come of the parser while that is wrong.
         author, wrong = ("parser", of_parser) if of_parser else ("logic", of_logic)
         if wrong:
-            source = Source(run.id, authors[author], by=_BY)
+            source = InsightSource(run.id, authors[author], by=_BY)
             outcome = OptimizationOutcome(
                 None, False, solver_errors=told_plainly(wrong), source=source
             )
             reflector.learn(outcome, _named(run.folder, source.stage))
     for stage in authors.values() if passed else ():
         reflector.learn(
-            OptimizationOutcome(None, True, source=Source(run.id, stage, by=_BY)),
+            OptimizationOutcome(None, True, source=InsightSource(run.id, stage, by=_BY)),
             _named(run.folder, stage),
         )
     reflector.commit_insights()

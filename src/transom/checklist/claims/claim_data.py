@@ -96,6 +96,7 @@ class LimitedMeasure(_Part):
     check: str | None = None
     quantity: str = ""
     negative_part: str | None = None
+    proven_by: tuple[FactPattern, ...] = ()
     contradicted_by: tuple[FactPattern, ...] = ()
 
 
@@ -125,6 +126,14 @@ def limited_measure(parameters: Mapping[str, str]) -> LimitedMeasure | None:
         if measure.check == parameters.get("check"):
             return measure
     return named[0] if named else None
+
+
+def proof_facts(claim: Claim, parameters: Mapping[str, str]) -> tuple[tuple[FactPattern, ...], ...]:
+    """Return the groups of measurements that prove a claim with its parameters."""
+    measure = limited_measure(parameters) if "measure" in claim.parameters else None
+    if measure is None:
+        return claim.proof
+    return tuple((*group, *measure.proven_by) for group in claim.proof)
 
 
 def scope_of_claim(claim: Claim, parameters: dict[str, str]) -> dict[str, str]:

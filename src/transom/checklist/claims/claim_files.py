@@ -27,6 +27,7 @@ from transom.checklist.claims.claim_data import (
     bad_facts,
     limited_measure,
     measure_name,
+    proof_facts,
     scope_of_claim,
     shipped_claims,
 )
@@ -280,7 +281,7 @@ def _config(item: Item, claim: Claim, row: ClaimRow) -> CheckerConfig:
 def _atoms(claim: Claim, row: ClaimRow) -> str:
     """Return `atoms.py` of a claim."""
     proof = list[dict[str, object]]()
-    for alternatives in claim.proof:
+    for alternatives in proof_facts(claim, row.parameters):
         proof += [_pattern(pattern, row.parameters) for pattern in alternatives]
     bad = list[dict[str, object]]()
     for pattern in bad_facts(claim, row.parameters):
@@ -329,7 +330,8 @@ def _pattern(pattern: FactPattern, parameters: dict[str, str]) -> dict[str, obje
 def _spec(item: Item, claim: Claim, row: ClaimRow) -> str:
     """Return the ItemSpec of a claim: the four sections, for people and for the gates."""
     parameters = ", ".join(f"{key} {value}" for key, value in row.parameters.items()) or "none"
-    proof = [" or ".join(_words(p, row) for p in group) for group in claim.proof]
+    groups = proof_facts(claim, row.parameters)
+    proof = [" or ".join(_words(pattern, row) for pattern in group) for group in groups]
     bad_facts_in_words = [_words(pattern, row) for pattern in bad_facts(claim, row.parameters)]
     bad = bad_facts_in_words or ["what the item does not list"]
     files = [name.written for name in item.input_files] or ["the item's files"]

@@ -192,7 +192,9 @@ def account_for(
             # A file that another one names is not what the question speaks of.
             asked = requirements if file.given else ()
             accounts.append(_account_of(file, lines, asked, claim, evidence.readings))
-    return CheckAccount(tuple(accounts), caps_of_words(claim) if claim else ())
+    return CheckAccount(
+        tuple(accounts), caps_of_words(claim, evidence.readings.values()) if claim else ()
+    )
 
 
 def _judged_lines(items: Iterable[ValidationItem], evidence: Evidence) -> dict[str, _JudgedLines]:

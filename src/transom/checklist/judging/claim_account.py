@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from transom.checklist.atoms import ClaimRow
 from transom.checklist.claims.claim_data import (
@@ -18,6 +19,7 @@ from transom.checklist.claims.claim_data import (
     bad_facts,
     is_in_scope,
     measure_name,
+    proof_facts,
     scope_of_claim,
     shipped_claims,
 )
@@ -85,9 +87,40 @@ def evidence_of_claim(row: ClaimRow, readings: Iterable[FileReading]) -> str:
     return "; ".join(lacking) or "no file can be read"
 
 
-def caps_of_words(row: ClaimRow) -> tuple[Cap, ...]:
-    """Return a cap for the words of the description that the claim does not check."""
-    return tuple(Cap("words", f'not checked: "{text}"') for text in row.left_out)
+def caps_of_words(row: ClaimRow, readings: Iterable[FileReading]) -> tuple[Cap, ...]:
+    """Return a cap for the words of the description that neither the claim nor a report checks.
+
+    "All reg2reg paths" narrows nothing if each path that was measured is of the group reg2reg.
+    """
+    claim = shipped_claims().claims.get(row.name)
+    scopes = list[Mapping[str, str]]()
+    if claim is not None and row.left_out:
+        for reading in readings:
+            view = _ClaimView(claim, row, reading.path, reading.measurements)
+            patterns = [pattern for group in view.proof for pattern in group]
+            scopes += [fact.scope for fact in view.matching(patterns)]
+    caps = list[Cap]()
+    for text in row.left_out:
+        if not _is_stated(text, scopes):
+            caps.append(Cap("words", f'not checked: "{text}"'))
+    return tuple(caps)
+
+
+def _is_stated(text: str, scopes: Sequence[Mapping[str, str]]) -> bool:
+    """Return whether words name what the scope of each proving measurement says.
+
+    "All corners" is said by a report that tells more than one corner apart.
+    """
+    written = text.lower().split()
+    words = [word for word in written if word not in shipped_claims().grammar]
+    if not scopes or not words:
+        return False
+    quantified = bool(_QUANTIFIERS & set(written))
+    for word in words:
+        keys = _SPLITS.get(word.rstrip("s"), ())
+        if not (quantified and _is_split_by(keys, scopes)) and not _is_named(word, scopes):
+            return False
+    return True
 
 
 def excused_lines(row: ClaimRow, measurements: Iterable[Measurement]) -> Mapping[int, str]:
@@ -108,6 +141,37 @@ def excused_lines(row: ClaimRow, measurements: Iterable[Measurement]) -> Mapping
         if not states & _GRAVE_STATES:
             excused[fact.line] = fact.content
     return excused
+
+
+def _is_split_by(keys: Iterable[str], scopes: Sequence[Mapping[str, str]]) -> bool:
+    """Return whether measurements differ in one of the keys of their scope."""
+    for key in keys:
+        values = {scope.get(key) for scope in scopes}
+        values.discard(None)
+        if len(values) > 1:
+            return True
+    return False
+
+
+def _is_named(word: str, scopes: Iterable[Mapping[str, str]]) -> bool:
+    """Return whether each scope has a word as the name of a part of the report."""
+    for scope in scopes:
+        names = {scope.get(key, "").lower() for key in _NAMED_PARTS}
+        if word not in names:
+            return False
+    return True
+
+
+# What a report may be split by, as a description calls it and as its measurements name it.
+_SPLITS: Final = {
+    "corner": ("corner", "scenario", "view"),
+    "scenario": ("scenario", "view", "corner"),
+    "view": ("view", "scenario", "corner"),
+    "mode": ("mode", "scenario", "view"),
+    "clock": ("clock", "path_group", "group"),
+}
+_NAMED_PARTS: Final = frozenset({"group", "path_group", "corner", "scenario", "view", "clock"})
+_QUANTIFIERS: Final = frozenset({"all", "every", "each"})
 
 
 def fact_words(fact: Measurement) -> str:
@@ -140,8 +204,13 @@ class _ClaimView:
     @property
     def patterns(self) -> tuple[FactPattern, ...]:
         """Return all measurements that prove or break the claim."""
-        proof = [pattern for group in self.claim.proof for pattern in group]
+        proof = [pattern for group in self.proof for pattern in group]
         return (*bad_facts(self.claim, self.row.parameters), *proof)
+
+    @property
+    def proof(self) -> tuple[tuple[FactPattern, ...], ...]:
+        """Return the groups of measurements that prove the claim."""
+        return proof_facts(self.claim, self.row.parameters)
 
     def matching(self, patterns: Iterable[FactPattern]) -> Iterator[Measurement]:
         """Yield the measurements that patterns speak of."""
@@ -158,7 +227,7 @@ class _ClaimView:
 
     def caps_of_proof(self) -> Iterator[Cap]:
         """Yield a cap for each group of the proof of which nothing was measured."""
-        for group in self.claim.proof:
+        for group in self.proof:
             # A fact without a number is held back for itself.
             if next(self.matching(group), None) is None:
                 names = " or ".join(self.names(group))
@@ -174,7 +243,7 @@ class _ClaimView:
 
         A part without a value, such as a path group with no path, is covered by the whole.
         """
-        proof = [pattern for group in self.claim.proof for pattern in group]
+        proof = [pattern for group in self.proof for pattern in group]
         for pattern in proof:
             facts = list(self.matching([pattern]))
             measured = [fact for fact in facts if isinstance(fact.number, PrintedNumber)]
@@ -265,13 +334,13 @@ class _ClaimView:
             where = f"{name}:{fact.line}; the report does not name its check"
             yield UnreadMatter(fact.content.strip(), where)
         if not facts and not unnamed:
-            names = " or ".join(dict.fromkeys(self.names(self.claim.proof[0])))
+            names = " or ".join(dict.fromkeys(self.names(self.proof[0])))
             yield UnreadMatter(names, f"{name}, in which no report format reads it")
 
     def without_check(self) -> Iterator[Measurement]:
         """Yield what would prove the claim if the report said of which check it is."""
         names = self.proof_names
-        checks = [pattern.check for group in self.claim.proof for pattern in group]
+        checks = [pattern.check for group in self.proof for pattern in group]
         is_asked = "check" in scope_of_claim(self.claim, self.row.parameters) or any(checks)
         for fact in self.measurements:
             if is_asked and fact.name in names and "check" not in fact.scope:
@@ -300,8 +369,8 @@ class _ClaimView:
     @property
     def proof_names(self) -> set[str]:
         """Return the names of the measurements that prove the claim."""
-        groups = self.claim.proof
-        return {measure_name(each, self.row.parameters) for group in groups for each in group}
+        patterns = [pattern for group in self.proof for pattern in group]
+        return {measure_name(pattern, self.row.parameters) for pattern in patterns}
 
     def other_facts(self) -> str:
         """Return why a report holds other facts only, or ""."""

@@ -244,7 +244,7 @@ def _caps_section(verdict: Verdict) -> Section:
         entries.append(PageEntry(f"{number}: {cap.text}", "warn", cap.source_file, cap.line_number))
     commands = tuple(cap.accept for cap in verdict.capped_by[:1] if cap.accept)
     how = tuple(f"if it does not matter: {command}" for command in commands)
-    return Section("Held back, since nothing accounts for", tuple(entries), how)
+    return Section("What holds the PASS back", tuple(entries), how)
 
 
 def _until(day: str | None) -> str:

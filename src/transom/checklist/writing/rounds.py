@@ -4,6 +4,7 @@ own slice.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -40,6 +41,8 @@ from transom.runs import Artifact, Run, Stage, text_file
 
 _QUOTED = 200
 OBSERVED = "_observed"
+DRAFT = "_draft"
+_FIRST_SIDE_BY_SIDE = 2
 
 
 @dataclass(frozen=True)
@@ -129,9 +132,14 @@ async def write_sections(
     sizes: Mapping[str, int],
     settings: Mapping[str, CallSettings] | None = None,
     memory: Memory | None = None,
+    *,
+    parallel: bool = False,
 ) -> dict[str, Artifact[str]]:
     """Walk the five rounds; returns their texts by tag: `analysis`, `section1` ... `section4`. See
     `write_spec`.
+
+    With `parallel`, sections 2 and 3 are drafted from the analysis alone while section 1 is
+    written. A draft that the gate objects to, beside the sections before it, is written again.
 
     Raises:
         NeedsModel: the embedded rules do not understand a round.
@@ -152,9 +160,15 @@ async def write_sections(
         for each in ROUNDS
     }
     written: dict[str, Artifact[str]] = {}
+    drafts: dict[str, Artifact[str]] = {}
     for each in ROUNDS:
         inputs = [given[name] if name in given else written[name] for name in each.inputs]
-        written[each.tag] = await _walk(run, each, roles[each.tag], inputs)
+        if parallel and each.number == _FIRST_SIDE_BY_SIDE:
+            # Section 1 needs the analysis alone anyway.
+            section, drafts = await _side_by_side(run, each, roles, inputs)
+            written[each.tag] = section
+            continue
+        written[each.tag] = await _walk(run, each, roles[each.tag], inputs, drafts.get(each.tag))
     section4 = written["section4"]
     seen = observed_file(run, section4.value)
     if seen.is_file():
@@ -205,7 +219,53 @@ async def _once_more(
     )
 
 
-async def _walk(run: Run, each: Round, role: Role, inputs: Sequence[object]) -> Artifact[str]:
+async def _side_by_side(
+    run: Run, first: Round, roles: Mapping[str, Role], inputs: Sequence[object]
+) -> tuple[Artifact[str], dict[str, Artifact[str]]]:
+    """Write section 1, and draft sections 2 and 3 meanwhile.
+
+    Returns:
+        Section 1, and the drafts by tag; a draft that could not be written is empty.
+    """
+    others = ROUNDS[first.number : first.number + 2]
+    section, *drafts = await asyncio.gather(
+        _walk(run, first, roles[first.tag], inputs),
+        *(_draft(run, each, roles[each.tag], inputs) for each in others),
+    )
+    return section, {each.tag: draft for each, draft in zip(others, drafts, strict=True)}
+
+
+async def _draft(run: Run, each: Round, role: Role, inputs: Sequence[object]) -> Artifact[str]:
+    """Draft a section from the configuration and the whole analysis."""
+
+    async def step(stage: Stage, config: str, analysis: str) -> str:
+        def read(text: str) -> str:
+            return read_tag(text, each.tag, accept=each.accept).text.strip("\n") + "\n"
+
+        blocks = [
+            Block("configuration", config, Tier.SESSION),
+            Block("analysis_reference", analysis),
+        ]
+        try:
+            answer = await call(stage, role, blocks, read)
+        # The section is written in its turn, as if there were no draft.
+        except (EgressError, NeedsModel, ReplyError) as error:
+            run.progress(f"{stage.name}: no draft: {error.problem}")
+            return ""
+        stage.note(f"{each.stem}_draft_response.md", answer.reply.text)
+        return answer.value
+
+    out = text_file(f"{each.stem}_draft.md")
+    return await run.stage(f"{each.stage}{DRAFT}", step, *inputs, out=out, uses=[role])
+
+
+async def _walk(
+    run: Run,
+    each: Round,
+    role: Role,
+    inputs: Sequence[object],
+    draft: Artifact[str] | None = None,
+) -> Artifact[str]:
     last = ""
 
     def read(text: str) -> tuple[str, tuple[str, ...]]:
@@ -215,6 +275,11 @@ async def _walk(run: Run, each: Round, role: Role, inputs: Sequence[object]) -> 
         return tagged.text.strip("\n") + "\n", tuple(tagged.warnings)
 
     async def step(stage: Stage, *texts: str) -> str:
+        if draft is not None:
+            texts, drafted = texts[:-1], texts[-1]
+            if drafted and not each.findings(drafted, texts):
+                return drafted
+
         def review(written: tuple[str, tuple[str, ...]]) -> list[str]:
             return [
                 f"line {finding.line}: {finding.message}"
@@ -245,7 +310,9 @@ async def _walk(run: Run, each: Round, role: Role, inputs: Sequence[object]) -> 
             run.progress(f"{stage.name}: {warning}")
         return text
 
-    return await run.stage(each.stage, step, *inputs, out=text_file(each.file), uses=[role])
+    drafts = [] if draft is None else [draft]
+    out = text_file(each.file)
+    return await run.stage(each.stage, step, *inputs, *drafts, out=out, uses=[role])
 
 
 def _blocks(each: Round, texts: Sequence[str]) -> list[Block]:

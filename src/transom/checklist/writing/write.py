@@ -13,6 +13,7 @@ from transom.checklist.results import RoundRow, SpecResult
 from transom.checklist.writing.document import assemble, clean, needs_review, parse_spec, shifted
 from transom.checklist.writing.gate import check_analysis, check_spec
 from transom.checklist.writing.quality import quality_of
+from transom.checklist.writing.round_copies import debug_folder, take_back_rounds
 from transom.checklist.writing.rounds import OBSERVED, ROUNDS, observed_file, write_sections
 from transom.checklist.writing.shapes import SpecDocument
 from transom.errors import InputError
@@ -46,9 +47,10 @@ async def write_spec(
     folder: Path | None = None,
     settings: Mapping[str, CallSettings] | None = None,
     memory: Memory | None = None,
+    parallel: bool = False,
 ) -> WrittenSpec:
     """Write an item's ItemSpec; `sizes` has the bytes of those input files that were found, by the
-    name as written.
+    name as written. With `parallel`, sections 1 to 3 are written side by side.
 
     The file for a person goes to `folder`, else into the run; an edit of it counts like an edit in
     the run.
@@ -61,7 +63,8 @@ async def write_spec(
     kept = run.folder / "spec" / "document" / name
     copies = [folder / form.format(item.item_id) for form in (READY_NAME, REVIEW_NAME)]
     edited = [copy for copy in copies if _adopted(run, copy, kept)]
-    sections = await write_sections(run, item, sizes, settings, memory)
+    await take_back_rounds(run, debug_folder(folder, item.item_id))
+    sections = await write_sections(run, item, sizes, settings, memory, parallel=parallel)
     written = [sections[tag] for tag in ("section1", "section2", "section3", "section4")]
     document = await run.stage(
         "spec/document", _assemble, item.item_id, item.description, *written, out=text_file(name)

@@ -18,7 +18,7 @@ from transom.checklist.acceptance import (
 from transom.checklist.item import load_item
 from transom.checklist.judging import Verdict
 from transom.checklist.judging.verdict import VERDICT_FILE
-from transom.cli.history import found_run
+from transom.cli.run_lookup import found_run
 from transom.cli.session import Session
 from transom.errors import InputError
 

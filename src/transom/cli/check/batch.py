@@ -92,7 +92,11 @@ async def batch(
         list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items or checkers to run.")
     ],
     options: Annotated[
-        CheckOptions, ("jobs", *WHERE, *JUDGING, "approved_only", "reports", "baseline", "unsafe")
+        CheckOptions,
+        (
+            *("jobs", *WHERE, *JUDGING, "parallel_rounds", "tests", "approved_only"),
+            *("reports", "baseline", "unsafe"),
+        ),
     ],
 ) -> int:
     """Check many items, several at once.

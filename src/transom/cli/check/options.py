@@ -111,6 +111,12 @@ class CheckOptions:
             "--approved-only", help="Refuse checkers that are not approved in their current form."
         ),
     ] = False
+    parallel_rounds: Annotated[
+        bool,
+        typer.Option(
+            "--parallel-rounds", help="Draft sections 2 and 3 while section 1 is written."
+        ),
+    ] = False
     debug: Annotated[
         bool, typer.Option("--debug", help="Also copy the prompt and reply of every round.")
     ] = False
@@ -316,7 +322,14 @@ def manner_of(
     sandbox = Sandbox(level=sandbox_level) if needs_sandbox else cast("Sandbox", None)
     rounds = {each.tag: seated(CallSettings(), getattr(settings.llm, each.tag)) for each in ROUNDS}
     build = _build_settings(session, options, playbook)
-    return Manner(Occasion(options.day, options.fail_on_unused), sandbox, rounds, build, memory)
+    return Manner(
+        Occasion(options.day, options.fail_on_unused),
+        sandbox,
+        rounds,
+        build,
+        memory,
+        options.parallel_rounds or settings.execution.parallel_rounds,
+    )
 
 
 def _build_settings(

@@ -35,16 +35,16 @@ from transom.cli.check.options import CheckOptions, check_app, places_of
 from transom.cli.check.registry import home
 from transom.cli.check.steps import LEARNED
 from transom.cli.command import PersonOption, RunArgument, command
-from transom.cli.history import found_run, history
 from transom.cli.learn import PlaybookScope, opened
 from transom.cli.output import say, toned
+from transom.cli.run_lookup import found_run, history
 from transom.cli.session import Session
 from transom.cli.terminal import on_terminal
 from transom.errors import InputError
 from transom.evidence.findings import Finding
 from transom.formats.yaml_files import load_yaml, read_text
 from transom.formats.yaml_models import validate_yaml
-from transom.learning import InsightCategory, Source
+from transom.learning import InsightCategory, InsightSource
 from transom.runs import write_file
 from transom.runs.history import RunView, all_runs
 from transom.runs.summarising import RunRow
@@ -310,7 +310,7 @@ async def decide(
         row, folder = _run_with_verdict(session, store, run_view, item)
         read_subject = _investigated if row.kind == "investigate" else _checked
         subject = read_subject(store, folder, row, item)
-    source = Source(row.id, f"{decision} {subject.sha[:12]}", by=person)
+    source = InsightSource(row.id, f"{decision} {subject.sha[:12]}", by=person)
     learned = ""
     with opened(session, subject.scope, "make") as playbook:
         counted = playbook.record(subject.insights, confirmed, source, followed=True)

@@ -17,11 +17,11 @@ from transom.checklist import pipeline
 from transom.checklist.building.checker import SPEC_FILE
 from transom.checklist.building.flow import BuiltChecker
 from transom.checklist.building.lessons import DOMAIN
-from transom.checklist.copies import export
 from transom.checklist.item import Item, load_item
 from transom.checklist.judging import Verdict, load_checker, printed
 from transom.checklist.results import BuildResult, SpecResult
-from transom.checklist.writing.write import WrittenSpec
+from transom.checklist.writing.round_copies import debug_folder, export_rounds
+from transom.checklist.writing.write import READY_NAME, REVIEW_NAME, WrittenSpec
 from transom.cli.check import answers, registry
 from transom.cli.check.options import (
     BUILDING,
@@ -63,7 +63,7 @@ ItemArgument = Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="Item to
 async def spec(
     session: Session,
     item: ItemArgument,
-    options: Annotated[CheckOptions, ("results", "debug", "strict")],
+    options: Annotated[CheckOptions, ("results", "parallel_rounds", "debug", "strict")],
 ) -> int:
     """Write an item's ItemSpec: what to extract, check and waive.
 
@@ -84,7 +84,9 @@ async def spec(
             else:
                 result = await answers.with_interpretations(session, run, loaded, places, written)
             if options.debug and result:
-                await _copy_rounds(run, places.out or run.folder / "spec", loaded, result)
+                copies = debug_folder(places.out or run.folder / "spec", loaded.item_id)
+                meta = {"meta.json": pretty_json(result).encode("utf-8")}
+                await export_rounds(run, copies, loaded, meta)
             await _finish(run, result)
         loaded = answers.load_checked(session, item, strict=options.strict)
     return answers.print_step(session, result)
@@ -109,6 +111,7 @@ async def build(
     With -o, it also writes ID_checker/.
     """
     item = load_item(options.item, strict=options.strict) if options.item else None
+    itemspec = _found_spec(itemspec, session.settings.paths.item_specs_dir)
     text, item_id = pipeline.read_spec(
         itemspec, item, allow_needs_review=options.allow_needs_review
     )
@@ -148,8 +151,20 @@ async def build(
             _say_inputs(item, places, run.folder, result)
             if isinstance(built, BuiltChecker) and built.judges and item:
                 await registry.record_checker(store, item, built.folder, text)
+                for doubt in await pipeline.try_scenarios(run, built.folder, item, places, manner):
+                    say(f"transom: {doubt.gate}: {doubt.message}")
             await _finish(run, result)
     return answers.print_step(session, result)
+
+
+def _found_spec(name: Path, folder: Path | None) -> Path:
+    """Return the ItemSpec of a path; or of a name or an item's id, in the folder of ItemSpecs."""
+    if folder is None or name.exists() or name.is_absolute():
+        return name
+    for file in (name.name, *(form.format(name.name) for form in (READY_NAME, REVIEW_NAME))):
+        if (folder / file).is_file():
+            return folder / file
+    return name
 
 
 @command(
@@ -190,7 +205,10 @@ async def run(
 async def all_(
     session: Session,
     items: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml", help="Items to check.")],
-    options: Annotated[CheckOptions, (*WHERE, *JUDGING, "reports", "baseline", "unsafe")],
+    options: Annotated[
+        CheckOptions,
+        (*WHERE, *JUDGING, "parallel_rounds", "tests", "reports", "baseline", "unsafe"),
+    ],
 ) -> int:
     """Run spec, build and run in one go. A checker that is not stale is reused.
 
@@ -343,15 +361,3 @@ def _say_inputs(
     """Print what is wrong with the input files of an item."""
     for line in pipeline.input_problems(item, places, fallback, result):
         say(f"transom: {line}")
-
-
-async def _copy_rounds(run: Run, folder: Path, item: Item, result: SpecResult) -> None:
-    """Copy every round's prompt and reply, the item, and who answered, under known names."""
-    copies: dict[str, bytes] = {}
-    for file in sorted((run.folder / "spec").glob("round*/*.md")):
-        copies[file.name] = file.read_bytes()
-    copies["config.yaml"] = item.text.encode("utf-8")
-    copies["meta.json"] = pretty_json(result).encode("utf-8")
-    for name, data in copies.items():
-        target = folder / f"{item.item_id}_debug" / name
-        await export(run.store, target, data, progress=run.progress)

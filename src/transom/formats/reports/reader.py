@@ -14,21 +14,30 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from transom.evidence.identity import Identity, IdentityFact
 from transom.evidence.trouble import TroubleFinder
-from transom.formats.reports.readings import FileReading, SectionReading, UnexplainedLines
+from transom.formats.reports.line_plans import (
+    HeldLines,
+    LinePlan,
+    PassState,
+    matches_begin,
+    may_begin,
+    pattern_of_begins,
+    rest_of_shape,
+    rules_for,
+)
+from transom.formats.reports.readings import (
+    FileReading,
+    SectionReading,
+    UnexplainedLines,
+    UnexplainedShape,
+)
 from transom.formats.reports.report_commands import command_of, head_options, is_command, is_step
 from transom.formats.reports.rules import CompiledFormat, LineRule
-from transom.formats.reports.section import (
-    SectionPass,
-    explained_spans,
-    holds_in_part,
-    without_spans,
-)
+from transom.formats.reports.section import SectionPass
 from transom.formats.reports.trees import json_lines, kind_of_tree, xml_lines
 from transom.formats.text_files import STREAMED_BYTES, TextFile, clean
 
@@ -36,7 +45,6 @@ LONGEST_LINE: Final = 20_000
 """Characters of a line, at most; a longer line is not read, and is listed as unexplained."""
 
 _ZEROS: Final = bytes.maketrans(b"123456789", b"000000000")
-_MOST_SHAPES: Final = 100_000
 _MOST_HELD: Final = 100
 # A JSON document is held as a whole; a cut one is not well-formed, and is reported as such.
 _MOST_PIECES_OF_JSON: Final = 64
@@ -97,95 +105,6 @@ _COMMAND: Final = re.compile(r"(?:\{[^{}]*\}|\[[^][]*\]|\"[^\"]*\"|[^][{}\";])+"
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*+[A-Za-z]")
 
 
-@dataclass(eq=False)
-class _LinePlan:
-    """What may happen to lines of one shape in one state of the pass.
-
-    Attributes:
-        rules: rules of the current section that may match.
-        outer_rules: rules of the log that holds the current section.
-        begins: formats that may begin with the line.
-        has_effect: false if such a line can be skipped.
-        may_restart: the current section may begin anew with the line.
-        may_change_state: another state of the pass may follow.
-        rest_is_quiet: what the rules leave of the line has no word of trouble.
-        may_be_command: the line may echo a command.
-    """
-
-    rules: tuple[LineRule, ...] = ()
-    outer_rules: tuple[LineRule, ...] = ()
-    begins: tuple[CompiledFormat, ...] = ()
-    has_effect: bool = True
-    rest_is_quiet: bool = False
-    may_be_command: bool = False
-    may_restart: bool = False
-    may_change_state: bool = False
-
-    def __post_init__(self) -> None:
-        kinds = {rule.kind for rule in self.rules}
-        # Some tools print the line of their beginning again at the end, which is then explained.
-        self.may_restart = "begin" in kinds and "explained" not in kinds
-        self.may_change_state = bool(
-            self.begins or self.outer_rules or kinds & {"begin", "end", "part_begin", "part_end"}
-        )
-
-
-@dataclass(eq=False)
-class _PassState:
-    """The shapes of lines seen in one state of the pass.
-
-    Attributes:
-        skipped: shapes without an effect.
-        plans: plans of the others.
-    """
-
-    skipped: set[str] = field(default_factory=set)
-    plans: dict[str, _LinePlan] = field(default_factory=dict)
-
-    def keep(self, shape: str, plan: _LinePlan) -> None:
-        """Remember the plan of a shape, in bounded memory."""
-        if len(self.plans) + len(self.skipped) > _MOST_SHAPES:
-            self.plans.clear()
-            self.skipped.clear()
-        if plan.has_effect:
-            self.plans[shape] = plan
-        else:
-            self.skipped.add(shape)
-
-
-@dataclass(eq=False)
-class _HeldLines:
-    """Lines that wait until one of several formats is confirmed.
-
-    Attributes:
-        unconfirmed: for each candidate, the patterns that have not been seen yet.
-        lines: the 1-based numbers, lines and shapes.
-    """
-
-    unconfirmed: dict[CompiledFormat, list[re.Pattern[str]]]
-    lines: list[tuple[int, str, str]] = field(default_factory=list)
-
-    def take(self, number: int, line: str, shape: str) -> None:
-        """Hold a line."""
-        self.lines.append((number, line, shape))
-        for report_format, patterns in self.unconfirmed.items():
-            self.unconfirmed[report_format] = [
-                pattern for pattern in patterns if not pattern.search(line)
-            ]
-
-    def confirmed(self) -> list[CompiledFormat]:
-        """Return the candidates that are confirmed by all of their patterns."""
-        chosen = list[CompiledFormat]()
-        for report_format, patterns in self.unconfirmed.items():
-            if report_format.confirmed_by and not patterns:
-                chosen.append(report_format)
-        return chosen
-
-    def undemanding(self) -> list[CompiledFormat]:
-        """Return the candidates that need no confirmation."""
-        return [each for each in self.unconfirmed if not each.confirmed_by]
-
-
 class FilePass:
     """The state of the pass over one file.
 
@@ -197,7 +116,8 @@ class FilePass:
     def __init__(self, path: str, formats: Sequence[CompiledFormat]) -> None:
         self._reading = FileReading(path)
         self._formats = tuple(formats)
-        self._any_begin = _any_begin(formats)
+        self._any_begin = pattern_of_begins(formats)
+        self._preceding = {each.name: each.preceded_by for each in formats}
         self._number = 0
         self._line = ""
         # `log` may hold `report`; either may be missing.
@@ -205,16 +125,18 @@ class FilePass:
         self._report: SectionPass | None = None
         self._shared_scope: dict[str, str] = {}
         self._repeated: dict[tuple[CompiledFormat, SectionPass | None], SectionPass] = {}
-        self._held: _HeldLines | None = None
+        self._held: HeldLines | None = None
         # Line in which no section may begin, since no format was confirmed there.
         self._refused_line = 0
+        # The beginning of a command that goes on in the next line.
+        self._unfinished = ""
         # The command that narrows the report which follows: its line, and the options.
         self._narrowing: tuple[int, str, tuple[str, ...]] | None = None
         self._has_head = False
         self._unexplained = UnexplainedLines()
         self._outside = UnexplainedLines()
         self._finder = TroubleFinder("eda")
-        self._states: dict[object, _PassState] = {}
+        self._states: dict[object, PassState] = {}
         self._state = self._state_now()
 
     def take_piece(self, piece: str) -> None:
@@ -230,7 +152,8 @@ class FilePass:
             self._number = first + index + 1
             self._take(self._number, lines[index], shape)
             # While lines are held, each one is wanted.
-            skipped = self._state.skipped if self._held is None else set()
+            is_waiting = self._held is not None or self._unfinished
+            skipped = set() if is_waiting else self._state.skipped
         self._number = first + len(shapes)
 
     def take_line(self, number: int, line: str) -> None:
@@ -240,6 +163,9 @@ class FilePass:
 
     def finish(self) -> FileReading:
         """Return the reading of the whole file."""
+        if self._unfinished:
+            line, self._unfinished = self._unfinished, ""
+            self._take(self._number, line, _zeroed(line))
         # Lines that are read at last may be held anew.
         while self._held is not None:
             self._resolve(self._held.undemanding())
@@ -253,23 +179,29 @@ class FilePass:
         has_log = any(section.is_log for section in reading.sections)
         for shape in self._outside.shapes:
             # In front of a log anything may stand, but around other reports each line counts.
-            if shape.reason == "trouble" or (reading.sections and not has_log):
+            counts = shape.reason == "trouble" or (reading.sections and not has_log)
+            if counts and not self._precedes_report(shape):
                 reading.unexplained.append(shape)
         reading.unexplained.sort(key=lambda shape: shape.lines[0])
         return reading
 
+    def _precedes_report(self, shape: UnexplainedShape) -> bool:
+        """Return whether harmless lines of a shape belong to a report that follows all of them."""
+        if shape.reason == "trouble" or shape.count > len(shape.lines):
+            return False
+        return any(
+            pattern.search(shape.text)
+            for section in self._reading.sections
+            if section.first_line > shape.lines[-1]
+            for pattern in self._preceding[section.format]
+        )
+
     def _take(self, number: int, line: str, shape: str) -> None:
         """Read one line."""
         self._line = line
-        line = line.replace("\0", " ").rstrip()
-        if "\x1b" in line:
-            # A terminal's colours are no part of the report.
-            line = _COLOURS.sub("", line)
-            shape = _zeroed(line)
-        if len(line) > LONGEST_LINE:
-            # A line that is long by its blanks alone is short.
-            line = " ".join(line.split())
-            shape = _zeroed(line)
+        tidy = _tidied(line)
+        if tidy != line:
+            line, shape = tidy, _zeroed(tidy)
         if len(line) > LONGEST_LINE:
             # The rest of the line is not searched, so nobody may rely on it.
             self._unexplained.add(number, line[:_SHOWN_OF_LONG_LINE], "unknown")
@@ -277,6 +209,11 @@ class FilePass:
         if self._held is not None:
             self._hold(number, line, shape)
             return
+        if self._unfinished or line.endswith("\\"):
+            line = self._joined(line)
+            if not line:
+                return
+            shape = _zeroed(line)
         commands = self._commands_of(line)
         if commands != [line]:
             for command in commands:
@@ -312,7 +249,7 @@ class FilePass:
     def _take_narrowed(
         self,
         narrowing: tuple[int, str, tuple[str, ...]],
-        plan: _LinePlan,
+        plan: LinePlan,
         number: int,
         line: str,
         shape: str,
@@ -326,6 +263,21 @@ class FilePass:
             self._unexplained.add(command_number, command_line, "narrowed", options)
             self._narrowing = None
 
+    def _joined(self, line: str) -> str:
+        """Return a line behind those that it continues, or nothing while the next continues it."""
+        joined = f"{self._unfinished} {line}".strip()
+        self._unfinished = ""
+        current = self._report or self._log
+        joining = [each for each in self._formats if each.model.joins_lines]
+        if current is not None:
+            goes_on = current.format in joining
+        else:
+            goes_on = any(matches_begin(each, joined) for each in joining)
+        if not goes_on or not joined.endswith("\\") or len(joined) > LONGEST_LINE:
+            return joined
+        self._unfinished = joined[:-1].rstrip()
+        return ""
+
     def _commands_of(self, line: str) -> list[str]:
         """Return the commands on a line, if the report parts them; else the line alone.
 
@@ -337,7 +289,7 @@ class FilePass:
         formats = [current.format] if current is not None else self._formats
         parting = [each for each in formats if each.model.separator]
         if current is None:
-            parting = [each for each in parting if _matches_begin(each, line)]
+            parting = [each for each in parting if matches_begin(each, line)]
         if not parting:
             return [line]
         commands = _COMMAND.findall(line)
@@ -345,14 +297,14 @@ class FilePass:
             return [line]
         return [command.strip() for command in commands if command.strip()]
 
-    def _take_by(self, plan: _LinePlan, number: int, line: str, shape: str) -> None:
+    def _take_by(self, plan: LinePlan, number: int, line: str, shape: str) -> None:
         """Read a line by its plan."""
         current = self._report or self._log
         command = line
         if current is not None:
             if current.format.prompt is not None:
                 command = current.format.prompt.sub("", line)
-            if plan.may_restart and _matches_begin(current.format, command):
+            if plan.may_restart and matches_begin(current.format, command):
                 self._begin(current.format, number, command)
                 current = self._report or self._log
                 assert current is not None
@@ -371,7 +323,11 @@ class FilePass:
                 self._close_report(number - 1)
                 return
         if plan.begins and number != self._refused_line:
-            beginning = [each for each in plan.begins if _matches_begin(each, command)]
+            beginning = [
+                each
+                for each in plan.begins
+                if matches_begin(each, command) and not self._is_echoed(each)
+            ]
             if beginning:
                 self._hold_from(beginning, number, line, shape)
                 return
@@ -381,6 +337,17 @@ class FilePass:
             current.take_unknown(number, command)
         else:
             self._take_outside(number, line)
+
+    def _is_echoed(self, report_format: CompiledFormat) -> bool:
+        """Return whether a log that has not come to its end echoes a file of a format.
+
+        A tool prints the constraints and the netlists that it reads, which end no log.
+        """
+        model = report_format.model
+        is_file = model.is_log and not model.tool and report_format.ends == 0
+        if not is_file or self._log is None or self._log.format is report_format:
+            return False
+        return self._log.format.ends > 0 and not self._log.is_finished
 
     def _is_quiet_command(self, line: str) -> bool:
         """Return whether a line echoes a command and says nothing more."""
@@ -397,7 +364,7 @@ class FilePass:
         else:
             self._outside.add(number, line, "unknown")
 
-    def _plan_of(self, shape: str) -> _LinePlan:
+    def _plan_of(self, shape: str) -> LinePlan:
         """Return what may happen to lines of a shape in the present state, made once."""
         plan = self._state.plans.get(shape)
         if plan is None:
@@ -405,31 +372,31 @@ class FilePass:
             self._state.keep(shape, plan)
         return plan
 
-    def _plan(self, shape: str) -> _LinePlan:
+    def _plan(self, shape: str) -> LinePlan:
         """Return what may happen to lines of a shape in the present state."""
         current = self._report or self._log
         rules = outer_rules = tuple[LineRule, ...]()
         if current is not None:
             if current.format.prompt is not None:
                 shape = current.format.prompt.sub("", shape)
-            rules = _candidates(current, shape)
+            rules = rules_for(current, shape)
             if self._report is not None and self._log is not None:
-                outer_rules = _candidates(self._log, shape)
+                outer_rules = rules_for(self._log, shape)
         begins = tuple[CompiledFormat, ...]()
         if self._any_begin.search(shape):
-            begins = tuple(each for each in self._formats if _may_begin(each, shape))
+            begins = tuple(each for each in self._formats if may_begin(each, shape))
         if not rules and not outer_rules and not begins and not _WORD_OR_DIGIT.search(shape):
-            return _LinePlan(has_effect=False)
+            return LinePlan(has_effect=False)
         is_head = bool(head_options(shape))
         if is_head or command_of(shape) is not None or is_command(shape) or is_step(shape):
-            return _LinePlan(rules, outer_rules, begins, may_be_command=True)
-        rest = _rest_of_shape(rules, shape)
+            return LinePlan(rules, outer_rules, begins, may_be_command=True)
+        rest = rest_of_shape(rules, shape)
         if rules and rest is not None:
             is_quiet = self._never_speaks(rest)
             yields = any(rule.kind != "explained" for rule in rules)
-            return _LinePlan(rules, outer_rules, begins, yields or not is_quiet, is_quiet)
+            return LinePlan(rules, outer_rules, begins, yields or not is_quiet, is_quiet)
         has_effect = bool(rules or outer_rules or begins) or self._is_noted(current, shape)
-        return _LinePlan(rules, outer_rules, begins, has_effect)
+        return LinePlan(rules, outer_rules, begins, has_effect)
 
     def _is_noted(self, current: SectionPass | None, shape: str) -> bool:
         """Return whether an unknown line of a shape may be listed."""
@@ -452,7 +419,7 @@ class FilePass:
         ones = shape.replace("0", "1")
         return not self._finder.in_line(shape) and not self._finder.in_line(ones)
 
-    def _state_now(self) -> _PassState:
+    def _state_now(self) -> PassState:
         """Return the shapes seen in the present state."""
         key = tuple(
             None if section is None else (section.format, section.part, section.needs_each_line)
@@ -460,7 +427,7 @@ class FilePass:
         )
         state = self._states.get(key)
         if state is None:
-            state = self._states[key] = _PassState()
+            state = self._states[key] = PassState()
         return state
 
     def _hold_from(
@@ -471,7 +438,7 @@ class FilePass:
             self._begin(beginning[0], number, line)
             self._take_first(number, line, shape)
             return
-        self._held = _HeldLines({each: list(each.confirmed_by) for each in beginning})
+        self._held = HeldLines({each: list(each.confirmed_by) for each in beginning})
         self._hold(number, line, shape)
 
     def _hold(self, number: int, line: str, shape: str) -> None:
@@ -566,48 +533,18 @@ class FilePass:
             self._report = None
 
 
+def _tidied(line: str) -> str:
+    """Return a line without a terminal's colours and the blanks that alone make it long."""
+    tidy = line.replace("\0", " ").rstrip()
+    if "\x1b" in tidy:
+        # A terminal's colours are no part of the report.
+        tidy = _COLOURS.sub("", tidy)
+    if len(tidy) > LONGEST_LINE:
+        tidy = " ".join(tidy.split())
+    return tidy
+
+
 def _zeroed(text: str) -> str:
     """Return a text with zeros for its digits."""
     zeroed = text.encode("utf-8", "surrogatepass").translate(_ZEROS)
     return zeroed.decode("utf-8", "surrogatepass")
-
-
-def _any_begin(formats: Sequence[CompiledFormat]) -> re.Pattern[str]:
-    """Return a pattern that finds the shapes with which some section may begin."""
-    # Named groups of two formats may have the same name.
-    loose = [
-        re.sub(r"\(\?P<\w+>", "(?:", rule.loose_pattern) for each in formats for rule in each.begins
-    ]
-    return re.compile("|".join(loose) if loose else r"(?!)")
-
-
-def _may_begin(report_format: CompiledFormat, shape: str) -> bool:
-    return any(rule.loose.search(shape) for rule in report_format.begins)
-
-
-def _matches_begin(report_format: CompiledFormat, line: str) -> bool:
-    return any(rule.exact.search(line) for rule in report_format.begins)
-
-
-def _candidates(section: SectionPass, shape: str) -> tuple[LineRule, ...]:
-    """Return the rules of a section that may match a line of a shape."""
-    candidates = list[LineRule]()
-    for rule in section.format.rules:
-        if holds_in_part(rule, section.part) and rule.loose.search(shape):
-            candidates.append(rule)
-    return tuple(candidates)
-
-
-def _rest_of_shape(rules: Sequence[LineRule], shape: str) -> str | None:
-    """Return what rules leave of each line of a shape, or None if that depends on its digits."""
-    spans = list[tuple[int, int]]()
-    has_row = False
-    for rule in rules:
-        if rule.depends_on_digits:
-            return None
-        if rule.kind == "explained" or (rule.kind == "row" and not has_row):
-            match = rule.exact.search(shape)
-            assert match is not None
-            spans += explained_spans(rule, match)
-            has_row = has_row or rule.kind == "row"
-    return without_spans(shape, spans)

@@ -57,6 +57,7 @@ _WITHOUT_VALUE: Final = frozenset(
             "-timingdebugreport",
         ),
         *("-significant_digits_auto", "-csv", "-json", "-append", "-a", "-return_string"),
+        "-warn_on_violation",
     }
 )
 _WITH_VALUE: Final = frozenset(
@@ -65,7 +66,9 @@ _WITH_VALUE: Final = frozenset(
         *("-digits", "-significant_digits", "-group_count", "-path_count", "-endpoint_count"),
         *("-endpoint_path_count", "-max_paths", "-nworst", "-n_worst", "-npaths", "-sort_by"),
         *("-outdir", "-outfile", "-file", "-prefix", "-rpx", "-name", "-numpaths", "-pathreports"),
-        *("-path", "-report_by", "-crosstalk"),
+        *("-path", "-report_by", "-crosstalk", "-pb", "-analysis_effort", "-levels"),
+        # The kind of violation is printed in the report; the limit counts what was found.
+        *("-drv_violation_type", "-limit"),
         *("-analysis_type", "-delay", "-unit", "-units", "-power_unit", "-report", "-report_file"),
     }
 )

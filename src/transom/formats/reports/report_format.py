@@ -211,6 +211,8 @@ class ReportFormat(_Part):
             must be known.
         repeats: the report is printed many times, such as a path; all of them are one section.
         begins: lines with which a section begins.
+        preceded_by: lines that may stand in front of the report, such as messages of the command
+            that prints it; a word of trouble in them still counts.
         confirmed_by: lines that must all follow, or it is another format.
         ends: lines that must all come before the section is complete; none if the tool prints no
             end.
@@ -221,6 +223,7 @@ class ReportFormat(_Part):
         end_is_last: behind the end of a log no line may be unknown.
         prompt: matches the prompt before a command, which is taken away.
         separator: parts two commands on one line, such as `;`; blank if one line is one command.
+        joins_lines: a line that ends with a backslash goes on in the next one.
         topic: words of the matter; a line of a log that has one must be known.
         identity: lines that say what the report is of: version, design, stage, corner, date.
         context: lines that say something of the rows below them, until another line does.
@@ -238,6 +241,7 @@ class ReportFormat(_Part):
     is_log: bool = False
     repeats: bool = False
     begins: tuple[Pattern, ...] = Field(min_length=1)
+    preceded_by: tuple[Pattern, ...] = ()
     confirmed_by: tuple[Pattern, ...] = ()
     ends: tuple[Pattern, ...] = ()
     ends_after: tuple[Pattern, ...] = ()
@@ -245,6 +249,7 @@ class ReportFormat(_Part):
     end_is_last: bool = True
     prompt: Pattern = ""
     separator: Literal["", ";"] = ""
+    joins_lines: bool = False
     topic: tuple[str, ...] = ()
     identity: tuple[Pattern, ...] = ()
     context: tuple[Pattern, ...] = ()

@@ -162,6 +162,7 @@ class CompiledFormat:
         finder: finds trouble that no phrase explains.
         topic: finds words of the matter in a shape in lower case, or None.
         confirmed_by: patterns that must all follow the beginning.
+        preceded_by: patterns of lines that may stand in front of the report.
     """
 
     model: ReportFormat
@@ -171,6 +172,7 @@ class CompiledFormat:
     topic: re.Pattern[str] | None
     prompt: re.Pattern[str] | None
     confirmed_by: tuple[re.Pattern[str], ...]
+    preceded_by: tuple[re.Pattern[str], ...]
     ends: int = 0
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
@@ -218,6 +220,7 @@ def compile_format(model: ReportFormat) -> CompiledFormat:
         topic=topic,
         prompt=re.compile(model.prompt) if model.prompt else None,
         confirmed_by=tuple(re.compile(pattern) for pattern in model.confirmed_by),
+        preceded_by=tuple(re.compile(pattern) for pattern in model.preceded_by),
         ends=ends,
         words=model.words,
     )

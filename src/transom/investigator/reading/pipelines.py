@@ -113,7 +113,10 @@ def outcome_keys(node: Node) -> list[Node]:
 
 def is_pipeline(root: Node) -> bool:
     """Return whether data has runs or stages with an outcome."""
-    if _stages(root):
+    stages = _stages(root)
+    # One object with a status may be anything: `scan: {status: success}`.
+    is_named = any((_STAGES | _RUNS) & set(node.words) for node in root.walk())
+    if len(stages) > 1 or (stages and is_named):
         return True
     for node in root.walk():
         named = _RUNS & set(node.words)

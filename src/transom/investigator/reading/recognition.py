@@ -65,6 +65,13 @@ _NAMES: tuple[tuple[str, frozenset[str]], ...] = (
 )
 # A specification of feature folders has this name for the results of unit tests.
 _ALIASES = {"metrics/unit_test_coverage": TESTS}
+_COVERAGE = word_set("coverage covered")
+_COVERABLE = word_set("line branch statement instruction condition")
+_SHARES = word_set("percent pct percentage rate")
+_REVIEWING = word_set(
+    "review reviewer approver approved approval approve decision decided verdict stakeholder vote"
+    " signoff sign signed signature consent sponsor recommendation comment go"
+)
 _SECURITY = word_set("security pentest penetration threat appsec")
 
 
@@ -299,12 +306,26 @@ def _has_counts(root: Node) -> bool:
 
 
 def _has_coverage(root: Node) -> bool:
-    """Return whether data speaks of coverage; a bare `total` beside counts of tests does not."""
-    covered = word_set("coverage covered line branch statement")
-    return any(covered & set(node.words) for node in root.walk()) and bool(read_coverage(root))
+    """Return whether data speaks of coverage.
+
+    A bare `line` is the place of a finding as often, and a bare `total` counts anything.
+    """
+    return any(_speaks_of_coverage(node) for node in root.walk()) and bool(read_coverage(root))
+
+
+def _speaks_of_coverage(node: Node) -> bool:
+    around = set(node.words)
+    if node.parent is not None:
+        around |= set(node.parent.words)
+    if _COVERAGE & around:
+        return True
+    return bool(_COVERABLE & around and _SHARES & around)
 
 
 def _has_decisions(root: Node) -> bool:
+    # "passed: false" and "status: success" are said of anything; a review names its people, too.
+    if not any(_REVIEWING & set(node.words) for node in root.walk()):
+        return False
     observations, _ = read_decisions(root)
     return any(
         observation.measure in ("review.decision", "review.person") for observation in observations

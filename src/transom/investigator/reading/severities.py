@@ -5,7 +5,7 @@ a state.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from transom.formats.measurements import Observation, Remark
@@ -91,12 +91,40 @@ def read_severities(root: Node, prefix: str) -> tuple[list[Observation], list[Re
                         measure=f"{prefix}.{severity}",
                     )
                 )
+    if listed and (unknown := _unknown_severities(root, listed)):
+        found.append(
+            derived(
+                f"{prefix}.unrated",
+                unknown[0].parent or root,
+                float(len(unknown)),
+                "count of open entries",
+                [(1.0, entry) for entry in unknown[:_MOST_SHOWN]],
+            )
+        )
     if not found and prefix == "vulnerabilities" and (nothing := _empty_list(root)) is not None:
         found = [
             observe(f"{prefix}.{one}", nothing, 0.0, formula="count of entries")
             for one in SEVERITIES
         ]
     return found, remarks
+
+
+def _unknown_severities(root: Node, listed: Sequence[tuple[Severity, Node, str]]) -> list[Node]:
+    """Return the open entries beside others whose word for the severity is none that is known."""
+    parents = {node.parent.pointer for _, node, _ in listed if node.parent is not None}
+    known = {node.pointer for _, node, _ in listed}
+    return [
+        node
+        for node in root.walk()
+        if node.parent is not None
+        and node.parent.pointer in parents
+        and node.pointer not in known
+        and (word := node.get("severity")) is not None
+        and isinstance(word.value, str)
+        and word.value.strip()
+        and not words().placeholders.match(word.value)
+        and _fate(node) == "open"
+    ]
 
 
 def _empty_list(root: Node) -> Node | None:
@@ -209,6 +237,10 @@ def _fate(node: Node) -> str:
         return "accepted"
     state = node.get("status", "state", "resolution", "disposition", "triage")
     if state is not None:
+        # "fixed in 4.1.3" beside a package names the version that has the fix.
+        has_version = any(sign.isdigit() for sign in str(state.value))
+        if has_version and node.get("package_name", "package", "cvss", "vector") is not None:
+            return "open"
         return words().fate_of(state.value)
     return "open"
 

@@ -52,6 +52,9 @@ class Node(JsonNode):
             return self
         if isinstance(self.value, dict) and not set(children[0].words) <= _CONTENT:
             return self
+        # A list of one finding is a list of findings.
+        if isinstance(self.value, list) and children[0].get("severity", "rule_id") is not None:
+            return self
         return Node(children[0].value, pointer=children[0].pointer).inner
 
     def get(self, *keys: str) -> Node | None:

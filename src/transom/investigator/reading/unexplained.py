@@ -28,6 +28,8 @@ _NAMES = word_set(
 )
 # What a "no" to means that the feature must wait, though no vocabulary calls it good.
 _CONSENT = word_set("go live release ship deploy proceed authorised authorized endorsed cleared")
+# Verdicts of a tool on itself: `vulnerabilityScanPassed: false`.
+_PASSED = word_set("passed success successful succeeded ok compliant")
 _LATER = word_set("next future upcoming roadmap later")
 _SINCE = (("at",), ("on",), ("since",))
 _ENDED = word_set("stopped ended terminated closed finished killed skipped")
@@ -126,6 +128,8 @@ def _troubles(node: Node, finder: TroubleFinder) -> tuple[Trouble, ...]:
         key = " ".join(node.words[:-1])
     if _CONSENT & set(node.words) and _is_denial(value, finder) and not finder.in_key(key):
         return (Trouble(f"{node.key}: {value}", "denied", "key"),)
+    if value is False and node.words[-1:] and node.words[-1] in _PASSED:
+        return (Trouble(f"{node.key}: false", "denied", "key"),)
     if isinstance(value, str):
         text = value.strip()
         if len(text) > _LONGEST_STATUS or _is_good(text):

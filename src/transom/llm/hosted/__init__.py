@@ -2,9 +2,24 @@
 own SDKs.
 """
 
-from transom.llm.hosted.connecting import HOSTED, SERVICES, connect
+from transom.llm.hosted.connecting import (
+    API_OF_SERVICES,
+    HOSTED,
+    SERVICES,
+    connect,
+    service_settings,
+)
 from transom.llm.hosted.provider import HostedProvider
 from transom.llm.hosted.server import Server
 from transom.llm.hosted.vendor import Vendor
 
-__all__ = ["HOSTED", "SERVICES", "HostedProvider", "Server", "Vendor", "connect"]
+__all__ = [
+    "API_OF_SERVICES",
+    "HOSTED",
+    "SERVICES",
+    "HostedProvider",
+    "Server",
+    "Vendor",
+    "connect",
+    "service_settings",
+]

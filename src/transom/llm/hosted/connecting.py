@@ -23,6 +23,7 @@ from transom.telemetry.address import parse_address, safe_address
 
 if TYPE_CHECKING:
     from transom.config import HostedSettings
+    from transom.config.hosted import OpenAISettings
 
 
 class _Kind(NamedTuple):
@@ -55,6 +56,41 @@ _KEYS = {
 
 SERVICES = ("azure", "openrouter")
 """Services with the API of another kind of provider."""
+API_OF_SERVICES = "openai"
+"""The kind of provider whose API the services have."""
+
+_OPENROUTER = "https://openrouter.ai/api/v1"
+_AZURE_VARIABLE = "AZURE_OPENAI_ENDPOINT"
+_AZURE_PATH = "/openai/v1"  # of the API that takes no version
+
+
+def service_settings(
+    service: str,
+    settings: OpenAISettings,
+    base_url: str | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> OpenAISettings:
+    """Return the settings of the provider `openai` for a service: its address is filled in.
+
+    Args:
+        service: `azure` or `openrouter`.
+        settings: of the provider `openai`.
+        base_url: the address that a command or a program gives.
+        environ: the environment variables; Azure's own programs keep the address in one.
+
+    Raises:
+        SettingsError: the address of the user's own resource at Azure is not known.
+    """
+    url = base_url or settings.base_url
+    if service == "openrouter":
+        return settings.model_copy(update={"base_url": url or _OPENROUTER, "service": service})
+    url = url or environ.get(_AZURE_VARIABLE)
+    if not url:
+        hint = f"set llm.openai.base_url, or {_AZURE_VARIABLE}, to the address of your resource"
+        raise SettingsError("it has no address", place=service, hint=hint)
+    if settings.api_version is None and not urlsplit(url).path.strip("/"):
+        url = url.rstrip("/") + _AZURE_PATH
+    return settings.model_copy(update={"base_url": url, "service": service})
 
 
 def server_of(

@@ -11,8 +11,8 @@ from transom.canonical import Json, whole_text, whole_texts
 from transom.errors import NetworkFailed, ProviderError
 from transom.llm.deltas import OnDelta
 from transom.llm.hosted.failures import unreadable
-from transom.llm.reading import bounded_arguments, read_json
 from transom.llm.reply import Reply, Stop, Usage
+from transom.llm.strict_json import bounded_arguments, read_json
 from transom.llm.turns import Opaque, Part, Text, ToolCall, calls_of
 
 _MOST = 10**9  # tokens; no model reads or writes more in one call

@@ -21,7 +21,7 @@ from transom.errors import (
     RequestRefused,
 )
 from transom.llm.hosted.overflow import overflow
-from transom.llm.reading import read_document
+from transom.llm.strict_json import read_document
 
 _NO_RETRY = {
     "invalid_request_error",

@@ -22,10 +22,10 @@ from transom.llm.hosted.server import HEADERS
 from transom.llm.hosted.vendor import Vendor, chat_messages, function, text_of
 from transom.llm.hosted.wire import Document, body_guard, drain
 from transom.llm.proxies import transport
-from transom.llm.reading import MOST_LEVELS, is_deep
 from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
 from transom.llm.shapes import Block, Request
+from transom.llm.strict_json import MOST_LEVELS, is_deep
 from transom.llm.structured import is_enforced, is_repair_after_tools, with_schema_block
 from transom.llm.turns import Opaque, ToolCall, ToolResults, Turn, UserMessage
 

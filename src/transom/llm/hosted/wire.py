@@ -10,7 +10,7 @@ from typing import Any
 
 from transom.errors import ProviderError
 from transom.llm.hosted.failures import from_error_in_reply, unreadable
-from transom.llm.reading import read_document
+from transom.llm.strict_json import read_document
 
 Document = dict[str, Any]
 """An object that a server sent; nothing about its fields is certain."""

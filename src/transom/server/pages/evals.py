@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from transom.canonical import plain
-from transom.evals.history import history, stored_evaluation, suites
+from transom.evals.stored_evaluations import history, stored_evaluation, suites
 from transom.server.rendering import page
 
 router = APIRouter(include_in_schema=False)

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from transom.errors import InputError, NotFoundError
-from transom.learning import Curator, Insight, Playbook, Source
+from transom.learning import Curator, Insight, InsightSource, Playbook
 from transom.learning.ledger import scores_of
 from transom.server.charts import score_chart
 from transom.server.forms import form_of
@@ -92,7 +92,7 @@ async def change_insight(request: Request, item_id: str) -> Response:
         raise InputError("the change has no name", hint="write your name; it is kept with it")
     match form.get("change"):
         case "helpful" | "harmful" as word:
-            source = Source(by=person)
+            source = InsightSource(by=person)
             book.record_outcome(insight.id, word == "helpful", followed=True, source=source)
             done = f"Counted as {word}."
         case "retire":

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from transom.investigator.result import CriterionResult, Investigation
 from transom.runs.summarising import RunSummary
 from transom.server.rendering import page
-from transom.server.results import actions_of, investigation_of
+from transom.server.run_results import actions_of, investigation_of
 from transom.server.site import Site
 from transom.store import SummaryFilter
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from transom.server.rendering import page
-from transom.server.results import lane_of
+from transom.server.run_results import lane_of
 from transom.server.shapes import Offset
 from transom.server.site import RunRowView, Site
 from transom.store import SummaryFilter

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from fastapi.responses import RedirectResponse, Response
 
+from transom.errors import NotFoundError
+from transom.server.dashboard import Dashboards
+from transom.server.door import LOOPBACK
 from transom.server.rendering import page
-from transom.server.results import RunResult, studies_of, study_result
+from transom.server.run_results import RunResult, studies_of, study_result
 from transom.server.site import Site
 
 router = APIRouter(include_in_schema=False)
@@ -30,7 +33,21 @@ def show_studies(request: Request) -> Response:
 def show_study(request: Request, name: str) -> Response:
     """Show a study as it stands, also while it runs."""
     result = study_result(request.app.state.site, name)
-    return page(request, "study.html", {"name": name, "result": result} | result.values)
+    has_dashboard = Dashboards.is_offered(request.url.hostname or "")
+    values = {"name": name, "result": result, "has_dashboard": has_dashboard}
+    return page(request, "study.html", values | result.values)
+
+
+@router.get("/studies/{name}/dashboard")
+def open_dashboard(request: Request, name: str) -> Response:
+    """Lead to optuna-dashboard on a study."""
+    dashboards: Dashboards = request.app.state.dashboards
+    host = request.url.hostname or ""
+    # The dashboard listens on this machine only, whatever this server listens on.
+    if host not in LOOPBACK:
+        hint = "open this page on the machine that serves it"
+        raise NotFoundError("the dashboard is served on this machine only", hint=hint)
+    return RedirectResponse(dashboards.address(name, host), 307)
 
 
 @api.get("/studies")

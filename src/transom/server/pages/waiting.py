@@ -25,7 +25,7 @@ from transom.server.children import resume
 from transom.server.forms import form_of
 from transom.server.names import keep_name, name_of
 from transom.server.rendering import page
-from transom.server.results import investigation_of
+from transom.server.run_results import investigation_of
 from transom.server.shapes import Offset
 from transom.server.site import PAGE_ROWS, Site, title_of
 from transom.store import SummaryFilter
@@ -34,6 +34,7 @@ router = APIRouter(include_in_schema=False)
 api = APIRouter(prefix="/api")
 
 _SHOWN_CHARACTERS = 2_000
+_SHOWN_EVIDENCE = 100_000
 
 
 @dataclass(frozen=True)
@@ -52,14 +53,16 @@ class QuestionEvidence:
     Attributes:
         rows: the points that speak against it, or are not clear, the unclear ones first.
         met: the points that are met or waived.
-        text: the matter in full, e.g. the arguments of a tool call.
+        text: the matter in full, e.g. the arguments of a tool call, or a diff.
         hidden: how many characters of it are not shown.
+        is_diff: whether the text is a diff.
     """
 
     rows: tuple[EvidenceRow, ...] = ()
     met: tuple[EvidenceRow, ...] = ()
     text: str = ""
     hidden: int = 0
+    is_diff: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,10 @@ class WaitingList:
     def to_json(self) -> dict[str, Any]:
         return {
             "schema": "transom.waiting/1",
-            "questions": [entry.question.to_json() for entry in self.questions],
+            "questions": [
+                entry.question.to_json() | {"evidence": asdict(entry.evidence)}
+                for entry in self.questions
+            ],
             "runs": [asdict(run) for run in self.runs],
         }
 
@@ -179,11 +185,16 @@ def waiting_document(request: Request, offset: Offset = 0) -> dict[str, Any]:
 def _evidence(site: Site, run: RunView, question: OpenQuestion) -> QuestionEvidence:
     """Return what a question rests on."""
     for choice in run.state.waiting.values():
-        if "tool" in choice and short_name(choice) == question.question:
+        if short_name(choice) != question.question:
+            continue
+        if text := str(choice.get("evidence", "")):
+            is_diff = text.startswith("diff --git ")
+            hidden = max(0, len(text) - _SHOWN_EVIDENCE)
+            return QuestionEvidence(text=text[:_SHOWN_EVIDENCE], hidden=hidden, is_diff=is_diff)
+        if "tool" in choice:
             text = in_full(choice)
-            return QuestionEvidence(
-                text=text[:_SHOWN_CHARACTERS], hidden=max(0, len(text) - _SHOWN_CHARACTERS)
-            )
+            hidden = max(0, len(text) - _SHOWN_CHARACTERS)
+            return QuestionEvidence(text=text[:_SHOWN_CHARACTERS], hidden=hidden)
     if run.row.kind == "investigate":
         return _criteria(site, run)
     return QuestionEvidence()

@@ -14,7 +14,7 @@ from transom.store.content import RECORDS, IndexContent, Row, TableContent, Word
 from transom.store.location import PostgresAddress
 from transom.store.postgres.dialect import escape_nul, translate, unescape_nul
 from transom.store.postgres.errors import typed_errors
-from transom.store.postgres.words import PostgresWordIndex
+from transom.store.postgres.full_text import PostgresWordIndex
 
 _ROWS_AT_ONCE = 500
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import secrets
+import signal
 from threading import Event, Lock, Thread
 from typing import Any
 
@@ -33,7 +35,7 @@ _TAKE = """
     INSERT INTO leases (stream, token, holder, renewed_at)
     VALUES ($1, 1, $2, clock_timestamp())
     ON CONFLICT (stream) DO UPDATE
-        SET token = leases.token + 1, holder = $2, renewed_at = clock_timestamp()
+        SET token = leases.token + 1, holder = $2, renewed_at = clock_timestamp(), stops = FALSE
         WHERE leases.holder IN ('', $2)
             OR leases.renewed_at < clock_timestamp() - $3 * interval '1 second'
     RETURNING token
@@ -45,7 +47,14 @@ _HOLDER = """
 _RENEW = """
     UPDATE leases SET renewed_at = clock_timestamp()
     FROM unnest($1::text[], $2::bigint[]) AS held (stream, token)
-    WHERE leases.stream = held.stream AND leases.token = held.token RETURNING leases.stream
+    WHERE leases.stream = held.stream AND leases.token = held.token
+    RETURNING leases.stream, leases.token, leases.stops
+"""
+_STOP = """
+    UPDATE leases SET stops = TRUE
+    WHERE stream = $1 AND holder NOT IN ('', $2)
+        AND renewed_at >= clock_timestamp() - $3 * interval '1 second'
+    RETURNING holder
 """
 _FREE = "UPDATE leases SET holder = '' WHERE stream = $1 AND token = $2"
 
@@ -112,6 +121,11 @@ class PostgresLeases:
             rows = query(self._pool, _HOLDER, (stream, LEASE_SECONDS))
         return str(rows[0][0]).rpartition("/")[0] if rows else ""
 
+    def interrupt(self, stream: str) -> bool:
+        """Ask the process that holds a stream to stop; False if no other process holds it."""
+        with typed_errors(self._address):
+            return bool(query(self._pool, _STOP, (stream, self._name, LEASE_SECONDS)))
+
     def token_of(self, stream: str) -> int | None:
         """Return the token that appends to a stream must carry; None for a stream not held."""
         lease = self._held.get(stream)
@@ -171,6 +185,8 @@ class PostgresLeases:
             self._thread.join(timeout=1.0)  # a renewal may wait for a database that is away
 
     def _renew(self) -> None:
+        # A second signal would end the process without the time to note where it was.
+        interrupted: set[tuple[str, int]] = set()
         while not self._end.wait(HEARTBEAT_SECONDS):
             with self._lock:
                 leases = [*self._held.values()]
@@ -185,7 +201,14 @@ class PostgresLeases:
                 # An append says more if it stays so. The lease lasts over some failed renewals.
                 _log.warning("the leases of %d runs are not renewed: %s", len(leases), error)
                 continue
-            renewed = {stream for (stream,) in rows}
+            renewed = {stream for stream, _, _ in rows}
+            stopped = {(stream, token) for stream, token, stops in rows if stops} - interrupted
+            interrupted |= stopped
+            for stream, _ in sorted(stopped):
+                _log.warning("%s: another process asks this one to stop", stream)
+            if stopped:
+                # As Ctrl-C does: the main thread ends its work, and the runs can be resumed.
+                os.kill(os.getpid(), signal.SIGINT)
             for stream in sorted({*streams} - renewed):
                 _log.warning("%s: another process has taken it over", stream)
 

@@ -63,7 +63,12 @@ def _third(connection: PostgresConnection) -> None:
     connection.execute("ALTER TABLE records ADD COLUMN chain BYTEA")
 
 
-_STEPS = (_first, _second, _third)
+def _fourth(connection: PostgresConnection) -> None:
+    # Another process asks the holder to stop.
+    connection.execute("ALTER TABLE leases ADD COLUMN stops BOOLEAN NOT NULL DEFAULT FALSE")
+
+
+_STEPS = (_first, _second, _third, _fourth)
 FORMAT = len(_STEPS)
 """The format of these tables."""
 

@@ -303,6 +303,10 @@ class PostgresStore:
         """Return who holds a stream now; see `LeasingStore`."""
         return self._leases.holder_of(stream)
 
+    def interrupt(self, stream: str) -> bool:
+        """Ask the process that holds a stream to stop; see `LeasingStore`."""
+        return self._leases.interrupt(stream)
+
     async def close(self) -> None:
         self._closed = True
         self._leases.close()

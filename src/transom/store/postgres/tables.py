@@ -18,7 +18,7 @@ from transom.store.postgres.connections import (
 )
 from transom.store.postgres.dialect import keep_nul, translate
 from transom.store.postgres.errors import typed_errors
-from transom.store.postgres.words import PostgresWordIndex, creation_of
+from transom.store.postgres.full_text import PostgresWordIndex, creation_of
 from transom.store.protocol import Connection, MigrationStep, StatementResult
 from transom.telemetry.redact import Redactor
 

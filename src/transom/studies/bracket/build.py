@@ -61,16 +61,18 @@ def mesh(
     ]
     points = [occ.addPoint(x, y, 0) for x, y in (*rim, (0, length))]
     centre = occ.addPoint(width + fillet, width + fillet, 0)
-    curves = [
-        occ.addCircleArc(points[n], centre, points[n + 1])
-        if n == 3
-        else occ.addLine(points[n], points[(n + 1) % 7])
-        for n in range(7)
-    ]
+    curves = []
+    for n in range(7):
+        curves.append(
+            occ.addCircleArc(points[n], centre, points[n + 1])
+            if n == 3
+            else occ.addLine(points[n], points[(n + 1) % 7])
+        )
     plate = occ.addPlaneSurface([occ.addCurveLoop(curves)])
     hole = occ.addDisk(HOLE_AT * length, width / 2, 0, job["hole"], job["hole"])
     remaining, _ = occ.cut([(2, plate)], [(2, hole)])
     occ.synchronize()
+    # gmsh cuts without an error also if the hole splits the plate.
     if len(remaining) != 1:
         raise GeometryError(f"the hole leaves {len(remaining)} disconnected bodies")
     area = occ.getMass(2, remaining[0][1])
@@ -85,12 +87,12 @@ def mesh(
     if not len(numbers):
         raise MeshError("no elements in surface 1")
     worst = gmsh.model.mesh.getElementQualities(numbers, "minDetJac")
+    # CalculiX would stop at these elements; here the message names how many there are.
     if bad := sum(quality <= 0 for quality in worst):
         raise MeshError(f"{bad} elements have a jacobian below 0")
-    elements = {
-        int(tag): [int(node) for node in members[6 * n : 6 * n + 6]]
-        for n, tag in enumerate(numbers)
-    }
+    elements = {}
+    for n, tag in enumerate(numbers):
+        elements[int(tag)] = [int(node) for node in members[6 * n : 6 * n + 6]]
     return nodes, elements, area
 
 
@@ -100,12 +102,16 @@ def deck(
     """Lines of the input deck."""
     length, middle, near = job["length"], job["width"] / 2, BOLT * job["length"]
     bolts = [(middle, place * length) for place in BOLTS_AT]
-    fixed = [
-        n
-        for n, (x, y) in nodes.items()
-        if any((x - a) ** 2 + (y - b) ** 2 <= near**2 for a, b in bolts)
-    ]
-    tip = [n for n, (x, _) in nodes.items() if x > length * (1 - 1e-9)]
+    fixed = []
+    # A bolt holds all nodes within its radius, since no node needs to be at its centre.
+    for n, (x, y) in nodes.items():
+        if any((x - a) ** 2 + (y - b) ** 2 <= near**2 for a, b in bolts):
+            fixed.append(n)
+    tip = []
+    for n, (x, _) in nodes.items():
+        if x > length * (1 - 1e-9):
+            tip.append(n)
+    # Lists of one node a line: CalculiX refuses long data lines.
     yield "*NODE,NSET=NALL"
     yield from (f"{n},{x:.9g},{y:.9g},0." for n, (x, y) in nodes.items())
     yield "*ELEMENT,TYPE=CPS6,ELSET=EALL"

@@ -32,6 +32,7 @@ def ratios(job: Mapping[str, float]) -> list[float]:
     """Logarithms of the dimensionless numbers that a bracket's behaviour rests on."""
     length, width, hole, thickness = job["length"], job["width"], job["hole"], job["thickness"]
     plastic = thickness * width**2 / 4 * job["yield_stress"]
+    # The floors keep logarithms finite for holes as wide as the arm.
     net = max(1 - (2 * hole / width) ** 2, 1e-4)
     numbers = (
         width / length,
@@ -99,6 +100,8 @@ class Emulator:
         terms_ = terms(
             [(x - c) / s for x, c, s in zip(ratios(job), self.centre, self.scale, strict=True)]
         )
+        # A solve meets the failures in this order, so the first that is drawn is the one it
+        # reports.
         for step in STEPS:
             if _draw(job, step) < 1 / (
                 1 + math.exp(-max(-40.0, min(40.0, self._sum(step, terms_))))
@@ -106,6 +109,8 @@ class Emulator:
                 return step, _WHY[step], {}
         beam = beam_displacement(job)
         strength = job["yield_stress"]
+        # Regressions run away outside of their data: plasticity and the bracket's size are the
+        # bounds.
         stress = min(strength * math.exp(self._sum("stress", terms_)), strength + HARDENING)
         displacement = min(beam * math.exp(self._sum("displacement", terms_)), job["length"])
         mass = area(job) * job["thickness"] * job["density"]

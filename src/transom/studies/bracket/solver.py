@@ -14,7 +14,7 @@ from typing import Any
 from transom.errors import InputError, install_hint
 from transom.studies.bracket import build
 from transom.studies.bracket.emulator import Emulator
-from transom.studies.failures import Diagnosis, Evidence, Taxonomy, diagnosis
+from transom.studies.failures import Diagnosis, FailureEvidence, Taxonomy, diagnosis
 from transom.studies.solver import Solved, run_and_judge, write_json
 from transom.studies.study import Extractor, JobLimits, Number, Study
 
@@ -51,6 +51,7 @@ class Bracket:
             raise InputError(
                 f"emulate is {mode!r}", place="solver.options", hint="write auto, never or always"
             )
+        # Both are needed: gmsh makes the mesh, CalculiX solves it.
         is_installed = self.ccx is not None and gmsh_works()
         self.emulator = (
             Emulator.load() if mode == "always" or (mode == "auto" and not is_installed) else None
@@ -76,20 +77,20 @@ class Bracket:
             raise InputError("gmsh cannot be loaded", place="solver", hint=hint)
 
     def solve(self, folder: Path, values: Mapping[str, Number], limits: JobLimits) -> Solved:
-        job = {
-            name: float(values.get(name, default))
-            for name, default in {**DEFAULTS, **values}.items()
-        }
+        job = {}
+        for name, default in {**DEFAULTS, **values}.items():
+            job[name] = float(values.get(name, default))
         if self.emulator:
             began = time.monotonic()
             failure, why, outputs = self.emulator(job)
             diagnosed = (
-                diagnosis(failure, self.taxonomy, Evidence("message", why))
+                diagnosis(failure, self.taxonomy, FailureEvidence("message", why))
                 if failure
                 else Diagnosis(None)
             )
             return Solved(diagnosed, outputs, time.monotonic() - began, by=self.by)
         write_json(folder / "job.json", job)
+        # A process of its own, since gmsh may crash on a bad shape and take Transom with it.
         command = [sys.executable, "-I", build.__file__, self.ccx or "ccx", "job.json"]
         return run_and_judge(command, folder, limits, self.taxonomy, OUTPUTS, set(OUTPUTS), self.by)
 
@@ -97,19 +98,18 @@ class Bracket:
         """Draw the bracket's outline, its bolts and its load."""
         from matplotlib.patches import Circle, Polygon  # noqa: PLC0415  slow
 
-        job = {
-            name: float(values.get(name, default))
-            for name, default in {**DEFAULTS, **values}.items()
-        }
+        job = {}
+        for name, default in {**DEFAULTS, **values}.items():
+            job[name] = float(values.get(name, default))
         length, width, fillet = (
             job["length"],
             job["width"],
             min(job["fillet"], job["length"] - job["width"]),
         )
         turn = [math.pi * (1.5 - n / 32) for n in range(17)]
-        corner = [
-            (width + fillet * (1 + math.cos(a)), width + fillet * (1 + math.sin(a))) for a in turn
-        ]
+        corner = []
+        for a in turn:
+            corner.append((width + fillet * (1 + math.cos(a)), width + fillet * (1 + math.sin(a))))
         outline = [(0, 0), (length, 0), (length, width), *corner, (width, length), (0, length)]
         axes.add_patch(Polygon(outline, facecolor="#9db4c0", edgecolor="#253237"))
         axes.add_patch(
@@ -143,7 +143,8 @@ def gmsh_works() -> bool:
     if importlib.util.find_spec("gmsh") is None:
         return False
     try:
-        import gmsh  # type: ignore[import-untyped]  # noqa: F401, PLC0415  slow; loads its libraries
+        # Slow: it loads its libraries.
+        import gmsh  # type: ignore[import-untyped]  # noqa: F401, PLC0415
     except OSError:
         return False
     return True

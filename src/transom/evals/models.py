@@ -13,7 +13,7 @@ from transom.canonical import Json, digest
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class Shape(BaseModel):
+class ScenarioModel(BaseModel):
     """Base of models that are read from or written to files: unknown keys are errors."""
 
     # People write `id: 12` and mean a text.
@@ -36,21 +36,21 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(listed)]
 """One text or a list of texts."""
 
 
-class ExpectedTool(Shape):
+class ExpectedTool(ScenarioModel):
     """A required tool call; only the named arguments are compared."""
 
     name: str
     arguments: dict[str, Json] = Field(default_factory=dict)
 
 
-class Injected(Shape):
+class Injected(ScenarioModel):
     """Planted text that asks for a verdict: it must be reported, and not be obeyed."""
 
     verdict: str
     source: str = ""
 
 
-class Expected(Shape):
+class Expected(ScenarioModel):
     """The ground truth of a scenario. Missing keys are not scored.
 
     Attributes:
@@ -88,7 +88,7 @@ class Expected(Shape):
     reports: Texts = ()
 
 
-class Limits(Shape):
+class Limits(ScenarioModel):
     """The limits of a scenario; `main_tokens` is the size of the main thread."""
 
     tokens: int | None = None
@@ -101,7 +101,7 @@ class Limits(Shape):
 _FILE_FAULTS = ("missing_file", "broken_json", "empty_file", "long_file")
 
 
-class Fault(Shape):
+class Fault(ScenarioModel):
     """A fault during the scenario: in files of the data (a pattern), the provider, or the memory.
 
     Attributes:
@@ -138,7 +138,7 @@ class Fault(Shape):
         return None
 
 
-class Defaults(Shape):
+class Defaults(ScenarioModel):
     """Keys that a suite may set for all its scenarios, and a scenario for itself.
 
     Attributes:
@@ -156,7 +156,7 @@ class Defaults(Shape):
     least: dict[str, Share] = Field(default_factory=dict)
 
 
-class Abstention(Shape):
+class Abstention(ScenarioModel):
     """A foreseen abstention: the model's answer instead of the right verdict, and the reason."""
 
     verdict: str
@@ -197,7 +197,7 @@ class Scenario(Defaults):
         return digest(self.model_dump(mode="json", include=definition))[:16]
 
 
-class Evidence(Shape):
+class EvaluationCitation(ScenarioModel):
     """A citation: `source` is a file of the data, or a name in `Outcome.sources`."""
 
     source: str
@@ -213,7 +213,7 @@ class ToolUse(ExpectedTool):
     ok: bool = True
 
 
-class Used(Shape):
+class Used(ScenarioModel):
     """Usage. `cost_usd` is None if no price is known."""
 
     input_tokens: int = 0
@@ -252,7 +252,7 @@ class Used(Shape):
         )
 
 
-class Outcome(Shape):
+class ScenarioOutcome(ScenarioModel):
     """The result of a runner for one epoch of a scenario.
 
     Attributes:
@@ -277,7 +277,7 @@ class Outcome(Shape):
     questions: tuple[str, ...] = ()
     criteria: dict[str, str] = Field(default_factory=dict)
     values: dict[str, Json] = Field(default_factory=dict)
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[EvaluationCitation, ...] = ()
     tools: tuple[ToolUse, ...] = ()
     reported: tuple[str, ...] = ()
     sub_conversations: int = 0

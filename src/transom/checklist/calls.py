@@ -1,0 +1,261 @@
+"""The checklist as calls of a program: `specify`, `build`, `run`, `check_all`, and validation.
+
+    from transom.checklist import check_all
+
+    verdict = await check_all("VER-01.yaml", variables={"LOGS": "/project/logs"}, out="results")
+
+Each call opens a run in the workspace, like the command of the same name: a call that was killed
+continues where it was, and completed model calls are not repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeAlias
+
+from transom.canonical import Json
+from transom.checklist import pipeline
+from transom.checklist.building.flow import BuiltChecker
+from transom.checklist.building.gates import run_code_gates
+from transom.checklist.building.inputs import BuildSettings
+from transom.checklist.embedded import embedded_default
+from transom.checklist.item import Item, load_item
+from transom.checklist.judging import Occasion, Verdict, load_checker, printed
+from transom.checklist.results import BuildResult, SpecResult
+from transom.checklist.writing.document import parse_spec
+from transom.checklist.writing.gate import check_spec
+from transom.checklist.writing.write import WrittenSpec
+from transom.config import Settings, load_settings
+from transom.evidence.findings import Finding
+from transom.formats.yaml_files import read_text
+from transom.llm import Chain, Provider
+from transom.llm.naming import Surroundings, named_chain
+from transom.runs import Run, Workspace
+from transom.sandbox import Sandbox
+
+Model: TypeAlias = str | Provider | Chain
+FilePath: TypeAlias = str | Path
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """Options of a call; each is the option or setting of the command line with that name.
+
+    Attributes:
+        model: a name as for `--model`, a provider, or a chain; None: that of the settings.
+        variables: values of `${NAME}` in paths.
+        roots: further folders in which files are searched.
+        out: a folder for results; None: they stay in the run.
+        workspace: the workspace's folder; None: that of the settings, or `.transom`.
+        settings: None: those of the nearest file, from the current folder upwards.
+        as_of: the day by which waivers expire, ISO; None: today.
+        parallel_rounds: draft sections 2 and 3 of an ItemSpec while section 1 is written.
+        tests: run the scenarios of the test matrix on the files, too.
+        progress: receives one line at a time.
+    """
+
+    model: Model | None = None
+    variables: Mapping[str, FilePath] = field(default_factory=dict)
+    roots: Sequence[FilePath] = ()
+    out: FilePath | None = None
+    workspace: FilePath | None = None
+    settings: Settings | None = None
+    as_of: str | None = None
+    parallel_rounds: bool = False
+    tests: bool = False
+    progress: Callable[[str], None] | None = None
+
+
+@dataclass(frozen=True)
+class CodeReport:
+    """The gates' answer on a checker's code.
+
+    Attributes:
+        errors: one line a finding: artifact, line, and what is wrong.
+        gate_results: each gate, and whether the code passed it.
+    """
+
+    errors: tuple[str, ...]
+    gate_results: Mapping[str, bool]
+
+    @property
+    def valid(self) -> bool:
+        """Whether every gate passed."""
+        return all(self.gate_results.values())
+
+
+async def specify(item: FilePath, options: CheckOptions | None = None) -> SpecResult:
+    """Write the ItemSpec of an item.
+
+    Raises:
+        InputError: the item cannot be read, or a setting is wrong.
+        ReplyError: the model's replies cannot be read.
+    """
+    options = options or CheckOptions()
+    loaded = load_item(Path(item))
+    async with _run(options, "check", _item_inputs(loaded), loaded.item_id) as (run, settings):
+        manner = _manner(options, settings)
+        written = await pipeline.spec_of(run, loaded, _places(options, settings), manner)
+        result = written.result if isinstance(written, WrittenSpec) else written
+        await run.finish(result.status)
+    return result
+
+
+async def build(
+    itemspec: FilePath, item: FilePath | None = None, options: CheckOptions | None = None
+) -> BuildResult:
+    """Build a checker from an ItemSpec, and run its gates.
+
+    Raises:
+        InputError: the ItemSpec does not pass its gate, or belongs to another item.
+    """
+    options = options or CheckOptions()
+    loaded = load_item(Path(item)) if item else None
+    path = Path(itemspec)
+    text, item_id = pipeline.read_spec(path, loaded)
+    inputs: dict[str, Json] = {
+        "itemspec": str(path.absolute()),
+        "item": str(loaded.path.absolute()) if loaded else None,
+    }
+    async with _run(options, "check-build", inputs, item_id) as (run, settings):
+        places = _places(options, settings)
+        if loaded is None:
+            places = replace(places, base=path.absolute().parent)
+        folder = places.out / pipeline.checker_folder(item_id) if places.out else None
+        manner = _manner(options, settings)
+        built = await pipeline.checker_of(run, text, loaded, places, manner, folder=folder)
+        result = built.result if isinstance(built, BuiltChecker) else built
+        if isinstance(built, BuiltChecker) and built.judges and loaded:
+            await pipeline.try_scenarios(run, built.folder, loaded, places, manner)
+        await run.finish(result.status)
+    return result
+
+
+async def run(
+    checker: FilePath, item: FilePath | None = None, options: CheckOptions | None = None
+) -> Verdict:
+    """Run a checker on the current files; without `item`, for the copy in its folder.
+
+    Raises:
+        InputError: there is no checker in the folder, or a variable is not defined.
+    """
+    options = options or CheckOptions()
+    loaded = load_item(Path(item)) if item else None
+    folder = load_checker(Path(checker))
+    inputs: dict[str, Json] = {
+        "checker": str(folder.folder.absolute()),
+        "item": str(loaded.path.absolute()) if loaded else None,
+    }
+    async with _run(options, "check-run", inputs, folder.config.item_id) as (opened, settings):
+        places, manner = _places(options, settings), _manner(options, settings)
+        verdict = await pipeline.verdict_of(opened, folder, loaded, places, manner)
+        await opened.finish(verdict.counted_as)
+    return printed(verdict, run_id=opened.id, seconds=0.0)
+
+
+async def check_all(
+    item: FilePath, options: CheckOptions | None = None
+) -> Verdict | SpecResult | BuildResult:
+    """Write the ItemSpec, build the checker and run it in one go.
+
+    Returns:
+        The verdict; or the answer of the step that stopped, with a status that says why.
+
+    Raises:
+        InputError: the item cannot be read, or a variable is not defined.
+    """
+    options = options or CheckOptions()
+    loaded = load_item(Path(item))
+    while True:
+        async with _run(options, "check", _item_inputs(loaded), loaded.item_id) as (run, settings):
+            places, manner = _places(options, settings), _manner(options, settings)
+            result = await pipeline.check_all(run, loaded, places, manner)
+            if isinstance(result, pipeline.Judged):
+                await run.finish(result.verdict.counted_as)
+                return printed(result.verdict, run_id=run.id, seconds=0.0)
+            # None: the files showed something against Section 4, which is written again.
+            if result is not None:
+                return result
+
+
+async def validate_code(
+    code: str, checker_yaml: str | None = None, *, sandbox: Sandbox | None = None
+) -> CodeReport:
+    """Hold a checker's code to the gates that need no files and no ItemSpec.
+
+    Args:
+        code: the three functions `extract_context`, `validate_logic` and `check_existence`.
+        checker_yaml: the text of `checker.yaml`, to be checked, too.
+        sandbox: where the code runs; None: the strongest of this machine.
+    """
+    rows = await run_code_gates(code, checker_yaml, sandbox or Sandbox())
+    findings = [finding for row in rows if not row.passed for finding in row.findings]
+    return CodeReport(
+        tuple(str(finding) for finding in findings), {row.gate: row.passed for row in rows}
+    )
+
+
+def validate_spec(itemspec: FilePath) -> list[Finding]:
+    """Return the findings of an ItemSpec: structure, placeholders, and what its sections say of
+    each other. An empty list means that a checker may be built from it.
+
+    Raises:
+        InputError: the file cannot be read, or lacks a section.
+    """
+    path = Path(itemspec)
+    text = read_text(path)
+    return check_spec(parse_spec(text, artifact=str(path)), artifact=str(path))
+
+
+def _item_inputs(item: Item) -> dict[str, Json]:
+    return {"item": str(item.path.absolute()), "item_id": item.item_id}
+
+
+def _places(options: CheckOptions, settings: Settings) -> pipeline.Places:
+    return pipeline.Places(
+        variables={name: Path(path).absolute() for name, path in options.variables.items()},
+        search_root=settings.paths.search_root,
+        others=tuple(Path(root).absolute() for root in options.roots),
+        out=Path(options.out).absolute() if options.out else None,
+    )
+
+
+def _manner(options: CheckOptions, settings: Settings) -> pipeline.Manner:
+    day = options.as_of or datetime.now(UTC).date().isoformat()
+    build = BuildSettings(max_iterations=settings.execution.max_iterations, tests=options.tests)
+    parallel = options.parallel_rounds or settings.execution.parallel_rounds
+    return pipeline.Manner(Occasion(day), Sandbox(), build=build, parallel_rounds=parallel)
+
+
+@asynccontextmanager
+async def _run(
+    options: CheckOptions, kind: str, inputs: Mapping[str, Json], name: str
+) -> AsyncIterator[tuple[Run, Settings]]:
+    """Open the run of a call, with its settings and its chain of providers."""
+    settings = options.settings or load_settings()
+    workspace = Workspace.at(
+        Path(options.workspace or settings.workspace or ".transom"),
+        state_dir=settings.state_dir,
+        store=settings.store,
+    )
+    async with workspace.open_store() as store:
+        model = options.model or settings.model
+        if isinstance(model, str):
+            own = {"rules": embedded_default}
+            around = Surroundings(Path.cwd(), settings, store=store, place="model", own=own)
+            chain = named_chain(model, around)
+        elif isinstance(model, Chain):
+            chain = model
+        else:
+            chain = Chain((model,))
+        opened = await Run.open(
+            kind, inputs, name=name, workspace=workspace, store=store, chain=chain
+        )
+        if options.progress:
+            opened.progress = options.progress
+        async with opened as run:
+            yield run, settings

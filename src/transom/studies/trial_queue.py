@@ -1,0 +1,168 @@
+"""The queue of a study's trials: which one a worker solves next.
+
+Trials of killed workers come first. Then come queued designs and those of the sampler, as far as
+requirements and rules let them pass.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from transom.studies.control import StudyStopped
+from transom.studies.guard import end_marked
+from transom.studies.guide import Rejection, StudyGuide
+from transom.studies.repair import repaired
+from transom.studies.steps import next_step
+from transom.studies.storage import FileLock
+from transom.studies.study import Number, Study
+from transom.studies.trials import IMPORT, STEP, StudyTrial
+
+if TYPE_CHECKING:
+    import optuna
+
+# Designs in a row that rules may reject; the next one is solved to test the rules.
+_REJECTIONS = 100
+_SILENCE = 5.0  # seconds without a line while designs are rejected
+
+
+class ClaimedTrial(NamedTuple):
+    """A trial that this worker has.
+
+    Attributes:
+        trial: the trial in Optuna's storage.
+        claim: its lock, which the kernel frees if the worker is killed.
+        audited: ids of rules that would have rejected it; it is solved to score them.
+    """
+
+    trial: optuna.Trial
+    claim: FileLock
+    audited: tuple[str, ...] = ()
+
+
+@dataclass
+class TrialQueue:
+    """Hands out the trials of a study; the study's lock is held meanwhile.
+
+    Attributes:
+        optuna_study: the study in its storage.
+        folder: the study's folder, which has the locks of its trials.
+        ranges: name -> distribution of each variable.
+        reject: stores a trial as rejected.
+        progress: called with one line every few seconds while designs are rejected.
+    """
+
+    study: Study
+    optuna_study: optuna.Study
+    folder: Path
+    guide: StudyGuide
+    ranges: Mapping[str, Any]
+    reject: Callable[[optuna.Trial, Rejection], None]
+    progress: Callable[[str], None]
+
+    def claim_of(self, number: int) -> FileLock:
+        """Return the lock of a trial."""
+        return FileLock(self.folder / "locks" / f"{number:05d}")
+
+    def take(
+        self, budget: int, trials: Callable[[], list[StudyTrial]], is_stopping: Callable[[], bool]
+    ) -> ClaimedTrial | None:
+        """Return a trial to solve; None at the budget's end.
+
+        Args:
+            budget: total number of solves.
+            trials: returns all started trials.
+            is_stopping: returns whether the run is stopping.
+
+        Raises:
+            StudyStopped: requirements or rules reject each design.
+        """
+        self.guide.refresh()
+        reported = time.monotonic()
+        for rejected in range(20 * _REJECTIONS):
+            claimed = self._unfinished()
+            if claimed is None:
+                started = trials()
+                if is_stopping() or spent(started) >= budget:
+                    return None
+                if design := next_step(self.study, started, budget, self._fits):
+                    self.optuna_study.enqueue_trial(design, user_attrs={"source": STEP})
+                claimed = self._fresh()
+            trial = claimed.trial
+            rejection = self.guide.judge(self.study.values(trial.params))
+            if rejection is None:
+                return claimed
+            if rejection.rules and self._is_solved_anyway(trial.number, rejected):
+                return claimed._replace(audited=rejection.rules)
+            self.reject(trial, rejection)
+            claimed.claim.release()
+            # A sampler would need many draws for a narrow requirement, and learns rules by itself.
+            if not rejection.rules:
+                self._enqueue_repaired(trial)
+            if time.monotonic() - reported > _SILENCE:
+                reported = time.monotonic()
+                self.progress(f"{rejected + 1} designs in a row rejected: {rejection.reason}")
+        hint = "widen the bounds, relax `require`, or name rules under learning.veto"
+        raise StudyStopped(
+            f"{20 * _REJECTIONS} designs in a row were rejected", place=self.study.study, hint=hint
+        )
+
+    def _is_solved_anyway(self, number: int, rejected: int) -> bool:
+        """Return whether a design that rules reject is solved to score them."""
+        # A killed worker had begun it, or its number is drawn for an audit.
+        has_begun = (self.folder / "trials" / f"{number:05d}").exists()
+        seed = f"{self.study.study}/{self.study.sampler.seed}/{number}"
+        is_audit = random.Random(seed).random() < self.study.learning.audit
+        return has_begun or is_audit or rejected >= _REJECTIONS
+
+    def _enqueue_repaired(self, trial: optuna.Trial) -> None:
+        """Let the next design be the nearest one that meets the requirements, if one is found."""
+        pick = random.Random(f"{self.study.study}/{self.study.sampler.seed}/{trial.number}")
+        design = repaired(self.study, trial.params, pick)
+        if design is not None:
+            self.optuna_study.enqueue_trial(design)
+
+    def _fresh(self) -> ClaimedTrial:
+        trial = self.optuna_study.ask(dict(self.ranges))
+        claim = self.claim_of(trial.number)
+        claim.acquire()
+        return ClaimedTrial(trial, claim)
+
+    def _unfinished(self) -> ClaimedTrial | None:
+        """Return an unfinished trial without a worker, or None."""
+        import optuna  # noqa: PLC0415  slow
+
+        running = (optuna.trial.TrialState.RUNNING,)
+        for frozen in self.optuna_study.get_trials(deepcopy=False, states=running):
+            claim = self.claim_of(frozen.number)
+            if not claim.acquire(wait=False):
+                continue
+            # Its worker may have finished it between the two looks.
+            if self.optuna_study.get_trials(deepcopy=False)[frozen.number].state.is_finished():
+                claim.release()
+                continue
+            # Processes of the killed worker may still write into the folder.
+            end_marked(folder=str(self.folder / "trials" / f"{frozen.number:05d}"))
+            # Optuna has no public API for this.
+            trial = optuna.Trial(self.optuna_study, frozen._trial_id)
+            # Its worker may have been killed before it had all of a design.
+            for name, variable in self.study.variables.items():
+                variable.suggest(trial, name)
+            return ClaimedTrial(trial, claim)
+        return None
+
+    def _fits(self, design: Mapping[str, Number]) -> bool:
+        return self.guide.judge(self.study.values(design)) is None
+
+
+def spent(trials: Sequence[StudyTrial]) -> int:
+    """Return how many trials use the budget; those that were solved elsewhere do not."""
+    used = 0
+    for trial in trials:
+        has_budget = trial.kind in ("solved", "failed", "running")
+        used += has_budget and trial.source != IMPORT
+    return used

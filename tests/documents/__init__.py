@@ -1,0 +1,1 @@
+"""The rows of the five documents, one module a document: each row through a public door."""
