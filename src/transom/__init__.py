@@ -39,10 +39,12 @@ if TYPE_CHECKING:
     from transom.llm import Usage as Usage
     from transom.llm import Window as Window
     from transom.llm.prices import Prices as Prices
+    from transom.llm.repeating import retry as retry
     from transom.memory import MemoryEntry as MemoryEntry
     from transom.runs import Run as Run
     from transom.runs import Stage as Stage
     from transom.runs import Workspace as Workspace
+    from transom.telemetry import traced as traced
     from transom.tools import ToolContext as ToolContext
     from transom.tools import ToolDefinition as ToolDefinition
     from transom.tools import ToolLimits as ToolLimits
@@ -82,7 +84,9 @@ _WHERE = {
         "Usage",
         "Window",
     ),
+    "transom.llm.repeating": ("retry",),
     "transom.runs": ("Run", "Stage", "Workspace"),
+    "transom.telemetry": ("traced",),
     "transom.tools": ("ToolContext", "ToolReturn", "ToolDefinition", "ToolLimits", "tool"),
     "transom.tools.mcp": ("McpServer", "ToolTerms"),
 }

@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.helpers import COMMAND, clean_environment, transom
 from tests.cli.terminal import Terminal
+from tests.repository.tracked import ROOT
 
 SHOP = '''
 import asyncio
@@ -108,6 +109,31 @@ def test_a_chat_shows_tools_stops_at_ctrl_c_and_goes_on_by_its_name(shop: Path) 
         terminal.write("/exit\n")
         assert terminal.end() == 0
     assert (shop / "asked.txt").read_text() == asked, "the journal answers"
+
+
+def test_the_example_finds_an_item_anywhere_and_orders_only_what_a_person_approves(
+    tmp_path: Path,
+) -> None:
+    lines = ["How many bolts are there?", "Order 5 bolts.", "approve", "Are there bolts now?"]
+    lines += ["Read the list: 7 bolts, 3 nuts.", "How many screws?"]
+    done = subprocess.run(
+        [*COMMAND, "chat", "--agent", "shop:clerk", "--workspace", str(tmp_path / ".transom")],
+        cwd=ROOT / "examples/agents",
+        input="\n".join(lines),
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answers = [line for line in done.stdout.splitlines() if not line.startswith("[")]
+    assert answers == [
+        "It says: bolts: 7 left",
+        'tool order needs a person\'s approval: order({"amount":5,"item":"bolts"})',
+        "It says: ordered 5 bolts",
+        "It says: bolts: 12 left",
+        "It says: The list has 2 lines.",
+        "Which item do you mean: bolts or nuts?",
+    ]
 
 
 def test_lines_can_also_come_from_a_file(shop: Path) -> None:

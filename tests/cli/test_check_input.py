@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.checklist.shipped_model import MODEL, copy_items
-from tests.cli.checks import EXAMPLES, Desk, edit
+from tests.cli.checks import EXAMPLES, ROOT, Desk, edit
 from tests.cli.helpers import transom
 from transom.checklist.writing.document import section_texts
 
@@ -160,7 +160,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--var",
         f"CHECKLIST_ROOT={EXAMPLES / 'data'}",
     ]
-    assert transom(*arguments, "-o", "out", cwd=folder, TRANSOM_MODEL=MODEL).returncode == 0
+    assert (
+        transom(
+            *arguments, "-o", "out", cwd=folder, TRANSOM_MODEL=MODEL, PYTHONPATH=str(ROOT)
+        ).returncode
+        == 0
+    )
     return folder / "out"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import json
@@ -14,6 +15,7 @@ from typing import Any, ClassVar
 import yaml
 
 from transom.cli import main
+from transom.errors import NetworkFailed
 from transom.llm import Reply, Request, ScriptedProvider, Text
 
 REPLIES = Path(__file__).parent / "replies"
@@ -146,3 +148,21 @@ class OtherModel(FanModel):
 
     def _written(self, request: Request) -> Reply:
         return Reply(super()._written(request).parts, by="other")
+
+
+class BrokenModel(ScriptedProvider):
+    """A model that cannot be reached."""
+
+    def __init__(self) -> None:
+        super().__init__(self._broken, name="broken")
+
+    def _broken(self, request: Request) -> Reply:
+        raise NetworkFailed("the connection failed", place="broken")
+
+
+class SlowModel(FanModel):
+    """A model that needs longer than a stage may take."""
+
+    async def complete(self, request: Request, **more: Any) -> Reply:
+        await asyncio.sleep(5)
+        return await super().complete(request, **more)

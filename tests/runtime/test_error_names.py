@@ -13,3 +13,8 @@ def test_where_is_the_earlier_name_of_place(kind: type[TransomError]) -> None:
         error = kind("it is broken", where="shop.yaml:3")
     assert str(error) == "shop.yaml:3: it is broken"
     assert error.place == "shop.yaml:3"
+
+
+def test_an_argument_of_no_such_name_is_refused() -> None:
+    with pytest.raises(TypeError, match="no argument named 'wher'"):
+        InputError("it is broken", wher="shop.yaml:3")

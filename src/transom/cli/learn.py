@@ -6,6 +6,8 @@ All commands open a workspace's playbook and memory here.
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import sys
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -16,11 +18,12 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from transom.canonical import Json
 from transom.cli.app import group, root
 from transom.cli.command import AgentOption, command
 from transom.cli.output import counted, say, sections, style, table
 from transom.cli.session import Session
-from transom.errors import SettingsError, install_hint
+from transom.errors import InputError, SettingsError, install_hint
 from transom.learning import Insight, Playbook
 from transom.learning.caching import cache_stats
 from transom.learning.curator import elsewhere, learning_report
@@ -329,11 +332,25 @@ def _warn_of_network(host: str) -> None:
 
 memory_app = group("memory")
 
+_CONDITION = re.compile(r"(?P<name>[^=<>]+)(?P<sign>>=|<=|=)(?P<value>.*)", re.DOTALL)
+
 Id = Annotated[str, typer.Argument(metavar="ID", help="Id of an entry.")]
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="Text to remember.")]
 Key = Annotated[
     str | None,
     typer.Option("--id", metavar="ID", help="Id of the entry; replaces an entry with the same id."),
+]
+Metadata = Annotated[
+    list[str] | None,
+    typer.Option("--meta", metavar="NAME=VALUE", help="Metadata of the text; repeat the option."),
+]
+Filters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="NAME=VALUE",
+        help="Find only entries with this metadata; also NAME>=VALUE, NAME<=VALUE.",
+    ),
 ]
 Query = Annotated[
     str, typer.Argument(metavar="WORDS", help='Words to search for; "" for the newest.')
@@ -382,20 +399,22 @@ async def learning(
 @command(
     memory_app, "add", example='transom memory add "checkout waits for the gateway" --id checkout'
 )
-async def add(session: Session, text: Text, key: Key = None) -> int:
+async def add(session: Session, text: Text, key: Key = None, metadata: Metadata = None) -> int:
     """Remember a text, and print its id."""
+    data = parse_metadata(metadata or ())
     async with opened_memory(session) as memory:
-        stored = await memory.store(text, key=key)
+        stored = await memory.store(text, data, key=key)
         entry = await memory.get(stored)
     # Another process may have removed it meanwhile.
     return _show_entries(session, [(stored, entry)] if entry else [])
 
 
 @command(memory_app, "search", example='transom memory search "slow gateway"')
-async def search(session: Session, query: Query, limit: Limit = 5) -> int:
+async def search(session: Session, query: Query, limit: Limit = 5, where: Filters = None) -> int:
     """Find entries by words, and by meaning with embeddings."""
+    filters = parse_filters(where or ())
     async with opened_memory(session, "search") as memory:
-        matches = await memory.retrieve(query, limit)
+        matches = await memory.retrieve(query, limit, filters)
     rows: list[tuple[str, MemoryEntry]] = []
     for match in matches:
         rows.append((f"{match.score:.2f}  {match.entry.id}", match.entry))
@@ -430,6 +449,46 @@ async def neighbours(
         head = f"{neighbour.hops}  {relation.source} {relation.name} {relation.target}"
         rows.append((head, neighbour.entry))
     return _show_entries(session, rows)
+
+
+def parse_metadata(texts: Sequence[str]) -> dict[str, Json]:
+    """Return the metadata of `--meta NAME=VALUE`."""
+    values: dict[str, Json] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign or not name.strip():
+            raise InputError(f"{text!r} is no metadata", place="--meta", hint="write NAME=VALUE")
+        values[name.strip()] = _value(value)
+    return values
+
+
+def parse_filters(texts: Sequence[str]) -> dict[str, Json]:
+    """Return the filters of `--where`: several values of one name are alternatives."""
+    ranges: dict[str, dict[str, Json]] = {}
+    values: dict[str, list[Json]] = {}
+    for text in texts:
+        match = _CONDITION.fullmatch(text)
+        if match is None:
+            hint = "write NAME=VALUE, NAME>=VALUE or NAME<=VALUE"
+            raise InputError(f"{text!r} is no condition", place="--where", hint=hint)
+        name, sign, value = match["name"], match["sign"], _value(match["value"])
+        if sign == "=":
+            values.setdefault(name, []).append(value)
+        else:
+            ranges.setdefault(name, {})["from" if sign == ">=" else "to"] = value
+    if both := sorted(ranges.keys() & values.keys()):
+        problem = f"{both[0]} has a value and a range"
+        raise InputError(problem, place="--where", hint="give one of them")
+    return {**values, **ranges}
+
+
+def _value(text: str) -> Json:
+    """Return a number, true, false or null as such; other text as it is."""
+    try:
+        value: Json = json.loads(text)
+    except ValueError:
+        return text
+    return text if isinstance(value, dict | list) else value
 
 
 def _show_entries(session: Session, rows: Sequence[tuple[str, MemoryEntry]]) -> int:

@@ -6,14 +6,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from transom.canonical import Json, pretty_json
+from transom.checklist.building.checker import ATOMS_FILE
+from transom.checklist.calls import (
+    CheckOptions,
+    build,
+    validate_code,
+    validate_spec,
+)
 from transom.checklist.embedded import embedded_default
 from transom.checklist.item import load_item
-from transom.checklist.judging import Occasion
+from transom.checklist.judging import CONFIG, Occasion, load_checker
 from transom.checklist.pipeline import Manner, Places, spec_of
 from transom.checklist.results import SpecResult
 from transom.checklist.writing.round_copies import debug_folder, export_rounds
@@ -28,7 +35,7 @@ from transom.llm.rules import RULES
 from transom.runs import Run, Workspace
 from transom.sandbox import Sandbox
 
-__all__ = ["AgentResult", "ContextAgent"]
+__all__ = ["AgentResult", "CodeGenAgent", "ContextAgent", "ValidationAgent"]
 
 _MAKERS = {"claude": "anthropic", "gpt": "openai", "chatgpt": "openai", "o1": "openai"} | {
     "o3": "openai",
@@ -260,3 +267,65 @@ def _with_provider(model: str, provider: str | None, configured: str) -> str:
             return f"{kind}:{model}"
     # The chain says what is wrong with it, and which forms there are.
     return model
+
+
+class CodeGenAgent:
+    """Builds checkers: `await CodeGenAgent().process({"itemspec_path": "VER-1_ItemSpec.md"})`."""
+
+    def __init__(self, options: CheckOptions | None = None) -> None:
+        """Create an agent; `options` are those of `transom.checklist.build`."""
+        self.options = options or CheckOptions()
+
+    async def process(self, inputs: Mapping[str, Any]) -> AgentResult:
+        """Build the checker of `itemspec_path` into `output_dir` ("output").
+
+        `item_path` may name the item's file. The artifact `checker_path` is the checker's folder.
+        """
+        options = replace(self.options, out=inputs.get("output_dir") or "output")
+        try:
+            made = await build(inputs["itemspec_path"], inputs.get("item_path"), options)
+        except KeyError as error:
+            return _failed(f"inputs: {error} is missing; give itemspec_path")
+        except (TransomError, OSError) as error:
+            return _failed(str(error))
+        errors = tuple(str(finding) for finding in made.findings)
+        if made.status != "done":
+            return AgentResult(
+                f"the build ended with {made.status}", status="failed", errors=errors
+            )
+        return AgentResult(
+            "checker built",
+            {"checker_path": made.checker_path, "item_id": made.item_id},
+            {"run_id": made.run_id},
+        )
+
+
+class ValidationAgent:
+    """Holds a checker and its ItemSpec to the gates that need no files."""
+
+    async def process(self, inputs: Mapping[str, Any]) -> AgentResult:
+        """Validate the checker in the folder `checker_code_path`, and `itemspec_path` if given."""
+        try:
+            folder = load_checker(Path(inputs["checker_code_path"]))
+            code, config = (
+                (folder.folder / name).read_text(encoding="utf-8") for name in (ATOMS_FILE, CONFIG)
+            )
+            report = await validate_code(code, config)
+            errors = list(report.errors)
+            if inputs.get("itemspec_path"):
+                errors += map(str, validate_spec(inputs["itemspec_path"]))
+        except KeyError as error:
+            return _failed(f"inputs: {error} is missing; give checker_code_path")
+        except (TransomError, OSError) as error:
+            return _failed(str(error))
+        gates: dict[str, Json] = dict(report.gate_results)
+        return AgentResult(
+            "valid" if not errors else "not valid",
+            metadata={"gate_results": gates},
+            status="failed" if errors else "success",
+            errors=tuple(errors),
+        )
+
+
+def _failed(error: str) -> AgentResult:
+    return AgentResult("nothing was made", status="failed", errors=(error,))

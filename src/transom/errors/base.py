@@ -13,7 +13,7 @@ class TransomError(Exception):
         problem: the problem, a clause without a full stop.
         place: its position: `file`, `file:line`, or a name that the user knows; printed first.
         hint: the next step, an instruction.
-        where: the earlier name of `place`, accepted in 0.2 for the last time.
+        earlier: `where`, the earlier name of `place`, is accepted in 0.2 for the last time.
 
     Attributes:
         next_step: how to continue the run that the error left open, printed last; "" if it left
@@ -29,14 +29,12 @@ class TransomError(Exception):
         *,
         place: str | None = None,
         hint: str | None = None,
-        where: str | None = None,
+        **earlier: str | None,
     ) -> None:
-        if where is not None:
-            warnings.warn(
-                "`where` of an error is called `place` now", DeprecationWarning, stacklevel=2
-            )
+        if earlier:
+            place = _renamed_place(earlier)
         self.problem = problem
-        self.place = where if place is None else place
+        self.place = place
         self.hint = hint
         self.next_step = ""
         super().__init__(problem)
@@ -50,6 +48,15 @@ class TransomError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message()}; {self.next_step}" if self.next_step else self.message()
+
+
+def _renamed_place(earlier: dict[str, str | None]) -> str | None:
+    """Return the place of an error that was given by its earlier name."""
+    # An argument of no such name is refused as Python refuses it.
+    if unknown := earlier.keys() - {"where"}:
+        raise TypeError(f"an error takes no argument named {sorted(unknown)[0]!r}")
+    warnings.warn("`where` of an error is called `place` now", DeprecationWarning, stacklevel=3)
+    return earlier["where"]
 
 
 class InputError(TransomError):

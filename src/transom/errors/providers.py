@@ -30,9 +30,9 @@ class ProviderError(TransomError):
         retryable: bool = False,
         retry_after: float | None = None,
         reason: str = "",
-        where: str | None = None,
+        **earlier: str | None,
     ) -> None:
-        super().__init__(problem, place=place, hint=hint, where=where)
+        super().__init__(problem, place=place, hint=hint, **earlier)
         self.reason = reason
         self.status: int | None = None
         self.retryable = retryable

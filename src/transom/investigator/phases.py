@@ -17,12 +17,15 @@ from transom.investigator.remembering import recall, remember
 from transom.investigator.replies import read_as
 from transom.investigator.result import Investigation, Unsupported, unsupported_of
 from transom.investigator.roles import IDENTIFY, json_rows, ours, role_of
+from transom.investigator.rules import near_names
 from transom.investigator.sources import Feature
 from transom.investigator.statements import Standing
 from transom.investigator.subject import named_in
 from transom.llm import Usage
 from transom.llm.rules import RULES
 from transom.runs import Run, Stage, model_file
+
+_NONE = "none of them"
 
 
 class Identified(Shape):
@@ -134,6 +137,13 @@ async def identify(run: Run, inquiry: Inquiry) -> tuple[Feature, Usage]:
     out = model_file("identified.json", Identified)
     artifact = await run.stage("identify", find, inquiry.question, features, out=out, uses=[role])
     ids = artifact.value.feature_ids
+    near = [] if ids else near_names(inquiry.question, features)
+    if near:
+        # What fits only in part is never judged without a word of the asker.
+        names = "; ".join(inquiry.data.feature(one).summary for one in near)
+        prompt = f"The question fits the name only in part: {names}. Which feature is meant?"
+        answer = await run.ask("feature", prompt, options=[*near, _NONE])
+        ids = [] if answer.text == _NONE else [answer.text]
     if not ids:
         names = "; ".join(
             f"{feature.summary} ({feature.feature_id})" for feature in inquiry.data.features

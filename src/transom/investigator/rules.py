@@ -79,37 +79,57 @@ def meant(question: str, features: list[dict[str, Any]]) -> list[str]:
     """Return the ids of the features that a question may refer to: one, several equally good
     ones, or none.
     """
-    lowered = question.casefold()
     named = [
         str(feature["feature_id"])
         for feature in features
         for name in (feature["feature_id"], feature["jira_key"], feature["folder"])
-        if name and re.search(rf"(?<![\w-]){re.escape(str(name).casefold())}(?![\w-])", lowered)
+        if name and _is_named(str(name), question, feature)
     ]
     if named:
         return list(dict.fromkeys(named))
+    likely, names, common = _likely(question, features)
+    if len(likely) == 1 and _names_another(question, names[likely[0]], common):
+        return []
+    return likely
+
+
+def near_names(question: str, features: list[dict[str, Any]]) -> list[str]:
+    """Return the ids of the features whose names fit a question only in part."""
+    return _likely(question, features)[0]
+
+
+def _is_named(name: str, question: str, feature: Mapping[str, Any]) -> bool:
+    """Return whether a question names a feature by its id, its key or its folder."""
+    if not re.search(rf"(?<![\w-]){re.escape(name.casefold())}(?![\w-])", question.casefold()):
+        return False
+    # A folder may be called by a usual word, which is a part of other names, too.
+    own = _name_words(feature) | {singular(name.casefold())}
+    return not name.isalpha() or not _has_foreign_neighbour(question, own, Counter(own))
+
+
+def _likely(
+    question: str, features: list[dict[str, Any]]
+) -> tuple[list[str], dict[str, set[str]], Counter[str]]:
+    """Return the ids of the features that fit a question best, the words of each feature's name,
+    and how often each word is one of a name.
+    """
     words = list(
         dict.fromkeys(
             singular(word) for word in plain_words(question) if word not in _STOP and len(word) > 1
         )
     )
     names = {str(one["feature_id"]): _name_words(one) for one in features}
-    if not words:
-        if len(names) == 1:
-            return list(names)
-        return []
     common = Counter(word for own in names.values() for word in own)
+    if not words:
+        return (list(names) if len(names) == 1 else []), names, common
     scores = {key: sum(_score(word, own, common) for word in words) for key, own in names.items()}
     best = max(scores.values(), default=0.0)
     if best <= 0:
-        return []
+        return [], names, common
     whole = [key for key, own in names.items() if own and own <= set(words)]
     if len(whole) == 1 and scores[whole[0]] * _LEAD >= best:
-        return whole
-    likely = [key for key, score in scores.items() if score * _LEAD >= best]
-    if len(likely) == 1 and _names_another(question, names[likely[0]], common):
-        return []
-    return likely
+        return whole, names, common
+    return [key for key, score in scores.items() if score * _LEAD >= best], names, common
 
 
 def _names_another(question: str, own: set[str], common: Counter[str]) -> bool:
@@ -117,15 +137,21 @@ def _names_another(question: str, own: set[str], common: Counter[str]) -> bool:
     `invoice export` for the feature Invoice Import.
     """
     words = [singular(word) for word in plain_words(question)]
-    fits = [bool(_score(word, own, common)) for word in words]
-    matched = {word for word, fit in zip(words, fits, strict=True) if fit}
-    # One shared word may be chance; two are a name.
-    if len(matched) > 1 or own <= matched:
+    # Who says the whole name means it.
+    if own <= {word for word in words if _score(word, own, common)}:
         return False
+    return _has_foreign_neighbour(question, own, common)
+
+
+def _has_foreign_neighbour(question: str, own: set[str], common: Counter[str]) -> bool:
+    """Return whether a word that is no part of a name stands beside one that is."""
+    words = [singular(word) for word in plain_words(question)]
+    fits = [bool(_score(word, own, common)) for word in words]
     for place, word in enumerate(words):
         is_foreign = not fits[place] and len(word) > 1 and word not in _STOP | _JUDGING
         beside = fits[max(0, place - 1) : place] + fits[place + 1 : place + 2]
-        if is_foreign and any(beside):
+        # Between two words of the name it only says the name at greater length.
+        if is_foreign and sum(beside) == 1:
             return True
     return False
 

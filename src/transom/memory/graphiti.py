@@ -29,8 +29,10 @@ from transom.memory.entry import (
     check_entry,
     id_of,
 )
+from transom.memory.observing import observed
 from transom.memory.protocol import Ability
 from transom.store.codec import now
+from transom.telemetry import keys
 
 _MOST_EPISODES = 1000  # newest episodes of the group in which ids are looked up
 _FACTS_PER_ENTRY = 3  # facts that are asked for each entry wanted, since entries have several
@@ -90,7 +92,12 @@ class GraphitiMemory:
         check_entry(key, content)
         if egress == "local":
             self._need("local")
-        data = dict(metadata or {})
+        with observed("store"):
+            return await self._put(content, dict(metadata or {}), key, egress)
+
+    async def _put(
+        self, content: str, data: dict[str, Json], key: str | None, egress: Egress
+    ) -> str:
         key = key or id_of(content, data)
         old, uuid = await self._find(key)
         if old is not None and (old.content, dict(old.metadata)) == (content, data):
@@ -125,6 +132,12 @@ class GraphitiMemory:
         """
         if filters:
             self._need("filters")
+        with observed("retrieve") as span:
+            matches = await self._search(query, limit)
+            span.set(keys.FOUND, len(matches))
+            return matches
+
+    async def _search(self, query: str, limit: int) -> list[Recalled]:
         entries = await self._entries()
         if not query.strip():
             newest = [entry for entry, _ in entries.values()][:limit]

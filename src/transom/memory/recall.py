@@ -12,7 +12,6 @@ from transom.llm import Block, Tier, estimate_tokens
 from transom.llm.turns import Egress, strictest
 from transom.memory.entry import MemoryEntry, Recalled
 from transom.memory.protocol import Memory
-from transom.telemetry import child_span, keys
 
 _log = logging.getLogger(__name__)
 
@@ -103,10 +102,7 @@ class Recall:
         if self._memory is None:
             return []
         try:
-            with child_span("retrieval memory", **{keys.OPERATION: keys.RETRIEVAL}) as span:
-                entries = await self._memory.retrieve(query, self._limit, self._filters)
-                span.set(keys.FOUND, len(entries))
-                return entries
+            return await self._memory.retrieve(query, self._limit, self._filters)
         except MemoryUnavailable as error:
             self._mark_broken(error)
             return []

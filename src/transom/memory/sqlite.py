@@ -22,6 +22,7 @@ from transom.memory.entry import (
     id_of,
 )
 from transom.memory.index import Index, index_steps, vectors_content
+from transom.memory.observing import observed
 from transom.memory.protocol import ABILITIES
 from transom.store import (
     Connection,
@@ -35,6 +36,7 @@ from transom.store import (
     read_rows,
 )
 from transom.store.codec import now
+from transom.telemetry import keys
 from transom.telemetry.redact import Redactor
 
 T = TypeVar("T")
@@ -130,7 +132,8 @@ class SqliteMemory:
         metadata = dict(metadata or {})
         # The same content gets the same id, so that storing it again changes nothing.
         entry_id = self._tables.cleaned(key) if key else id_of(content, metadata)
-        return await self._do(lambda: self._put(entry_id, content, metadata, egress))
+        with observed("store"):
+            return await self._do(lambda: self._put(entry_id, content, metadata, egress))
 
     async def get(self, key: str) -> MemoryEntry | None:
         entries = await self._do(lambda: self._entries([key]))
@@ -140,7 +143,10 @@ class SqliteMemory:
         self, query: str, limit: int = 5, filters: Mapping[str, Json] | None = None
     ) -> list[Recalled]:
         condition, values = _condition(self._tables, filters or {})
-        return await self._do(lambda: self._search(query, limit, condition, values))
+        with observed("retrieve") as span:
+            entries = await self._do(lambda: self._search(query, limit, condition, values))
+            span.set(keys.FOUND, len(entries))
+            return entries
 
     async def relate(self, source: str, target: str, relationship: str) -> None:
         if not relationship.strip():
@@ -157,7 +163,8 @@ class SqliteMemory:
                 (source, relationship, target),
             )
 
-        await self._do(lambda: self._tables.write(insert))
+        with observed("relate"):
+            await self._do(lambda: self._tables.write(insert))
 
     async def neighbours(
         self,
@@ -167,7 +174,10 @@ class SqliteMemory:
         relationship: str | None = None,
         direction: Direction = "both",
     ) -> list[Neighbour]:
-        return await self._do(lambda: self._reach(key, hops, relationship, direction))
+        with observed("neighbours") as span:
+            entries = await self._do(lambda: self._reach(key, hops, relationship, direction))
+            span.set(keys.FOUND, len(entries))
+            return entries
 
     async def forget(self, key: str) -> bool:
         def remove(run: Connection) -> bool:
@@ -179,7 +189,8 @@ class SqliteMemory:
                 self._index.remove(run, row[0])
             return row is not None
 
-        return await self._do(lambda: self._tables.write(remove))
+        with observed("forget"):
+            return await self._do(lambda: self._tables.write(remove))
 
     async def embed_missing(self) -> int:
         """Embed the entries that have no vector of this embedder, and return their number."""

@@ -38,6 +38,8 @@ from transom.stories.testrun import Comparison, TestRun
 from transom.stories.workers import AgentLimit
 
 _DIFF_SHOWN = 40_000  # characters of the diff that QA sees
+_BUILD = "build it as it is"
+_REDRAFT = "draft it again with my reason"
 _DIFF_FOR_PERSON = 100_000  # characters of the diff that a page shows beside a question
 
 
@@ -192,16 +194,15 @@ class StoryFlow:
             feedback = "\n".join(read.reasons)
             if decision == "BLOCKED":
                 reason = "; ".join(read.reasons)
-                if self.result.was_blocked:
-                    await self._ask(
-                        "blocked",
-                        f"PO blocked {self.story.label} again: {reason}",
-                        "leave it blocked",
-                    )
-                raise Stopped("blocked", f"PO blocked it: {reason}")
+                answer, advice = await self._after_block(number, reason)
+                if answer == _BUILD:
+                    break
+                if answer != _REDRAFT:
+                    raise Stopped("blocked", f"PO blocked it: {reason}")
+                feedback = "\n".join(filter(None, (feedback, advice)))
         else:
             prompt = f"{self.story.label} is not ready after {number} reviews: {feedback}"
-            answer, reason = await self._ask("review", prompt, "build it as it is", "leave it")
+            answer, reason = await self._ask("review", prompt, _BUILD, "leave it")
             if answer == "leave it":
                 raise Stopped("blocked", prompt)
             self.handoff.add_stage_summary(
@@ -211,6 +212,22 @@ class StoryFlow:
             prompt = f"{self.story.label} is approved; may Dev begin?"
             if (await self._ask("checkpoint", prompt, "begin", "leave it"))[0] != "begin":
                 raise Stopped("blocked", "a person said to leave it")
+
+    async def _after_block(self, number: int, reason: str) -> tuple[str, str]:
+        """Return what is to become of a blocked story, and a person's reason.
+
+        The first block ends the story. After a second one a person is offered ways on.
+        """
+        if not self.result.was_blocked:
+            return "", ""
+        name = "blocked" if number == 1 else f"blocked#{number}"
+        prompt = f"PO blocked {self.story.label} again: {reason}"
+        answer, advice = await self._ask(name, prompt, _BUILD, _REDRAFT, "leave it blocked")
+        if answer == _BUILD:
+            self.handoff.add_stage_summary(
+                "po", f"A person decided: {advice or answer}", "APPROVED"
+            )
+        return answer, advice
 
     async def _try_tests(self) -> TestRun:
         """Run the tests on the baseline before anybody is paid.

@@ -7,6 +7,7 @@ from transom.telemetry.otlp_json import SpanRow
 from transom.telemetry.read import TraceRow, failures, list_traces, read_trace, span_tree, waterfall
 from transom.telemetry.redact import Redactor
 from transom.telemetry.spans import Span, Telemetry, child_span, current_span
+from transom.telemetry.tracing import http_hooks, traced
 
 __all__ = [
     "Redactor",
@@ -18,8 +19,10 @@ __all__ = [
     "configure",
     "current_span",
     "failures",
+    "http_hooks",
     "list_traces",
     "read_trace",
     "span_tree",
+    "traced",
     "waterfall",
 ]

@@ -79,9 +79,8 @@ class Aggregator:
                 keys.TOOL_SUCCESS: span.status != "error",
             }
             yield MetricValue(keys.TOOL_DURATION, _duration(span), labels | _error_label(span))
-        elif operation == keys.RETRIEVAL:
-            labels = {keys.FOUND: int(attributes.get(keys.FOUND, 0))}
-            yield MetricValue(keys.RETRIEVAL, _duration(span), labels)
+        elif operation in (keys.RETRIEVAL, keys.MEMORY_CHANGE):
+            yield from _memory_measures(span)
         elif operation == keys.COMPACT:
             for key in (keys.TOKENS_BEFORE, keys.TOKENS_AFTER):
                 yield MetricValue(key, int(attributes.get(key, 0)), {})
@@ -185,6 +184,17 @@ def _reply_measures(chat: SpanRow, price: Price | None) -> Iterator[MetricValue]
     # A provider without models, such as `rules`, reports its own name for both.
     name = vendor if vendor == model else f"{vendor}:{model}"
     yield MetricValue(keys.COST_USD, price(name, tokens) if price else None, labels)
+
+
+def _memory_measures(span: SpanRow) -> Iterator[MetricValue]:
+    """Yield the measures of an operation on a memory; queries count whether they had a result."""
+    name = str(span.attributes.get(keys.MEMORY_OPERATION, "retrieve"))
+    yield MetricValue(keys.MEMORY_DURATION, _duration(span), {keys.MEMORY_OPERATION: name})
+    if span.attributes.get(keys.OPERATION) != keys.RETRIEVAL:
+        return
+    found = int(span.attributes.get(keys.FOUND, 0))
+    yield MetricValue(keys.RETRIEVAL, _duration(span), {keys.FOUND: found})
+    yield MetricValue(keys.MEMORY_QUERIES, 1, {keys.MEMORY_HIT: found > 0})
 
 
 def _provider_labels(span: SpanRow) -> dict[str, Any]:

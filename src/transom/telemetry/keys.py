@@ -14,6 +14,7 @@ CHAT: Final = "chat"
 INVOKE_AGENT: Final = "invoke_agent"
 EXECUTE_TOOL: Final = "execute_tool"
 RETRIEVAL: Final = "retrieval"
+MEMORY_CHANGE: Final = "memory"
 # Values of OPERATION for which the conventions have no word.
 ATTEMPT_CHAT: Final = "attempt"
 COMPACT: Final = "compact"
@@ -40,6 +41,11 @@ ERROR_TYPE: Final = "error.type"
 EXCEPTION: Final = "exception"
 EXCEPTION_TYPE: Final = "exception.type"
 EXCEPTION_MESSAGE: Final = "exception.message"
+
+# Requests of a program's own HTTP client.
+HTTP_METHOD: Final = "http.request.method"
+HTTP_STATUS: Final = "http.response.status_code"
+URL: Final = "url.full"
 
 # Metrics of the conventions, in seconds and in tokens, and an attribute of the latter.
 OPERATION_DURATION: Final = "gen_ai.client.operation.duration"
@@ -72,6 +78,8 @@ FINDINGS: Final = "transom.findings"
 PARENT_CONVERSATION: Final = "transom.conversation.parent.id"
 CAP: Final = "transom.cap"
 FOUND: Final = "transom.memory.found"
+MEMORY_OPERATION: Final = "transom.memory.operation"
+MEMORY_HIT: Final = "transom.memory.hit"
 
 # Metrics of our own, in addition to COMPRESSION_RATIO and COST_USD. Only `trace stats` uses the
 # first: a collector can add up the durations of operations.
@@ -80,3 +88,5 @@ TOOL_DURATION: Final = "transom.tool.duration"
 REQUESTS: Final = "transom.provider.requests"
 RETRIES: Final = "transom.provider.retries"
 SUB_CONVERSATIONS: Final = "transom.sub_conversations"
+MEMORY_DURATION: Final = "transom.memory.duration"
+MEMORY_QUERIES: Final = "transom.memory.queries"

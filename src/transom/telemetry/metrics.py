@@ -47,6 +47,10 @@ KINDS: dict[str, MetricKind] = {
     keys.REQUESTS: MetricKind("{request}", "Requests to providers; failed ones by error.type."),
     keys.RETRIES: MetricKind("{request}", "Repeated requests."),
     keys.SUB_CONVERSATIONS: MetricKind("{conversation}", "Sub-conversations."),
+    keys.MEMORY_DURATION: MetricKind("s", "Duration of operations on a memory.", _SECONDS),
+    keys.MEMORY_QUERIES: MetricKind(
+        "{query}", "Queries to a memory, by whether they had a result."
+    ),
     keys.COMPRESSION_RATIO: MetricKind(
         "1", "Tokens of a compacted window, divided by those before.", _RATIOS
     ),

@@ -1,0 +1,433 @@
+"""Document 001: the Developer Agent and the checker framework, row by row."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.documents.door import FAN, MODEL, REPLIES, Door, FanModel, fan_door
+from tests.documents.rows import row, shared
+from transom.checklist.standard_atoms import check_existence, validate_logic
+from transom.checklist.vectors import STANDARD_SOURCE
+from transom.llm import ToolCall, render
+from transom.tools import Toolbox
+from transom.tools.catalogue import ReadablePlaces
+from transom.tools.constrained import FileLimits, FileSession
+
+PIPELINE = "transom.checklist.pipeline"
+CHECKER = f"{PIPELINE}:checker_of"
+SENT: dict[str, str] = {}
+
+SETTINGS = """\
+paths:
+  search_root: "."
+  item_specs_dir: "./item_specs"
+  output_dir: "./output"
+llm:
+  agent_a: {provider: "%(model)s", temperature: 0.2, max_tokens: 4096}
+  agent_b: {provider: "%(model)s", temperature: 0.1, max_tokens: 4000}
+  reflect: {provider: "%(model)s", temperature: 0.1, max_tokens: 2048}
+cache:
+  retention_policy: "hourly"
+  max_checkpoints_per_hour: 10
+  cleanup_on_success: false
+execution:
+  max_iterations: 3
+  timeout_per_stage: 300
+  enable_streaming: true
+logging:
+  level: "INFO"
+  log_file: "./logs/agent.log"
+  log_llm_calls: true
+tool_constraints:
+  max_read_lines_per_call: 200
+  max_total_read_bytes: 102400
+  require_discovery_before_read: true
+  header_lines_default: 100
+"""
+
+
+@pytest.fixture(scope=shared)
+def built(tmp_path_factory: pytest.TempPathFactory) -> Door:
+    """FAN-1, specified and built with the settings file of the document, by the spec's name."""
+    FanModel.forget()
+    door = fan_door(tmp_path_factory.mktemp("built"))
+    door.write("config/agent_config.yaml", SETTINGS % {"model": MODEL})
+    assert door("check", "spec", "FAN-1.yaml", "--model", MODEL, "-q").code == 0
+    answer = door("check", "build", "FAN-1", "--item", "FAN-1.yaml", "--model", MODEL)
+    assert answer.code == 0, answer
+    SENT.clear()
+    SENT.update({each.role: render(each).as_text() for each in FanModel.requests_of})
+    SETTINGS_OF.clear()
+    SETTINGS_OF.update({each.role: each.settings for each in FanModel.requests_of})
+    return door
+
+
+SETTINGS_OF: dict[str, Any] = {}
+
+
+def build_run(door: Door) -> Path:
+    (folder,) = (
+        path for path in (door.here / ".transom/runs/FAN-1").iterdir() if (path / "build").is_dir()
+    )
+    return folder
+
+
+@row(
+    "the document's settings file; ItemSpecs are found by name in item_specs_dir",
+    "transom.cli.check.steps:_found_spec",
+)
+def test_settings_file(built: Door) -> None:
+    assert (built.here / "item_specs/FAN-1_ItemSpec.md").is_file()
+    assert (built.here / "output/FAN-1_checker/atoms.py").is_file()
+
+
+@row("each role has its own model settings", "transom.cli.check.options:_build_settings")
+def test_role_settings(built: Door) -> None:
+    parser, logic = SETTINGS_OF["checklist.parser"], SETTINGS_OF["checklist.logic"]
+    assert (parser.temperature, parser.max_tokens) == (0.2, 4096)
+    assert (logic.temperature, logic.max_tokens) == (0.1, 4000)
+
+
+SERVICES = {
+    "azure:gpt-x": "azure: it has no address",
+    "openrouter:some/model": "OPENROUTER_API_KEY is not set",
+}
+
+
+@pytest.mark.parametrize("name", SERVICES)
+@row(
+    "azure and openrouter are words for a provider",
+    "transom.llm.hosted.connecting:service_settings",
+)
+def test_services(fan: Door, name: str) -> None:
+    answer = fan("check", "spec", "FAN-1.yaml", "--model", name, "-q")
+    assert answer.code == 2
+    assert SERVICES[name] in answer.err
+
+
+@row("a chain falls back to the next provider, and says so", "transom.llm.attempts:reply_of")
+def test_fall_back(fan: Door) -> None:
+    answer = fan(
+        "check", "spec", "FAN-1.yaml", "--model", f"tests.documents.door:BrokenModel,{MODEL}", "-v"
+    )
+    assert answer.code == 0, answer
+    assert "author" in answer.err
+
+
+@row("the parser sees sections 1 and 4.1 alone", CHECKER)
+def test_parser_isolation(built: Door) -> None:
+    text = SENT["checklist.parser"]
+    assert "the day of its build" in text
+    assert "the banners behind the date" in text
+    for hidden in ("Validation Sequence", "Bench build, sensor comes later", "Rebooted board"):
+        assert hidden not in text
+
+
+@row("the logic sees sections 2, 3, 4.2 and the parser's code", CHECKER)
+def test_logic_isolation(built: Door) -> None:
+    text = SENT["checklist.logic"]
+    assert "Rebooted board" in text
+    assert "def extract_context" in text
+    for hidden in (
+        "tells which firmware drives the fan",
+        "the banners behind the date",
+        "boot 2031",
+    ):
+        assert hidden not in text
+
+
+@row("neither role sees values of requirements and waivers", CHECKER)
+def test_no_values(fan: Door) -> None:
+    waivers = {"value": 1, "waive_items": ["unicorn"], "waive_reasons": ["a secret reason"]}
+    fan.item("FAN-1.yaml", FAN, waivers=waivers)
+    fan("check", "all", "FAN-1.yaml", "--model", MODEL)
+    for role in ("parser", "logic"):
+        text = render(FanModel.request(role)).as_text()
+        assert "unicorn" not in text
+        assert "a secret reason" not in text
+    assert "<TO_BE_INFERRED>" in render(FanModel.request("logic")).as_text()
+
+
+@row("the workflow as a graph of LangGraph", "transom.runs.walk:as_langgraph")
+def test_graph(fan: Door) -> None:
+    pytest.importorskip("langgraph")
+    from transom.checklist.building import routes
+    from transom.checklist.building.state import BuildState
+    from transom.runs import FlowTable, as_langgraph
+
+    async def node(state: BuildState) -> BuildState:
+        return state
+
+    nodes = dict.fromkeys((*routes.ROUTES, *routes.ENDS), node)
+    table: FlowTable[BuildState] = FlowTable(
+        name="build", start="load_spec", nodes=nodes, routes=routes.ROUTES, most_steps=20
+    )
+    graph = as_langgraph(table, BuildState)
+    drawn = {*graph.get_graph().nodes}
+    assert drawn >= {
+        "load_spec",
+        "preprocess",
+        "parser",
+        "logic",
+        "validate",
+        "repair_a",
+        "repair_b",
+    }
+
+
+@row(
+    "checkpoints by the hour, the latest, and the outputs of stages",
+    "transom.runs.checkpoints:CheckpointFiles._write",
+)
+def test_cache_layout(built: Door) -> None:
+    folder = build_run(built)
+    assert json.loads((folder / "checkpoint_latest.json").read_text("utf-8"))
+    assert list(folder.glob("hourly/??????????/checkpoint_??????_*.json"))
+    assert (folder / "stage_outputs/build_parser.json").is_file()
+
+
+@row("a build resumes from a checkpoint", "transom.cli.check.steps:rewind")
+def test_checkpoint(built: Door) -> None:
+    runs = built.json("runs", "list")["runs"]
+    (run_id,) = (run["run_id"] for run in runs if run["kind"] == "check-build")
+    shown = built.json("runs", "show", run_id)
+    checkpoint = next(each for each in shown["checkpoints"] if each["stage"] == "build/parser")
+    FanModel.forget()
+    answer = built(
+        *("check", "build", "FAN-1", "--item", "FAN-1.yaml", "--model", MODEL),
+        *("--checkpoint", checkpoint["checkpoint_id"]),
+    )
+    assert answer.code == 0, answer
+    assert "checklist.parser" not in {each.role for each in FanModel.requests_of}
+
+
+@row(
+    "variables in paths: --var, and an error that names one that is not defined",
+    "transom.checklist.judging.inputs:Roots.with_defaults",
+)
+def test_variables(fan: Door) -> None:
+    fan.item("FAN-1.yaml", FAN, input_files=["${BOOTS}/boot.log"])
+    wrong = fan("check", "all", "FAN-1.yaml", "--model", MODEL, "-q")
+    assert (wrong.code, "BOOTS" in wrong.err) == (2, True)
+    assert (
+        fan("check", "all", "FAN-1.yaml", "--model", MODEL, "--var", "BOOTS=logs", "-q").code == 0
+    )
+
+
+def session(fan: Door, **limits: Any) -> Toolbox:
+    places = ReadablePlaces((fan.here / "logs",))
+    return Toolbox(FileSession(places, FileLimits(**limits)).tools())
+
+
+async def told(box: Toolbox, name: str, **arguments: Any) -> Any:
+    outcome = await box.run(ToolCall("1", name, arguments))
+    return json.loads(outcome.result.content)
+
+
+FILES = "transom.tools.constrained:FileSession._in_turn"
+
+
+@row("listing comes first, and tells paths and sizes", FILES)
+async def test_listing(fan: Door) -> None:
+    box = session(fan)
+    refused = await told(box, "read_file_header", file_path="boot.log")
+    assert "not been discovered" in refused["error"]
+    listed = await told(box, "list_available_files", patterns=["*.log"])
+    assert (listed["files"][0]["path"], listed["files"][0]["size"]) == ("boot.log", 97)
+    assert "controller" not in json.dumps(listed)
+
+
+@row("head, search and range of a file, within limits", FILES)
+async def test_reading(fan: Door) -> None:
+    fan.write("logs/long.log", "".join(f"row {number} slack\n" for number in range(1, 500)))
+    box = session(fan)
+    await told(box, "list_available_files", patterns=["*.log"])
+    part = await told(box, "read_file_range", file_path="long.log", start_line=1, end_line=400)
+    assert "row 200 " in part["content"]
+    assert "row 201 " not in part["content"]
+    assert part["truncated"]
+    found = await told(box, "search_in_file", file_path="long.log", keywords=["slack"])
+    assert len(found["matches"]) == 3
+    head = await told(box, "read_file_header", file_path="boot.log")
+    assert head["content"].startswith("boot 2031")
+
+
+@row("a session may read so many bytes, and no more", FILES)
+async def test_quota(fan: Door) -> None:
+    fan.write("logs/long.log", ("x" * 70 + "\n") * 5)
+    box = session(fan, total_bytes=90)
+    await told(box, "list_available_files", patterns=["long.log"])
+    for _ in range(6):
+        last = await told(box, "read_file_header", file_path="long.log")
+    assert "error" in last
+
+
+MATCHES = {
+    ("alternatives", True): ("abc", "|zzz|b|"),
+    ("regex", True): ("row 2031", r"regex:\d{4}"),
+    ("wildcard", True): ("bus[15]x", "bus[15]*"),
+    ("contains", True): ("Genus 21", "Genus"),
+    ("regex", False): ("abc", "regex:["),
+    ("wildcard", False): ("xabc", "a*c"),
+}
+
+
+@pytest.mark.parametrize("kind", MATCHES)
+@row(
+    "atom B: alternatives, regex, wildcard, contains, in this order",
+    "transom.checklist.standard_atoms:validate_logic",
+)
+def test_atom_b(kind: tuple[str, bool]) -> None:
+    text, pattern = MATCHES[kind]
+    answer = validate_logic(text, pattern, None)
+    assert (answer["kind"], answer["is_match"]) == kind
+    if pattern == "regex:[":
+        assert str(answer["reason"]).startswith("Invalid Regex:")
+
+
+@row(
+    "atom C: an empty list is false, evidence comes back",
+    "transom.checklist.standard_atoms:check_existence",
+)
+def test_atom_c() -> None:
+    rows: list[Any] = [{"value": "x"}]
+    assert check_existence([])["is_match"] is False
+    assert check_existence(rows)["evidence"] is rows
+
+
+@row("a checker: atoms with the locked layer, and its YAML", CHECKER)
+def test_checker(built: Door) -> None:
+    folder = built.here / "output/FAN-1_checker"
+    code = (folder / "atoms.py").read_text("utf-8")
+    assert code.count("def extract_context(text: str, source_file: str)") == 1
+    assert "# [Locked] Standardization Layer" in code
+    config = yaml.safe_load((folder / "checker.yaml").read_text("utf-8"))
+    assert [item["id"] for item in config["items"]] == ["2.1", "2.2"]
+    assert "<TO_BE_INFERRED>" not in (folder / "checker.yaml").read_text("utf-8")
+
+
+BAD_CODE = {
+    "forbidden_io": ("    results = []", "    open('x'); results = []"),
+    "signatures": ("def extract_context(text: str, source_file: str)", "def extract(text)"),
+    "locked_layer": ('"source_file": source_file', '"source_file": "mine"'),
+    "syntax": ("def extract_context(", "def extract_context(("),
+}
+
+
+def atoms() -> str:
+    text = (REPLIES / "parser.txt").read_text("utf-8")
+    return text.partition("```python\n")[2].partition("```")[0] + "\n\n" + STANDARD_SOURCE
+
+
+@pytest.mark.parametrize("gate", BAD_CODE)
+@row("validation of a code string as a call", "transom.checklist.calls:run_code_gates")
+async def test_validate_code(gate: str) -> None:
+    from transom.checklist import validate_code
+
+    old, new = BAD_CODE[gate]
+    report = await validate_code(atoms().replace(old, new, 1))
+    assert not report.valid
+    assert not report.gate_results[gate]
+    assert report.errors
+
+
+@row("good code passes every gate of the call", "transom.checklist.calls:run_code_gates")
+async def test_validate_good_code() -> None:
+    from transom.checklist import validate_code
+
+    report = await validate_code(atoms())
+    assert report.valid, report.errors
+    assert "vectors.bad_regex" in report.gate_results
+
+
+@row(
+    "only the broken part is repaired, with the findings and the code before it",
+    "transom.checklist.building.routes:_repair",
+)
+def test_repair(fan: Door) -> None:
+    good = (REPLIES / "parser.txt").read_text("utf-8")
+    FanModel.instead["parser"] = [
+        good.replace("    results = []", "    results = []\n    print(1)")
+    ]
+    FanModel.instead["repair_a"] = [good]
+    answer = fan("check", "all", "FAN-1.yaml", "--model", MODEL, "-o", "out")
+    assert answer.code == 0, answer
+    text = render(FanModel.request("repair_a")).as_text()
+    assert "print(1)" in text
+    assert "forbidden" in text
+    assert [each.role for each in FanModel.requests_of].count("checklist.logic") == 1
+
+
+@row(
+    "after three repairs a person is asked, with a report",
+    "transom.checklist.building.flow:report_of",
+)
+def test_human(fan: Door) -> None:
+    bad = (
+        (REPLIES / "parser.txt")
+        .read_text("utf-8")
+        .replace("    results = []", "    results = []\n    print(1)")
+    )
+    FanModel.instead["parser"] = [bad]
+    FanModel.instead["repair_a"] = [bad] * 3
+    answer = fan("check", "all", "FAN-1.yaml", "--model", MODEL, "-o", "out")
+    assert answer.code == 3
+    report = json.loads((fan.here / "out/FAN-1_checker/human_intervention_report.json").read_text())
+    assert report["total_iterations"] == 3
+    assert report["suggested_actions"]
+    assert [each.role for each in FanModel.requests_of].count("checklist.repair_a") == 3
+
+
+@row("what the files show outweighs the ItemSpec", CHECKER)
+def test_observed_data(built: Door) -> None:
+    assert "controller: Aero ver 4.2 built 2031-03-30" in SENT["checklist.parser"]
+
+
+@row("patterns and waivers come from the item at run time", f"{PIPELINE}:verdict_of")
+def test_run_time_values(built: Door) -> None:
+    target = built.here / "output/FAN-1_checker/item.yaml"
+    before = target.read_bytes()
+    target.write_text(
+        yaml.safe_dump(FAN | {"waivers": {"value": 0, "waive_items": ["all"]}}), "utf-8"
+    )
+    verdict = built.json("check", "run", "output/FAN-1_checker", "--root", ".")
+    target.write_bytes(before)
+    assert verdict["checker_type"] == 4
+
+
+@row(
+    "zero hard-coding: a value of the item in atom B is refused",
+    "transom.checklist.building.gates:check_hard_coding",
+)
+async def test_hard_coding() -> None:
+    from transom.checklist import calls
+
+    own = STANDARD_SOURCE.replace(
+        "def check_existence", "_MINE = 'sensor'\n\n\ndef check_existence"
+    )
+    code = atoms().replace(STANDARD_SOURCE, own)
+    text = (REPLIES / "logic.txt").read_text("utf-8").partition("```yaml\n")[2].partition("```")[0]
+    report = await calls.validate_code(code, f"item_id: FAN-1\n{text}")
+    assert not report.valid
+
+
+@row("a stage limit pauses the run, and it resumes", "transom.runs.run:Run._timed")
+def test_stage_limit(fan: Door) -> None:
+    fan.write("transom.yaml", "execution: {timeout_per_stage: 0.2}\n")
+    slow = fan("check", "spec", "FAN-1.yaml", "--model", "tests.documents.door:SlowModel", "-q")
+    assert slow.code == 3, slow
+    (fan.here / "transom.yaml").unlink()
+    assert fan("check", "spec", "FAN-1.yaml", "--model", MODEL, "-q").code == 0
+
+
+@row("calls are logged, in a file of JSON lines", "transom.telemetry.logs:configure")
+def test_logging(built: Door) -> None:
+    lines = (built.here / "config/logs/agent.log", built.here / "logs/agent.log")
+    text = "".join(path.read_text("utf-8") for path in lines if path.exists())
+    rows = [json.loads(line) for line in text.splitlines()]
+    assert any("author" in json.dumps(each) for each in rows)
