@@ -247,7 +247,9 @@ def _config(item: Item, claim: Claim, row: ClaimRow) -> CheckerConfig:
     """Return `checker.yaml` of a claim."""
     requirements = item.requirements or Requirements()
     waivers = item.waivers or Waivers()
-    is_granular = any(words in item.description.lower() for words in _GRANULAR)
+    # Each line that a person taught is judged by itself.
+    is_granular = bool(row.format)
+    is_granular |= any(words in item.description.lower() for words in _GRANULAR)
     common = {
         "id": "2.1",
         "name": claim.title,
