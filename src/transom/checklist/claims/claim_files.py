@@ -248,7 +248,7 @@ def _config(item: Item, claim: Claim, row: ClaimRow) -> CheckerConfig:
     requirements = item.requirements or Requirements()
     waivers = item.waivers or Waivers()
     # Each line that a person taught is judged by itself.
-    is_granular = bool(row.format)
+    is_granular = bool(row.format) and claim.bad[0] in claim.proof[0]
     is_granular |= any(words in item.description.lower() for words in _GRANULAR)
     common = {
         "id": "2.1",
