@@ -20,7 +20,7 @@ import transom
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference.md"
 HEAD = """\
-# Reference
+# Python reference
 
 Every public name of `transom`, with its signature and what its docstring says. This page is
 written by `python -m scripts.draw_reference`. The names of a room, such as `transom.llm`, are in

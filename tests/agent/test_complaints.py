@@ -28,16 +28,20 @@ from transom.llm import (
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "complaints.md"
-HEADING = "# What people complain of elsewhere"
+HEADING = "## What people complain of elsewhere"
+ADDED = "## What each product adds"
 
 
 def rows() -> list[list[str]]:
-    """The table: complaint, what is so here, the tests that show it."""
-    _, _, page = PAGE.read_text(encoding="utf-8").partition(HEADING)
-    # Other tables of the page compare figures.
-    section = page.partition("\n## ")[0]
-    lines = [line for line in section.splitlines() if line.startswith("| ")]
-    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[1:]]
+    """The tables: complaint or feature, what is so here, the tests that show it."""
+    found = []
+    for heading in (HEADING, ADDED):
+        _, _, page = PAGE.read_text(encoding="utf-8").partition(heading)
+        # Other tables of the page compare figures.
+        section = page.partition("\n## ")[0]
+        lines = [line for line in section.splitlines() if line.startswith("| ")]
+        found += [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[1:]]
+    return found
 
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row[0].strip("| "))

@@ -353,6 +353,15 @@ def log_llm_calls(desk: Desk) -> None:
     assert calls() == []
 
 
+def prompts_dir(desk: Desk) -> None:
+    """What comes of it: tests/documents/test_document_000.py."""
+    settle(desk, "paths: {prompts_dir: mine}\n")
+    assert "paths.prompts_dir" in desk("check", "spec", "VER-01.yaml", "-q").line()
+    (desk.here / "mine").mkdir()
+    (desk.here / "mine" / "roles.md").write_text("You are brief.\n", "utf-8")
+    assert "did you mean role.md?" in desk("check", "spec", "VER-01.yaml", "-q").line()
+
+
 def parallel_rounds(desk: Desk) -> None:
     """What comes of it: tests/documents/test_document_000.py."""
     settle(desk, "execution: {parallel_rounds: true}\n")
@@ -429,6 +438,7 @@ OBEYED: dict[str, Callable[[Desk], None]] = {
     "execution.max_cost": max_cost,
     "execution.retry_after": retry_after,
     "execution.parallel_rounds": parallel_rounds,
+    "paths.prompts_dir": prompts_dir,
     "paths.prices": max_cost,
     "logging.level": logging_level,
     "logging.log_file": log_file,

@@ -638,6 +638,17 @@ def test_model_per_round(fan: Door) -> None:
     assert FanModel.request("analysis").settings.temperature == 0.3
 
 
+@row("own prompts and an own template, by a setting", "transom.checklist.writing.views:own_prompt")
+def test_own_prompts(fan: Door) -> None:
+    fan.write("transom.yaml", "paths: {prompts_dir: mine}\n")
+    fan.write("mine/role.md", "You write for a workshop of clockmakers.\n")
+    fan.write("mine/template_section1.md", "## 1. Parsing Logic\n\n{TODO: as clockmakers do}\n")
+    assert fan("check", "spec", "FAN-1.yaml", "--model", MODEL).code == 0
+    text = render(FanModel.request("section1")).as_text()
+    assert "a workshop of clockmakers" in text
+    assert "as clockmakers do" in text
+
+
 @row(
     "similar items that passed are shown to the first round",
     "transom.checklist.writing.rounds:recall_similar",

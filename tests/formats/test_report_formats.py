@@ -21,6 +21,7 @@ BAD_LINES = [row["line"] for row in BAD_ROWS if row.get("field", "eda") in ("all
 WITHOUT_END = {
     "conformal.log",
     "flow.signoff_table",
+    "genus.messages",
     "netlist.header",
     "openroad.design_area",
     "openroad.log",
@@ -29,6 +30,8 @@ WITHOUT_END = {
     "sdc.clocks",
     "quartus.sta_summary",
     "spef.header",
+    "upf.power_intent",
+    "verible.lint",
     "vivado.report",
     "yosys.stat",
 }

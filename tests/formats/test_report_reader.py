@@ -290,3 +290,39 @@ def test_a_json_report_is_read_by_its_keys_with_their_lines() -> None:
 
 def test_a_log_that_begins_with_a_bracket_is_read_as_lines() -> None:
     assert read("<CMD> start\nOwn tool 2\nweight 4\nBye\n", own_format("own.log", **LOG)).sections
+
+
+def test_a_continued_command_is_one_line() -> None:
+    text = (
+        "create_clock \\\n  -name fast \\\n  [get_ports clk]\nset_false_path -from a \\\n -to b\n"
+    )
+    reading = read_report_text(text, shipped_formats())
+    clocks = [(fact.text, fact.line) for fact in reading.measurements]
+    assert clocks == [("fast", 3)]
+    assert reading.unexplained == []
+
+
+def test_what_precedes_a_report_is_known_by_its_format_and_trouble_still_counts() -> None:
+    report = "Report : power\nDesign : blinker\nVersion: W-2024.09\nPower-specific unit information :\n1\n"
+    known = "Loading db file '/libs/cells.db'\n"
+    assert read_report_text(known + report, shipped_formats()).unexplained == []
+    for line in ("A line of nobody\n", "Error: the library is broken\n"):
+        reading = read_report_text(line + report, shipped_formats())
+        assert [shape.text for shape in reading.unexplained] == [line.strip()]
+    # The same line behind the report belongs to nothing.
+    behind = read_report_text(report + known, shipped_formats())
+    assert [shape.text for shape in behind.unexplained] == [known.strip()]
+
+
+def test_a_log_that_echoes_constraints_goes_on_behind_them() -> None:
+    text = (
+        "                             Design Compiler(R)\n"
+        "                     Version O-2018.06 for linux64 - May 21, 2018\n"
+        "create_clock -name fast -period 2.0 [get_ports clk]\n"
+        "Error: Cannot find the design. (LBR-0)\n"
+        "Thank you...\n"
+    )
+    reading = read_report_text(text, shipped_formats())
+    assert reading.formats == ["synopsys.session"]
+    assert [section.completeness for section in reading.sections] == ["complete"]
+    assert any(fact.is_trouble for fact in reading.measurements)

@@ -178,6 +178,18 @@ def test_links_between_pages_lead_somewhere() -> None:
     assert broken == []
 
 
+def test_a_page_has_one_title_in_navigation_heading_and_index() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    titles = re.findall(r'^ +- "?([^"\n]+?)"?: ([\w-]+\.md)$', navigation, re.M)
+    pages = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+    assert sorted(name for _, name in titles) == pages
+    index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
+    for title, name in titles:
+        page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+        assert re.findall(r"^# .*", page, re.M)[0] == f"# {title}", name
+        assert name == "index.md" or f"[{title}]({name})" in index, name
+
+
 def architecture_pages() -> str:
     """The text of all pages on the architecture."""
     return "".join(page.read_text(encoding="utf-8") for page in draw_architecture.PAGES)

@@ -226,7 +226,11 @@ def _places(options: CheckOptions, settings: Settings) -> pipeline.Places:
 
 def _manner(options: CheckOptions, settings: Settings) -> pipeline.Manner:
     day = options.as_of or datetime.now(UTC).date().isoformat()
-    build = BuildSettings(max_iterations=settings.execution.max_iterations, tests=options.tests)
+    build = BuildSettings(
+        max_iterations=settings.execution.max_iterations,
+        tests=options.tests,
+        prompts=settings.paths.prompts_dir,
+    )
     parallel = options.parallel_rounds or settings.execution.parallel_rounds
     return pipeline.Manner(Occasion(day), Sandbox(), build=build, parallel_rounds=parallel)
 

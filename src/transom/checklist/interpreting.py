@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from transom.canonical import Json
-from transom.checklist.claiming import has_patterns, require_known
+from transom.checklist.claiming import claim_of, has_patterns, require_known
 from transom.checklist.claims.ranking import candidates
 from transom.checklist.embedded import DESCRIPTION
 from transom.checklist.item import Item, load_item
 from transom.checklist.item_writer import add_to_item
+from transom.checklist.judging import Verdict
 from transom.checklist.judging.claim_account import evidence_of_claim
+from transom.checklist.judging.overturning import is_held_back
 from transom.checklist.pipeline import Places, own_files
 from transom.checklist.results import ReadingRow, SpecResult
 from transom.errors import InputError, Paused
@@ -76,6 +78,38 @@ async def interpret(
     if rows and run.state.waiting:
         command = f"transom answer {run.id} --choose N --by NAME"
     return result.model_copy(update={"readings": rows, "choose": command})
+
+
+async def interpret_again(
+    run: Run,
+    item: Item,
+    places: Places,
+    verdict: Verdict,
+    ask_now: AskNow | None = None,
+) -> Verdict | None:
+    """Ask what an item means whose verdict a person overturned, unless a person said that already.
+
+    The arguments are those of `interpret`.
+
+    Returns:
+        The verdict, with the other interpretations that come close; None if a person chose one.
+    """
+    if item.claim or not is_held_back(item, verdict):
+        return verdict
+    present = claim_of(item, run.chain)
+    rows = list[ReadingRow]()
+    for row in _interpretations(item, places, run.folder):
+        # The interpretation that was wrong is no choice.
+        if present is None or row.reads_as.get("claim") != present.name:
+            rows.append(row)
+    if not rows:
+        return verdict
+    choice = await _choose(run, item, rows, ask_now)
+    if choice:
+        write_interpretation(item, *choice)
+        return None
+    command = f"transom answer {run.id} --choose N --by NAME" if run.state.waiting else None
+    return verdict.model_copy(update={"readings": tuple(rows), "choose": command})
 
 
 def write_interpretation(item: Item, reads_as: dict[str, Json], person: str) -> None:

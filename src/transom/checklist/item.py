@@ -8,6 +8,7 @@
 `value` decides the type of the check, the list beside it the contents. `reads_as` says what a
 description means that `rules` do not understand. `accept` says who accepts until when that the
 item is not checked; as a list, which caps of its verdict a person accepts: `{text, by, until}`.
+`overturned` has the verdicts that a person overturned.
 Harmless slips of YAML (a bare 2025, null for N/A) are read as meant, with a warning that says what
 to write; whatever could change a verdict is an error.
 """
@@ -27,11 +28,15 @@ from transom.errors import InputError
 from transom.evidence.caps import CapAcceptance, read_acceptances
 from transom.formats.yaml_files import Key, load_yaml, parse_yaml
 
-_TOP = ("item_id", "description", "reads_as", "requirements", "waivers", "input_files", "accept")
+_TOP = (
+    *("item_id", "description", "reads_as", "requirements", "waivers", "input_files", "accept"),
+    "overturned",
+)
 _SUFFIXES = (".yaml", ".yml")
 _READS_AS = ("claim", "parameters", "left_out", "format")
 _ACCEPT = ("by", "reason", "until")
 _ACCEPT_CAP = ("text", "by", "until")
+_OVERTURNED = ("status", "by", "reason", "meaning")
 _ITEM_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 
@@ -54,6 +59,25 @@ class AcceptEntry:
 
 
 @dataclass(frozen=True)
+class OverturnedVerdict:
+    """A verdict that a person overturned.
+
+    Attributes:
+        status: PASS or FAIL.
+        by: the person.
+        reason: why, or "".
+        meaning: digest of what the item meant; an item that means something else may end so.
+        line: its line in the item's file.
+    """
+
+    status: str
+    by: str
+    reason: str
+    meaning: str
+    line: int
+
+
+@dataclass(frozen=True)
 class Item:
     """A checklist item as read from its file.
 
@@ -63,6 +87,7 @@ class Item:
         claim: the claim that its description means, where a person chose one.
         accept: who accepts that it is not checked, if it is not; no verdict depends on it.
         accepted_caps: the caps of its verdict that a person accepts.
+        overturned: verdicts that a person overturned, which it must not end with again.
         requirements, waivers: None where the file has no such section, so that a checker's defaults
             apply.
         sha256: of the text.
@@ -81,6 +106,7 @@ class Item:
     claim: ClaimRow | None = None
     accept: AcceptEntry | None = None
     accepted_caps: tuple[CapAcceptance, ...] = ()
+    overturned: tuple[OverturnedVerdict, ...] = ()
     warnings: tuple[Notice, ...] = ()
 
     @property
@@ -145,6 +171,7 @@ class _ItemReader(SectionReader):
             claim=self.claim(data),
             accept=self.accept(data),
             accepted_caps=self.accepted_caps(data),
+            overturned=self.overturned(data),
         )
         return replace(item, warnings=tuple(self.warnings))
 
@@ -235,6 +262,32 @@ class _ItemReader(SectionReader):
                 hint = "write the cap's text as the verdict has it, and who accepts it"
                 self.fail(at, str(error).removeprefix("acceptance 1: "), hint)
         return tuple(acceptances)
+
+    def overturned(self, data: dict[str, Json]) -> tuple[OverturnedVerdict, ...]:
+        """Return the entries of `overturned`, as `check overturn` writes them."""
+        entries = data.get("overturned") or []
+        hint = "let `transom check overturn` write it"
+        if not isinstance(entries, list):
+            self.fail(("overturned",), "overturned is not a list", hint)
+        overturned = list[OverturnedVerdict]()
+        for index, entry in enumerate(entries):
+            at = ("overturned", index)
+            section = self.mapping(entry, _OVERTURNED, at)
+            if section.get("status") not in ("PASS", "FAIL"):
+                self.fail((*at, "status"), "status is not PASS or FAIL", "write one of them")
+            texts: dict[str, str] = {}
+            for key in _OVERTURNED:
+                texts[key] = self.file.written.get((*at, key), "").strip()
+            for key in ("by", "meaning"):
+                if not texts[key]:
+                    self.fail(at, f"an entry has no {key}", hint)
+            reason = self.without_secrets(texts["reason"], (*at, "reason"))
+            line = self.file.line_of(*at)
+            verdict = OverturnedVerdict(
+                texts["status"], texts["by"], reason, texts["meaning"], line
+            )
+            overturned.append(verdict)
+        return tuple(overturned)
 
     def name(self, at: tuple[Key, ...]) -> str:
         """A key or a value of `reads_as`, as it is written."""

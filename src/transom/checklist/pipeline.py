@@ -115,6 +115,7 @@ async def spec_of(run: Run, item: Item, places: Places, manner: Manner) -> Writt
             settings=manner.spec,
             memory=manner.memory,
             parallel=manner.parallel_rounds,
+            prompts=manner.build.prompts,
         )
     except NeedsModel as error:
         return SpecResult(

@@ -62,6 +62,8 @@ class Paths(_Section):
         item_specs_dir: output folder of `check spec` without `-o`; `check build NAME` looks here.
         cache_dir: the workspace, if neither `workspace` nor `--workspace` is given.
         output_dir: output folder of `check build` without `-o`.
+        prompts_dir: a folder with prompts of your own for `check`, including the template of the
+            ItemSpec: its files replace shipped ones of the same name.
         artifacts: where runs keep their files: `files`: in the workspace, which all machines share;
             `database`: in the database, too, from where a machine that lacks them fetches them.
         prices: your own price list, which overrides the shipped one (see docs/providers.md).
@@ -73,6 +75,7 @@ class Paths(_Section):
     item_specs_dir: _Path | None = None
     cache_dir: _Path | None = None
     output_dir: _Path | None = None
+    prompts_dir: _Path | None = None
     artifacts: Literal["files", "database"] = "files"
     prices: _Path | None = None
     embeddings: _Path | None = None

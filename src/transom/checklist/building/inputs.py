@@ -59,6 +59,7 @@ class BuildSettings:
         max_turns: how many of its replies may call tools.
         max_iterations: repairs after the first draft, of all artifacts together.
         tests: run the combinations of requirements and waivers that fit the item's type, too.
+        prompts: a person's folder of prompts, whose files replace shipped ones.
     """
 
     parser: CallSettings = field(default_factory=CallSettings)
@@ -70,3 +71,4 @@ class BuildSettings:
     max_iterations: int = 3
     playbook: Playbook | None = None
     tests: bool = False
+    prompts: Path | None = None

@@ -87,7 +87,12 @@ class Writers:
 
     async def parser(self, state: BuildState) -> Artifact[str]:
         """Atom A, from Sections 1 and 4.1 and what was seen of the files."""
-        role = make_role("checklist.parser", self.settings.parser, self._tools("checklist.parser"))
+        role = make_role(
+            "checklist.parser",
+            self.settings.parser,
+            self._tools("checklist.parser"),
+            prompts=self.settings.prompts,
+        )
         given = [*_parser_sections(state), *_hints(state)]
         return await self._write(
             "build/parser", role, given, read_atom_a, text_file(ATOM_A_FILE), state
@@ -95,7 +100,7 @@ class Writers:
 
     async def logic(self, state: BuildState) -> Artifact[LogicReply]:
         """The checker's YAML, from Sections 2, 3 and 4.2 and the parser's code."""
-        role = make_role("checklist.logic", self.settings.logic)
+        role = make_role("checklist.logic", self.settings.logic, prompts=self.settings.prompts)
         given = [*_logic_sections(state), *_hints(state)]
         name, out = numbered("build/logic", state.iteration), model_file(LOGIC_FILE, LogicReply)
         return await self._write(name, role, given, read_logic, out, state)
@@ -103,7 +108,10 @@ class Writers:
     async def repair_a(self, state: BuildState) -> Artifact[str]:
         """Atom A again: what was written, what is wrong with it, what was tried."""
         role = make_role(
-            "checklist.repair_a", self.settings.repair, self._tools("checklist.repair_a")
+            "checklist.repair_a",
+            self.settings.repair,
+            self._tools("checklist.repair_a"),
+            prompts=self.settings.prompts,
         )
         before = _Given("previous_code", state.atom_a or _NOTHING_YET, "untrusted")
         given = [*_parser_sections(state), before, *_so_far(state), *_hints(state)]
@@ -114,7 +122,7 @@ class Writers:
         """The YAML and own atoms again; what the findings do not name keeps its bytes, whatever
         the reply says.
         """
-        role = make_role("checklist.repair_b", self.settings.repair)
+        role = make_role("checklist.repair_b", self.settings.repair, prompts=self.settings.prompts)
         named = frozenset(route(state.findings))
         before = _Given("previous_checker", state.logic or _NOTHING_YET, "untrusted")
         given = [*_logic_sections(state), before, *_so_far(state), *_hints(state)]
@@ -131,7 +139,7 @@ class Writers:
 
     async def answers(self, state: BuildState, questions: Sequence[str]) -> Artifact[Answers]:
         """Answers of atom A's writer to the gates' questions."""
-        role = make_role("checklist.answers", self.settings.parser)
+        role = make_role("checklist.answers", self.settings.parser, prompts=self.settings.prompts)
         asked = "\n".join(f"{number}. {question}" for number, question in enumerate(questions, 1))
         code = _Given("previous_code", state.atom_a, "untrusted")
         given = [*_sections(state, "1", "4.1"), code, _Given("questions", asked, "untrusted")]

@@ -106,6 +106,7 @@ class ClaimsFile(_Part):
     schema_: Literal["transom.claims/1"] = Field(alias="schema")
     claims: dict[str, Claim]
     measures: tuple[LimitedMeasure, ...]
+    steps: dict[str, tuple[str, ...]]
     grammar: tuple[str, ...]
     denials: tuple[str, ...]
     bad_news: tuple[str, ...]

@@ -7,7 +7,7 @@ of the description that nothing checks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -94,14 +94,16 @@ def caps_of_words(row: ClaimRow, readings: Iterable[FileReading]) -> tuple[Cap, 
     """
     claim = shipped_claims().claims.get(row.name)
     scopes = list[Mapping[str, str]]()
+    tools = set[str]()
     if claim is not None and row.left_out:
         for reading in readings:
+            tools.update(section.tool for section in reading.sections if not section.inside)
             view = _ClaimView(claim, row, reading.path, reading.measurements)
             patterns = [pattern for group in view.proof for pattern in group]
             scopes += [fact.scope for fact in view.matching(patterns)]
     caps = list[Cap]()
     for text in row.left_out:
-        if not _is_stated(text, scopes):
+        if not _is_step_of(text, tools) and not _is_stated(text, scopes):
             caps.append(Cap("words", f'not checked: "{text}"'))
     return tuple(caps)
 
@@ -141,6 +143,13 @@ def excused_lines(row: ClaimRow, measurements: Iterable[Measurement]) -> Mapping
         if not states & _GRAVE_STATES:
             excused[fact.line] = fact.content
     return excused
+
+
+def _is_step_of(text: str, tools: Collection[str]) -> bool:
+    """Return whether words name a step of the flow, which each tool of the reports carries out."""
+    words = " ".join(word for word in text.lower().split() if word not in ("the", "a", "an"))
+    known = shipped_claims().steps.get(words, ())
+    return bool(tools) and all(tool in known for tool in tools)
 
 
 def _is_split_by(keys: Iterable[str], scopes: Sequence[Mapping[str, str]]) -> bool:

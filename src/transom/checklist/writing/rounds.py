@@ -134,6 +134,7 @@ async def write_sections(
     memory: Memory | None = None,
     *,
     parallel: bool = False,
+    prompts: Path | None = None,
 ) -> dict[str, Artifact[str]]:
     """Walk the five rounds; returns their texts by tag: `analysis`, `section1` ... `section4`. See
     `write_spec`.
@@ -156,7 +157,9 @@ async def write_sections(
     given: dict[str, object] = {"config": simplified(item), "files": files, "similar": similar}
     beyond = BEYOND[complexity_of(item.description)]
     roles = {
-        each.tag: make_role(each.role, (settings or {}).get(each.tag), beyond=beyond)
+        each.tag: make_role(
+            each.role, (settings or {}).get(each.tag), beyond=beyond, prompts=prompts
+        )
         for each in ROUNDS
     }
     written: dict[str, Artifact[str]] = {}

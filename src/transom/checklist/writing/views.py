@@ -15,6 +15,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from transom.errors import InputError
+from transom.formats.yaml_files import read_text
+from transom.formats.yaml_models import nearest_key
 from transom.llm import Block, CallSettings, Role, Tier, ToolSpec
 
 PROMPTS_DIR: Final = Path(__file__).resolve().parent.parent / "prompts"
@@ -46,6 +49,29 @@ class View:
 def load_prompt(name: str) -> str:
     """The text of `prompts/<name>.md`, without its final line end."""
     return (PROMPTS_DIR / f"{name}.md").read_text(encoding="utf-8").rstrip("\n")
+
+
+def own_prompt(name: str, folder: Path | None) -> str:
+    """The text of `<name>.md` in a person's folder of prompts, or else the shipped one."""
+    if folder is not None and (path := folder / f"{name}.md").is_file():
+        return read_text(path).rstrip("\n")
+    return load_prompt(name)
+
+
+def check_prompts(folder: Path) -> None:
+    """Check a person's folder of prompts.
+
+    Raises:
+        InputError: it does not exist, or holds a file that no role reads.
+    """
+    if not folder.is_dir():
+        raise InputError("no such folder", place=f"paths.prompts_dir: {folder}")
+    known = sorted({prompt.file for view in VIEWS.values() for prompt in view.prompt})
+    for path in sorted(folder.glob("*.md")):
+        if path.stem not in known:
+            near = nearest_key(path.stem, known)
+            hint = f"did you mean {near}.md?" if near else "see the names in the shipped folder"
+            raise InputError("no role reads this prompt", place=str(path), hint=hint)
 
 
 def _view(files: str, dynamic: str, *tags: str) -> View:
@@ -143,13 +169,14 @@ def make_role(
     settings: CallSettings | None = None,
     tools: tuple[ToolSpec, ...] = (),
     beyond: Collection[str] = (),
+    prompts: Path | None = None,
 ) -> Role:
     """The role of a name of `VIEWS`: its prompt blocks but those `beyond` it, and what it may
-    see beside them.
+    see beside them. Files in the folder `prompts` replace shipped ones of the same name.
     """
     view = VIEWS[name]
     prompt = tuple(
-        Block(prompt.block, load_prompt(prompt.file), Tier.STABLE)
+        Block(prompt.block, own_prompt(prompt.file, prompts), Tier.STABLE)
         for prompt in view.prompt
         if prompt.block not in beyond
     )

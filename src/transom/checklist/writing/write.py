@@ -48,9 +48,11 @@ async def write_spec(
     settings: Mapping[str, CallSettings] | None = None,
     memory: Memory | None = None,
     parallel: bool = False,
+    prompts: Path | None = None,
 ) -> WrittenSpec:
     """Write an item's ItemSpec; `sizes` has the bytes of those input files that were found, by the
-    name as written. With `parallel`, sections 1 to 3 are written side by side.
+    name as written. With `parallel`, sections 1 to 3 are written side by side; `prompts` is a
+    person's folder of prompts.
 
     The file for a person goes to `folder`, else into the run; an edit of it counts like an edit in
     the run.
@@ -64,7 +66,9 @@ async def write_spec(
     copies = [folder / form.format(item.item_id) for form in (READY_NAME, REVIEW_NAME)]
     edited = [copy for copy in copies if _adopted(run, copy, kept)]
     await take_back_rounds(run, debug_folder(folder, item.item_id))
-    sections = await write_sections(run, item, sizes, settings, memory, parallel=parallel)
+    sections = await write_sections(
+        run, item, sizes, settings, memory, parallel=parallel, prompts=prompts
+    )
     written = [sections[tag] for tag in ("section1", "section2", "section3", "section4")]
     document = await run.stage(
         "spec/document", _assemble, item.item_id, item.description, *written, out=text_file(name)

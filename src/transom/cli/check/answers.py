@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from transom import __version__
 from transom.checklist.acceptance import acceptance_on
-from transom.checklist.interpreting import interpret, load_understood
+from transom.checklist.interpreting import interpret, interpret_again, load_understood
 from transom.checklist.item import Item, load_item
 from transom.checklist.judging import Verdict, load_checker, text_report, text_reports, together
 from transom.checklist.judging.report import next_words, reading_lines
@@ -232,6 +232,18 @@ async def with_interpretations(
     # Without a terminal, the question stays open in the run.
     ask_now = _ask_on_terminal if on_terminal(session) else None
     return await interpret(run, item, places, result, ask_now)
+
+
+async def with_other_interpretations(
+    session: Session, run: Run, item: Item, places: Places, verdict: Verdict
+) -> Verdict | None:
+    """Ask what an item means whose verdict a person overturned.
+
+    Returns:
+        The verdict, or None if the person chose an interpretation: the run can go on.
+    """
+    ask_now = _ask_on_terminal if on_terminal(session) else None
+    return await interpret_again(run, item, places, verdict, ask_now)
 
 
 def _ask_on_terminal(question: str, options: Sequence[str]) -> tuple[str, str]:

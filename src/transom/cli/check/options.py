@@ -30,6 +30,7 @@ from transom.checklist.judging import (
 from transom.checklist.judging.baseline import Baseline
 from transom.checklist.pipeline import Manner, Places
 from transom.checklist.writing.rounds import ROUNDS
+from transom.checklist.writing.views import check_prompts
 from transom.cli.app import group
 from transom.cli.command import MoreRepairs
 from transom.cli.output import ReportFile, day_of, report_files, say
@@ -354,6 +355,9 @@ def _build_settings(
     repair = seated(CallSettings(), seats.reflect)
     turns = constraints.max_turns
     repairs = settings.execution.max_iterations
+    prompts = settings.paths.prompts_dir
+    if prompts:
+        check_prompts(prompts)
     return BuildSettings(
-        parser, logic, repair, views, tools, turns, repairs, playbook, options.tests
+        *(parser, logic, repair, views, tools, turns, repairs, playbook, options.tests, prompts)
     )

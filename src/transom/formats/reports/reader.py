@@ -186,11 +186,15 @@ class FilePass:
         return reading
 
     def _precedes_report(self, shape: UnexplainedShape) -> bool:
-        """Return whether harmless lines of a shape belong to a report that follows all of them."""
-        if shape.reason == "trouble" or shape.count > len(shape.lines):
+        """Return whether lines of a shape belong to a report that follows all of them.
+
+        What an author remarks there is no news of a tool; other words of trouble count.
+        """
+        if shape.count > len(shape.lines):
             return False
         return any(
             pattern.search(shape.text)
+            and (shape.reason != "trouble" or "remark" in pattern.groupindex)
             for section in self._reading.sections
             if section.first_line > shape.lines[-1]
             for pattern in self._preceding[section.format]

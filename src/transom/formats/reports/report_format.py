@@ -212,7 +212,8 @@ class ReportFormat(_Part):
         repeats: the report is printed many times, such as a path; all of them are one section.
         begins: lines with which a section begins.
         preceded_by: lines that may stand in front of the report, such as messages of the command
-            that prints it; a word of trouble in them still counts.
+            that prints it. A word of trouble in them counts, unless the pattern has a group
+            `remark`: what the author of a file wrote.
         confirmed_by: lines that must all follow, or it is another format.
         ends: lines that must all come before the section is complete; none if the tool prints no
             end.

@@ -162,8 +162,8 @@ def passages_of(text: str) -> Iterator[tuple[str, set[str]]]:
     An address and what it asks for may be two sentences. A disguised text is deciphered, too.
     """
     scale = steering_scale()
-    shown = _without_quotations(text)
-    for number, plain in enumerate((shown, *_deciphered(shown))):
+    unquoted = _without_quotations(text)
+    for number, plain in enumerate((unquoted, *_deciphered(unquoted))):
         language = language_of(plain)
         sentences = [part for part in _SENTENCE.split(plain) if part and part.strip()]
         passages = sentences + [" ".join(pair) for pair in pairwise(sentences)]
