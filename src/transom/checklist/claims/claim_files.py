@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -38,7 +39,10 @@ from transom.evidence.numbers import NumberLimit, PrintedNumber, read_bound
 from transom.evidence.units import factor_to_base, quantity_of
 from transom.formats.reports import load_format
 
-_GRANULAR = ("one item per", "one violation per")
+_GRANULAR = re.compile(
+    r"\bone (?:item|violation|entry|row) (?:per|for (?:each|every))\b"
+    r"|\b(?:each|every) [a-z ]{1,60} is (?:one|an) (?:item|entry|row)\b"
+)
 _ATOMS = '''"""{title}.
 
 Transom reads each report by its report formats, and gives this file what they measured instead of
@@ -47,6 +51,7 @@ problem and content. Numbers are in the base unit of their quantity (s, W, m2, r
 """
 
 import json
+import re
 import operator
 
 SCOPE = "report"
@@ -249,7 +254,7 @@ def _config(item: Item, claim: Claim, row: ClaimRow) -> CheckerConfig:
     waivers = item.waivers or Waivers()
     # Each line that a person taught is judged by itself.
     is_granular = bool(row.format) and claim.bad[0] in claim.proof[0]
-    is_granular |= any(words in item.description.lower() for words in _GRANULAR)
+    is_granular |= _GRANULAR.search(" ".join(item.description.lower().split())) is not None
     common = {
         "id": "2.1",
         "name": claim.title,
