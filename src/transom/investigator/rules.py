@@ -126,9 +126,9 @@ def _likely(
     best = max(scores.values(), default=0.0)
     if best <= 0:
         return [], names, common
-    total = [key for key, own in names.items() if own and own <= set(words)]
-    if len(total) == 1 and scores[total[0]] * _LEAD >= best:
-        return total, names, common
+    fully_named = [key for key, own in names.items() if own and own <= set(words)]
+    if len(fully_named) == 1 and scores[fully_named[0]] * _LEAD >= best:
+        return fully_named, names, common
     return [key for key, score in scores.items() if score * _LEAD >= best], names, common
 
 
@@ -149,9 +149,9 @@ def _has_foreign_neighbour(question: str, own: set[str], common: Counter[str]) -
     fits = [bool(_score(word, own, common)) for word in words]
     for place, word in enumerate(words):
         is_foreign = not fits[place] and len(word) > 1 and word not in _STOP | _JUDGING
-        siblings = fits[max(0, place - 1) : place] + fits[place + 1 : place + 2]
+        neighbour_fits = fits[max(0, place - 1) : place] + fits[place + 1 : place + 2]
         # Between two words of the name it only says the name at greater length.
-        if is_foreign and sum(siblings) == 1:
+        if is_foreign and sum(neighbour_fits) == 1:
             return True
     return False
 

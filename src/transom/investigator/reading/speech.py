@@ -20,7 +20,7 @@ from transom.formats.yaml_files import load_yaml
 
 _FILE: Final = Path(__file__).parent / "speech.yaml"
 _DEFAULT: Final = "en"
-_WORD: Final = re.compile(r"\w+n['’]t(?![^\W_])|[^\W_]+")
+_WORD: Final = re.compile(r"[^\W_]{1,12}n['’]t(?![^\W_])|[^\W_]+")
 _CLAUSE: Final = re.compile(r"[.!?,;:–—()\[\]\"«»“”|>…]| - |--")
 _CLAUSE_OF_SIGNS: Final = re.compile(r"[，。；：、,;:!?！？“”\"「」\s]+")
 _KANA: Final = re.compile(r"[\u3040-\u30ff]")
