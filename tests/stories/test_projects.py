@@ -29,7 +29,7 @@ def load_rows() -> Any:
     forms: Any = load_yaml(folder / "forms.yaml").data
     whole["projects"].update(forms["projects"])
     for kind in KINDS:
-        whole[kind] += forms.get(kind, [])
+        whole[kind] += [{**row, "marks": (pytest.mark.slow,)} for row in forms.get(kind, [])]
     return whole
 
 
@@ -70,7 +70,8 @@ def rows(kind: str) -> list[Any]:
     listed = []
     for row in DATA[kind]:
         row = {"status": "done" if kind == "honest" else "stopped", **row}
-        listed.append(pytest.param(row, id=row["id"], marks=() if row["id"] in QUICK else LONG))
+        marks = row.pop("marks", LONG)
+        listed.append(pytest.param(row, id=row["id"], marks=() if row["id"] in QUICK else marks))
     return listed
 
 

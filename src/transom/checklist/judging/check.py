@@ -42,6 +42,7 @@ from transom.checklist.judging.waivers import apply_waivers
 from transom.checklist.results import WordsRow
 from transom.errors import AtomFailed, RegexFailed
 from transom.evidence.caps import Cap, CappedVerdict, cap_verdict
+from transom.formats.reports import format_of
 from transom.formats.text_files import FileChanged
 from transom.sandbox import Level
 
@@ -192,7 +193,10 @@ async def _run(
     gathered = Outcome()
     try:
         async with runner.worker(with_pieces(checker.atoms) + BATCH_SOURCE) as worker:
-            evidence, gathered = await gather(inputs, worker, *await declared(worker))
+            scope, sources = await declared(worker)
+            if config.report_format is not None:
+                scope = replace(scope, formats=(format_of(config.report_format),))
+            evidence, gathered = await gather(inputs, worker, scope, sources)
             if gathered.errors:
                 return gathered, CheckAccount()
             await rehearse(runner, config, evidence)

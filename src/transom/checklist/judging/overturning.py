@@ -68,7 +68,7 @@ def cap_of_overturned(entry: OverturnedVerdict) -> Cap:
 def note_of_overturned(item: Item, entry: OverturnedVerdict) -> Note:
     """Return why a verdict waits for a person, and what this person can do."""
     advice = (
-        f"say what the description means with `reads_as`, teach it a line with: transom check"
+        f"set the meaning with `reads_as`, teach it a line with: transom check"
         f" teach {item.path.name}, or remove the entry"
     )
     return Note(

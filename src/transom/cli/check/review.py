@@ -300,7 +300,7 @@ def lines_of(document: Mapping[str, Any]) -> list[str]:
     if path := document["kept_in"]:
         lines.append(
             f"{path} keeps it: the item does not end with {document['status']} again before you"
-            " say what it means"
+            " give it another meaning"
         )
     return lines
 
