@@ -180,6 +180,40 @@ def test_how_a_log_ends_is_asked_where_its_last_line_does_not_say_so(
 
 
 @pytest.mark.parametrize(
+    ("description", "log", "held", "others"),
+    [
+        # The item, its log, the limit that a mark must carry, and limits that are another's.
+        ("Pattern coverage is at least 98%.", "coverage 98.41%", ">= 98", [">= 50", "> 97"]),
+        ("LUT use stays below 50 percent.", "lut use 12.5", "< 50", ["< 90"]),
+        ("No more than 3 pads are floating.", "floating pads: 2", "<= 3", ["<= 30"]),
+        ("The yield must be > 0.95.", "yield 0.97", "> 0.95", ["> 0.9"]),
+        ("Skew is at most 40 ps.", "skew 0.031 ns", "<= 0.040", []),
+    ],
+)
+def test_a_limit_of_the_item_must_be_held_by_a_mark(
+    here: Path,
+    capfd: pytest.CaptureFixture[str],
+    description: str,
+    log: str,
+    held: str,
+    others: list[str],
+) -> None:
+    """Without it, any number of the next day would be taken for a good one."""
+    desk = Desk(here, capfd)
+    (here / "it.log").write_text(f"{log}\nAudit done.\n")
+    (here / "IT.yaml").write_text(f'description: "{description}"\ninput_files: [it.log]\n')
+    marks = [("--good", "it.log:1"), *(("--limit", f"it.log:1 {other}") for other in others)]
+    for mark in marks:
+        answer = desk("check", "teach", "IT.yaml", *mark)
+        assert answer.code == 3, answer.out
+        assert "the item sets a limit (" in answer.err
+        assert "--limit 'it.log:1 " in answer.err
+        assert not (here / "formats").exists()
+    answer = desk("check", "teach", "IT.yaml", "--limit", f"it.log:1 {held}")
+    assert answer.code == 0, answer.err
+
+
+@pytest.mark.parametrize(
     ("lines", "end"),
     [
         (["a 1", "Audit done.", ""], 2),

@@ -105,6 +105,26 @@ def read_at_once(description: str, *, has_patterns: bool) -> ClaimRow | None:
     return _read_limit_sentence(text, description)
 
 
+def limit_in(description: str) -> tuple[str, NumberLimit] | None:
+    """Return the limit that a description sets on a number, as written and as read, or None.
+
+    A noun that is no unit, as in "at most 3 pads", is left out.
+    """
+    match = _LIMIT.search(" ".join(description.split()))
+    if match is None:
+        return None
+    words = _limit_words(match)
+    for written in (words, words.rpartition(" ")[0]):
+        bound = read_bound(written, decimal_mark=".")
+        if isinstance(bound, NumberLimit):
+            return written, bound
+    return None
+
+
+def _limit_words(match: re.Match[str]) -> str:
+    return _NO_UNIT.sub("", match["limit"].rstrip(" .,;"))
+
+
 def _read_limit_sentence(text: str, description: str) -> ClaimRow | None:
     """Return the claim of `the <measure> is <limit>`, or None."""
     description = " ".join(description.split())
@@ -223,7 +243,7 @@ def _fill_limit(description: str) -> tuple[dict[str, str], list[str]] | None:
     match = _LIMIT.search(description)
     if match is None:
         return None
-    words = _NO_UNIT.sub("", match["limit"].rstrip(" .,;"))
+    words = _limit_words(match)
     bound = read_bound(words, decimal_mark=".")
     if not isinstance(bound, NumberLimit):
         return None

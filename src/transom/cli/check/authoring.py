@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
 
 import typer
 
 from transom.canonical import Json
+from transom.checklist.claims.ranking import limit_in
 from transom.checklist.interpreting import write_interpretation
 from transom.checklist.item import load_item
 from transom.checklist.marking import (
@@ -148,6 +150,9 @@ async def teach(
         )
     teach_by: Teach = _by_questions if on_terminal(session) else _by_marks
     lesson = teach_by(MarkedLogs(files, session.cwd), options.marks)
+    if lesson is not None and (problem := _limit_without_mark(item.description, lesson)):
+        say(f"transom: {problem}")
+        lesson = None
     if lesson is None:
         say(f"transom: {path}: nothing was kept")
         return 3
@@ -159,6 +164,27 @@ async def teach(
         write_interpretation(item, reads_as, person)
     session = session.recording("check all", items=[str(path.absolute())])
     return await all_(session.recorded_session(session.entry), [path], options)
+
+
+def _limit_without_mark(description: str, lesson: Lesson) -> str:
+    """Return what is missing if the item limits a number and no marked line is held to that limit.
+
+    Without it any number would be taken for a good one. A number in another unit than the item's
+    has another limit, so only plain numbers and percentages are compared.
+    """
+    limit = limit_in(description)
+    if limit is None:
+        return ""
+    words, bound = limit
+    is_comparable = bound.number.unit in ("", "%")
+    for marked in lesson.marked:
+        held = marked.limit
+        if held and (not is_comparable or Decimal(held.number) == bound.number.value):
+            return ""
+    line = lesson.marked[0]
+    example = f"{line.file}:{line.line} {bound.comparator} {bound.number.value.normalize():f}"
+    problem = f"the item sets a limit ({words}), and no marked line is held to it"
+    return f"{problem}; say which number it is about with --limit '{example}'"
 
 
 def _by_marks(logs: MarkedLogs, marks: Marks) -> Lesson | None:
