@@ -110,7 +110,7 @@ def test_services(fan: Door, name: str) -> None:
     assert SERVICES[name] in answer.err
 
 
-@row("a chain falls back to the next provider, and says so", "transom.llm.attempts:reply_of")
+@row("a chain falls back to the next provider, and says so", "transom.llm.provider:Chain.answer")
 def test_fall_back(fan: Door) -> None:
     answer = fan(
         "check", "spec", "FAN-1.yaml", "--model", f"tests.documents.door:BrokenModel,{MODEL}", "-v"
@@ -404,16 +404,16 @@ def test_run_time_values(built: Door) -> None:
     "zero hard-coding: a value of the item in atom B is refused",
     "transom.checklist.building.gates:check_hard_coding",
 )
-async def test_hard_coding() -> None:
+async def test_hard_coding(built: Door) -> None:
     from transom.checklist import calls
 
     own = STANDARD_SOURCE.replace(
-        "def check_existence", "_MINE = 'sensor'\n\n\ndef check_existence"
+        "def check_existence", "_MINE = 'Sensor Firmware'\n\n\ndef check_existence"
     )
     code = atoms().replace(STANDARD_SOURCE, own)
-    text = (REPLIES / "logic.txt").read_text("utf-8").partition("```yaml\n")[2].partition("```")[0]
-    report = await calls.validate_code(code, f"item_id: FAN-1\n{text}")
-    assert not report.valid
+    config = (built.here / "output/FAN-1_checker/checker.yaml").read_text("utf-8")
+    report = await calls.validate_code(code, config)
+    assert report.gate_results["hard_coding"] is False, report
 
 
 @row("a stage limit pauses the run, and it resumes", "transom.runs.run:Run._timed")
