@@ -141,6 +141,7 @@ def test_logic_isolation(built: Door) -> None:
         assert hidden not in text
 
 
+@pytest.mark.slow
 @row("neither role sees values of requirements and waivers", CHECKER)
 def test_no_values(fan: Door) -> None:
     waivers = {"value": 1, "waive_items": ["unicorn"], "waive_reasons": ["a secret reason"]}
@@ -153,6 +154,7 @@ def test_no_values(fan: Door) -> None:
     assert "<TO_BE_INFERRED>" in render(FanModel.request("logic")).as_text()
 
 
+@pytest.mark.slow
 @row("the workflow as a graph of LangGraph", "transom.runs.walk:as_langgraph")
 def test_graph(fan: Door) -> None:
     pytest.importorskip("langgraph")
@@ -191,6 +193,7 @@ def test_cache_layout(built: Door) -> None:
     assert (folder / "stage_outputs/build_parser.json").is_file()
 
 
+@pytest.mark.slow
 @row("a build resumes from a checkpoint", "transom.cli.check.steps:rewind")
 def test_checkpoint(built: Door) -> None:
     runs = built.json("runs", "list")["runs"]
@@ -206,6 +209,7 @@ def test_checkpoint(built: Door) -> None:
     assert "checklist.parser" not in {each.role for each in FanModel.requests_of}
 
 
+@pytest.mark.slow
 @row(
     "variables in paths: --var, and an error that names one that is not defined",
     "transom.checklist.judging.inputs:Roots.with_defaults",
@@ -363,6 +367,7 @@ def test_repair(fan: Door) -> None:
     assert [each.role for each in FanModel.requests_of].count("checklist.logic") == 1
 
 
+@pytest.mark.slow
 @row(
     "after three repairs a person is asked, with a report",
     "transom.checklist.building.flow:report_of",
