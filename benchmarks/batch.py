@@ -35,21 +35,22 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "checks"
+from tests.checklist.shipped_model import without_claim
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "examples" / "checks"
 AT_ONCE, SECONDS, CALLS = 30, 0.02, 7
 BOUND, CHECKERS_BOUND, START = 1.5, 60.0, 5.0
 MODEL = f"""\
 import asyncio
-from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table
-from transom.llm import RulesProvider
+import sys
+
+sys.path.append("{ROOT}")
+from tests.checklist.shipped_model import ShippedModel
 
 
-class Slow(RulesProvider):
+class Slow(ShippedModel):
     name = "slow"
-
-    def __init__(self):
-        knowledge = load_knowledge()
-        super().__init__(rule_table(knowledge), RULE_VERSIONS, knowledge.digests)
 
     async def complete(self, request, *, on_delta=None):
         await asyncio.sleep({SECONDS})
@@ -84,7 +85,8 @@ def items(folder: Path, count: int) -> None:
     (folder / "slow.py").write_text(MODEL)
     sources = sorted(EXAMPLES.glob("*.yaml"))
     for number in range(count):
-        shutil.copy(sources[number % len(sources)], folder / "items" / f"I-{number:04}.yaml")
+        text = without_claim(sources[number % len(sources)].read_text(encoding="utf-8"))
+        (folder / "items" / f"I-{number:04}.yaml").write_text(text, encoding="utf-8")
 
 
 def busy() -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """Input tokens of an ItemSpec's five rounds against rounds that each see every prompt and every
 earlier output.
 
-Same item, same prompts, same estimator. The embedded rules answer, so the figure is a count, the
+Same item, same prompts, same estimator. Written replies answer, so the figure is a count, the
 same on every machine. The bar is -60 %.
 """
 
@@ -14,7 +14,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from transom.checklist.item import load_item
+from tests.checklist.shipped_model import MODEL, without_claim
+
+from transom.checklist.item import parse_item
 from transom.checklist.pipeline import spec_of
 from transom.checklist.writing.views import ROUND_VIEWS, load_prompt
 from transom.cli.check.options import CheckOptions, manner_of, places_of
@@ -31,9 +33,11 @@ async def rounds_of(path: Path, work: Path) -> tuple[list[Any], list[int]]:
     """The journaled replies of the five rounds, and the tokens of the item's configuration in
     each.
     """
-    session = Session.start(CommonOptions(workspace=work / "w", quiet=True), cwd=work)
+    # A model answers, since the embedded default asks no role.
+    common = CommonOptions(workspace=work / "w", quiet=True, model=MODEL)
+    session = Session.start(common, cwd=work)
     options = CheckOptions(item=path, variables=(f"CHECKLIST_ROOT={CHECKS / 'data'}",))
-    item = load_item(path)
+    item = parse_item(without_claim(path.read_text(encoding="utf-8")), path)
     manner = manner_of(session, options, needs_sandbox=False)
     async with session.open_store() as store:
         async with session.open_run(

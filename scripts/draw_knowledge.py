@@ -1,4 +1,4 @@
-"""Draws the tables of `docs/understands.md` from the shipped claims, formats and domains, and the
+"""Draws the tables of `docs/understands.md` from the shipped claims and formats, and the
 table of measures in `docs/investigator.md` from the code.
 
 python -m scripts.draw_knowledge            writes
@@ -13,8 +13,6 @@ import sys
 from pathlib import Path
 
 from transom.checklist.claims.claim_data import shipped_claims
-from transom.checklist.rules import load_knowledge
-from transom.checklist.rules.plan import item_name
 from transom.formats.reports import shipped_formats
 from transom.investigator.measures import MEASURES
 
@@ -48,18 +46,6 @@ def formats() -> str:
     return "\n".join(rows)
 
 
-def knowledge() -> str:
-    """Return a row for each domain."""
-    rows = ["| domain | answers | items | files |", "|---|---|---|---|"]
-    for domain in load_knowledge().domains:
-        items = ", ".join(dict.fromkeys(item_name(item, {}) for item in domain.items))
-        files = ", ".join(
-            dict.fromkeys(f"`{glob}`" for source in domain.sources for glob in source.files)
-        )
-        rows.append(f"| `{domain.domain}` | {domain.question} | {items} | {files} |")
-    return "\n".join(rows)
-
-
 def measures() -> str:
     """A row for each family of measures that a policy can name."""
     families: dict[str, list[str]] = {}
@@ -75,7 +61,6 @@ def measures() -> str:
 _TABLES = {
     "claims": claims,
     "formats": formats,
-    "knowledge": knowledge,
     "measures": measures,
 }
 

@@ -116,7 +116,7 @@ def type_name(annotation: object) -> str:
         return f"list of {type_name(parts[0])}s"
     if parts:
         return " or ".join(type_name(part) for part in parts)
-    # `paths.knowledge_dirs` has a type of its own, which also takes one path.
+    # `stories.readable` has a type of its own, which also takes one path.
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return "table"
     return TYPE_NAMES.get(annotation, "list of paths")

@@ -102,7 +102,6 @@ SHAPES = (
     Shape(
         "transom.investigation_policy/1", "transom.investigator.policy:Policy", mode="validation"
     ),
-    Shape("transom.knowledge/1", "transom.checklist.rules.knowledge:Domain", mode="validation"),
 )
 
 

@@ -19,14 +19,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.checklist.shipped_model import MODEL, ShippedModel, without_claim
 from tests.forked import attempt, records
 from transom.canonical import digest
-from transom.checklist.rules import load_knowledge
 from transom.cli.check.options import CheckOptions
 from transom.cli.check.steps import answer_of
 from transom.cli.common_options import CommonOptions
 from transom.cli.session import Session
-from transom.llm import Chain, Provider, Reply, Request, ScriptedProvider
+from transom.llm import Chain, Reply, Request, ScriptedProvider
 from transom.store import Store
 
 
@@ -36,11 +36,11 @@ class CountedSession(Session):
     log: Path
 
     def chain(self, store: Store | None = None, spec: str | None = None, **_: Any) -> Chain:
-        rules: Provider = super().chain(store, spec).providers[0]
+        model = ShippedModel()
 
         async def answer(request: Request) -> Reply:
             # which answers no questions of the gates: they stay for a person
-            reply = await rules.complete(request)
+            reply = await model.complete(request)
             with self.log.open("a", encoding="utf-8") as out:
                 out.write(f"{request.digest}\n")
             return reply
@@ -50,7 +50,7 @@ class CountedSession(Session):
 
 def session_in(work: Path, failpoint: int, *, counted: bool) -> Session:
     environ: Mapping[str, str] = {"TRANSOM_FAILPOINT": f"append:{failpoint}"} if failpoint else {}
-    options = CommonOptions(format="json", workspace=work / "w", quiet=True)
+    options = CommonOptions(format="json", workspace=work / "w", quiet=True, model=MODEL)
     plain = Session.start(options, cwd=work, environ=environ)
     if not counted:
         return plain
@@ -106,7 +106,10 @@ def main() -> None:
     """Enumerate the failpoints."""
     item, data, base = (Path(argument) for argument in sys.argv[1:4])
     counted = sys.argv[4] == "counted"
-    load_knowledge()  # once, for all that is forked
+    # Without its claim, so that the roles are asked.
+    plain_item = base / item.name
+    plain_item.write_text(without_claim(item.read_text(encoding="utf-8")), encoding="utf-8")
+    item = plain_item
     whole = base / "0"
     whole.mkdir(parents=True)
     status = walk(item, data, whole, 0, counted=counted)

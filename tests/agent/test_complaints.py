@@ -141,7 +141,7 @@ tool = ToolDefinition("count", "Counts.", {"type": "object"}, lambda arguments: 
 provider = ScriptedProvider({"r": [asks("count"), "Seven."]})
 assert asyncio.run(Agent(role, provider=provider, tools=[tool]).send("How many?")).text == "Seven."
 assert main(["trace", "list"]) == 0
-assert main(["check", "knowledge", "list"]) == 0
+assert main(["check", "formats", "list"]) == 0
 assert main(["doctor", "--provider", "openai:m"]) == 2
 """
 

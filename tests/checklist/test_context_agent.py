@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.checklist.shipped_model import MODEL
 from transom.compat.context_agent import ContextAgent
 
 ITEM = (
@@ -18,9 +19,7 @@ async def test_an_item_becomes_an_item_spec_with_its_rounds(tmp_path: Path) -> N
     item = tmp_path / "VER-1.yaml"
     item.write_text(ITEM, "utf-8")
     said: list[str] = []
-    agent = ContextAgent(
-        debug_mode=True, llm_config={"model": "rules"}, activity_handler=said.append
-    )
+    agent = ContextAgent(debug_mode=True, llm_config={"model": MODEL}, activity_handler=said.append)
     made = await agent.process({"config_path": str(item), "output_dir": str(tmp_path / "out")})
     assert (made.status, made.errors, made.artifacts["item_id"]) == ("success", (), "VER-1")
     text = Path(made.artifacts["itemspec_path"]).read_text("utf-8")
@@ -37,6 +36,15 @@ async def test_an_item_becomes_an_item_spec_with_its_rounds(tmp_path: Path) -> N
         f"[Stage {n}]" for n in range(1, 10)
     ]
     assert (tmp_path / "out" / "VER-1_debug" / "round1_prompt.md").is_file()
+
+
+async def test_a_claim_becomes_an_item_spec_without_rounds(tmp_path: Path) -> None:
+    item = tmp_path / "STA-1.yaml"
+    item.write_text("description: Confirm that setup timing is met.\ninput_files: [a.rpt]\n")
+    agent = ContextAgent(llm_config={"model": "rules"})
+    made = await agent.process({"config_path": str(item), "output_dir": str(tmp_path / "out")})
+    assert (made.status, made.errors, made.artifacts["rounds"]) == ("success", (), {})
+    assert "Setup timing is met" in made.artifacts["itemspec_content"]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.checklist.shipped_model import MODEL, copy_items
 from transom.cli import main
 from transom.runs.windows import requests_of
 from transom.store import Record, SqliteStore
@@ -66,6 +68,24 @@ class Desk:
         for item in EXAMPLES.glob("*.yaml"):
             shutil.copy(item, here)
         return Desk(here, capfd)
+
+    @staticmethod
+    def with_model(
+        here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> Desk:
+        """Return a desk whose items have no claim, and at which a written model answers."""
+        desk = Desk.at(here, capfd)
+        copy_items(here)
+        monkeypatch.setenv("TRANSOM_MODEL", MODEL)
+        # Commands in processes of their own find the model, too.
+        monkeypatch.setenv("PYTHONPATH", str(ROOT))
+        return desk
+
+    def use_rules(self) -> None:
+        """Let the embedded default answer, and give the items their claims again."""
+        os.environ.pop("TRANSOM_MODEL", None)
+        for item in EXAMPLES.glob("*.yaml"):
+            shutil.copy(item, self.here)
 
     def __call__(self, *arguments: str) -> Answer:
         self.capfd.readouterr()
@@ -134,10 +154,12 @@ class Workshop:
         if not new:
             shutil.copytree(here.with_suffix(".kept"), here, symlinks=True)
             monkeypatch.chdir(here)
+            monkeypatch.setenv("TRANSOM_MODEL", MODEL)
+            monkeypatch.setenv("PYTHONPATH", str(ROOT))
             return Desk(here, capfd)
         here.mkdir()
         monkeypatch.chdir(here)
-        desk = Desk.at(here, capfd)
+        desk = Desk.with_model(here, capfd, monkeypatch)
         assert desk.check(*arguments, "-q").code < 2
         shutil.copytree(here, here.with_suffix(".kept"), symlinks=True)
         return desk
@@ -155,6 +177,12 @@ async def _requests(workspace: Path) -> list[Any]:
             for stream in store.streams("run/")
             for request in requests_of(store, store.read(stream))
         ]
+
+
+@pytest.fixture
+def stage_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let progress name stages as the journal does, for tests that watch which ones are made."""
+    monkeypatch.setattr("transom.cli.session.LABELS", {})
 
 
 def edit(path: Path, old: str, new: str) -> None:

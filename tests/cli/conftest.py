@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.checks import Desk, Workshop
+from tests.cli.checks import Desk, Workshop, stage_names
+
+__all__ = ["stage_names"]
 
 
 @pytest.fixture
@@ -22,6 +24,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
     """A folder with copies of the examples."""
     return Desk.at(here, capfd)
+
+
+@pytest.fixture
+def model_desk(
+    here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Desk:
+    """A folder with copies of the examples without their claims, which a written model answers."""
+    return Desk.with_model(here, capfd, monkeypatch)
 
 
 @pytest.fixture(scope="session")

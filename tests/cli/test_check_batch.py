@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from junitparser import JUnitXml
 
+from tests.checklist.shipped_model import MODEL
 from tests.cli.checks import Desk
 from tests.cli.helpers import clean_environment
 from transom.cli.check.batch import paths_named
@@ -116,7 +117,8 @@ def test_a_provider_that_failed_is_asked_again_after_a_while_and_then_given_up(
 
 
 @pytest.mark.slow
-def test_a_kill_in_the_middle_loses_nothing_and_asks_nothing_twice(desk: Desk) -> None:
+def test_a_kill_in_the_middle_loses_nothing_and_asks_nothing_twice(model_desk: Desk) -> None:
+    desk = model_desk
     command = [
         sys.executable,
         "-m",
@@ -132,7 +134,7 @@ def test_a_kill_in_the_middle_loses_nothing_and_asks_nothing_twice(desk: Desk) -
     command += ["--var", f"CHECKLIST_ROOT={desk.here / 'data'}"]
     with subprocess.Popen(
         command,
-        env=clean_environment(),
+        env=clean_environment(TRANSOM_MODEL=MODEL),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -162,7 +164,7 @@ def test_an_item_that_waits_for_a_person_is_answered_and_the_batch_resumed(desk:
     shutil.move("VER-02.yaml", "items/VER-02.yaml")
     logs = "input_files: ['${CHECKLIST_ROOT}/updown/sta_signoff.log']\n"
     (desk.here / "items" / "NEAR.yaml").write_text(
-        f"description: Confirm the netlst and SPEFF versions are ok.\n{logs}"
+        f"description: The netlist and SPEF header is complete.\n{logs}"
     )
     reports = [
         word for kind in ("csv", "sarif", "junit") for word in ("--report", f"{kind}:all.{kind}")

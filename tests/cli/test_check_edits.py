@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from tests.cli.checks import EXAMPLES, ROUNDS, Desk, edit
-from transom.checklist.rules.knowledge import SHIPPED
+
+pytestmark = pytest.mark.usefixtures("stage_names")
 
 SPEC = tuple(f"spec/{name}" for name in ROUNDS)
 BUILD = (
@@ -246,30 +246,3 @@ def test_new_logs_change_the_verdict_and_never_the_checker(desk: Desk) -> None:
     ] == checker
     shutil.copy(EXAMPLES / "data" / "updown" / "sta_signoff.log", data)
     assert desk.verdict("all", "VER-01.yaml")["status"] == "PASS"
-
-
-@pytest.mark.slow
-def test_a_corrected_knowledge_file_makes_again_what_it_answered(
-    here: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    desk = Desk.at(here, capfd)
-    mine = here / "mine"
-    mine.mkdir()
-    shutil.copy(SHIPPED / "versions.yaml", mine)
-    (here / "transom.yaml").write_text("paths:\n  knowledge_dirs: [mine]\n", "utf-8")
-    for item in ("VER-01", "STA-01"):
-        assert desk("check", "spec", f"{item}.yaml", "-q").code == 0
-    asked = len(desk.records("model_reply"))
-    edit(
-        mine / "versions.yaml",
-        "whether the timing tool read the file",
-        "whether everybody can tell its origin",
-    )
-    assert desk("check", "spec", "STA-01.yaml").stages("working") == [], (
-        "what another file answered stays"
-    )
-    made = desk("check", "spec", "VER-01.yaml").stages("working")
-    assert set(made) >= set(SPEC), made
-    assert "spec/inputs" not in made
-    assert "everybody can tell" in desk.file("round2_section1.md").read_text("utf-8")
-    assert len(desk.records("model_reply")) > asked

@@ -21,6 +21,11 @@ SCHEMAS = Path(transom.__file__).parent / "schemas"
 JSON = ("--format", "json", "-q")
 
 
+@pytest.fixture
+def desk(model_desk: Desk) -> Desk:
+    return model_desk
+
+
 def holds(document: Any) -> None:
     """The document is what the schema that it names says."""
     name = document["schema"].removeprefix("transom.").replace("/", "-")
@@ -44,7 +49,7 @@ def test_every_ending_of_spec(desk: Desk) -> None:
         desk("check", "spec", "VER-01.yaml", "-o", "out", *JSON), "transom.spec/1", "READY", 0
     )
     assert [row["round"] for row in ready["rounds"]] == [1, 2, 3, 4, 5]
-    assert all(row["by"] == "rules" and row["input_tokens"] == 0 for row in ready["rounds"])
+    assert all(row["by"] == "scripted" and row["input_tokens"] == 0 for row in ready["rounds"])
     assert (ready["capability_type"], ready["findings"]) == (4, [])
     edit(desk.here / "out" / "VER-01_ItemSpec.md", "### 4.3", "### 4.9")
     review = ended(

@@ -17,7 +17,6 @@ from tests.cli.test_hosted_settings import OBEYED as HOSTED
 from tests.llm.conformance.server import LocalServer
 from tests.telemetry.test_otlp import finish, sent
 from transom.checklist.building.inputs import BuildSettings
-from transom.checklist.rules.knowledge import SHIPPED
 from transom.checklist.writing.views import VIEWS
 from transom.cli.check.options import CheckOptions, manner_of
 from transom.cli.common_options import CommonOptions
@@ -29,6 +28,11 @@ from transom.sandbox import Level, Sandbox
 from transom.store.committer import Committer
 from transom.telemetry.destination import destination
 from transom.telemetry.otlp import exporter_to
+
+
+@pytest.fixture
+def desk(model_desk: Desk) -> Desk:
+    return model_desk
 
 
 def settle(desk: Desk, text: str) -> None:
@@ -63,20 +67,6 @@ def output_dir(desk: Desk) -> None:
     desk("check", "spec", "VER-01.yaml", "-o", "specs", "-q")
     desk.check("build", "specs/VER-01_ItemSpec.md", "--item", "VER-01.yaml", "-q")
     assert (desk.here / "checkers" / "VER-01_checker" / "atoms.py").is_file()
-
-
-def knowledge_dirs(desk: Desk) -> None:
-    (desk.here / "mine").mkdir()
-    shutil.copy(SHIPPED / "versions.yaml", "mine")
-    edit(
-        desk.here / "mine" / "versions.yaml",
-        "name: Netlist File Loading Status",
-        "name: Netlist Was Read",
-    )
-    settle(desk, "paths: {knowledge_dirs: [mine]}\n")
-    assert desk.verdict("all", "VER-01.yaml")["found_items"][0]["name"] == "Netlist Was Read"
-    (desk.here / "mine" / "versions.yaml").write_text("domain: [\n", "utf-8")
-    assert re.match(r"\S*mine/versions\.yaml:\d+: ", desk.check("all", "VER-01.yaml", "-q").line())
 
 
 def cache_dir(desk: Desk) -> None:
@@ -281,6 +271,7 @@ def log_file(desk: Desk) -> None:
 
 
 def model(desk: Desk) -> None:
+    desk.use_rules()
     settle(desk, "model: wizard\n")
     line = desk("check", "spec", "VER-01.yaml", "-q").line()
     assert line.startswith(
@@ -347,7 +338,7 @@ def log_llm_calls(desk: Desk) -> None:
     assert len(made) == 5
     requests = [request["role"] for request in desk.requests()]
     shape = (
-        r"call [0-9a-f]{16}: role (\S+) answered by rules,"
+        r"call [0-9a-f]{16}: role (\S+) answered by scripted,"
         r" \d+\.\d\d s"
     )
     assert [match[1] for one in made if (match := re.fullmatch(shape, one))] == requests
@@ -429,7 +420,6 @@ OBEYED: dict[str, Callable[[Desk], None]] = {
     "paths.item_specs_dir": item_specs_dir,
     "paths.cache_dir": cache_dir,
     "paths.output_dir": output_dir,
-    "paths.knowledge_dirs": knowledge_dirs,
     **{f"llm.{name}.temperature": asks_round(name, "temperature", 0.75) for name in ROUNDS},
     **{f"llm.{name}.max_tokens": asks_round(name, "max_tokens", 1234) for name in ROUNDS},
     "llm.agent_a.temperature": reaches(
@@ -522,6 +512,7 @@ WRITTEN = {
 
 @pytest.mark.parametrize("text", WRITTEN)
 def test_a_provider_that_is_unknown_is_named_where_it_was_written(text: str, desk: Desk) -> None:
+    desk.use_rules()
     settle(desk, text)
     line = desk("check", "spec", "VER-01.yaml", "-q").line()
     assert line.startswith((f"{desk.here}/{WRITTEN[text]}", WRITTEN[text])), line

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.checklist.shipped_model import MODEL
 from tests.cli.checks import EXAMPLES, ROOT, Desk, edit
 from tests.cli.helpers import COMMAND, clean_environment
 from tests.llm.recording import write_recording
@@ -26,6 +27,11 @@ from transom.cli.check.options import descriptions_of
 from transom.cli.command import arguments_of
 
 STEPS = ("IMP-10-0-0-00", "STA-02")
+
+
+@pytest.fixture
+def desk(model_desk: Desk) -> Desk:
+    return model_desk
 
 
 @pytest.mark.slow
@@ -130,6 +136,7 @@ def test_relative_inputs_are_meant_from_the_items_folder_wherever_the_checker_li
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("stage_names")
 def test_an_item_is_the_same_however_its_path_is_written(desk: Desk) -> None:
     (desk.here / "sub").mkdir()
     assert desk.check("all", "sub/../VER-01.yaml", "-q").code == 0
@@ -281,6 +288,7 @@ def test_out_holds_what_was_made_and_keeps_what_was_there(desk: Desk) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("stage_names")
 def test_an_edit_of_the_copy_counts_and_reaches_the_checker(after: Callable[..., Desk]) -> None:
     desk = after("all", "VER-01.yaml", "-o", "out")
     spec = desk.here / "out" / "VER-01_ItemSpec.md"
@@ -403,7 +411,7 @@ def test_resume_asks_whom_the_command_named(desk: Desk) -> None:
     assert "none.json" in first.line()
     run = desk.run_of("VER-01").name
     assert desk("resume", run, "-q").line() == first.line()
-    assert desk("resume", run, "-q", "--model", "rules").code == 0, "unless another is named today"
+    assert desk("resume", run, "-q", "--model", MODEL).code == 0, "unless another is named today"
 
 
 def _endless(desk: Desk) -> Path:
@@ -461,7 +469,12 @@ def _mount(desk: Desk, options: str, script: str) -> subprocess.CompletedProcess
         pytest.skip("mounting a disk needs rights that this user lacks")
     words = ["unshare", "--mount", "sh", "-c", f"{mount} && {script}"]
     return subprocess.run(
-        words, cwd=desk.here, env=clean_environment(), capture_output=True, text=True, check=False
+        words,
+        cwd=desk.here,
+        env=clean_environment(TRANSOM_MODEL=MODEL),
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 

@@ -84,15 +84,3 @@ def test_only_a_server_can_be_asked(
         " anthropic:NAME, openai:NAME"
     )
     assert capsys.readouterr().err.startswith(said)
-
-
-@pytest.mark.slow
-def test_broken_knowledge_is_reported_and_not_fatal(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (here / "transom.yaml").write_text("paths:\n  knowledge_dirs: [mine]\n")
-    (here / "mine").mkdir()
-    (here / "mine" / "odd.yaml").write_text("domain: [\n")
-    document = doctor(capsys)
-    assert document["providers"][0]["answers"] is False
-    assert "odd.yaml" in document["providers"][0]["says"]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.checklist.shipped_model import MODEL
 from tests.cli.checks import EXAMPLES, Desk
 from tests.llm.conformance.dialects import DIALECTS, Dialect, OpenAI
 from tests.llm.conformance.server import LocalServer, Seen, Wire
@@ -236,12 +237,12 @@ def test_a_check_is_answered_by_a_server_shown_as_it_comes_and_each_reply_paid_f
     assert "section 1 of the ItemSpec is written\n" in plain.err
 
 
-def test_the_chain_falls_back_to_the_rules(server: LocalServer, desk: Desk) -> None:
+def test_the_chain_falls_back_to_the_next_model(server: LocalServer, model_desk: Desk) -> None:
     server.answer = lambda wire, seen: wire.answer(404, b'{"error": {"message": "no such model"}}')
-    done = desk(
+    done = model_desk(
         *("check", "spec", "VER-01.yaml", "--format", "json", "-q"),
-        *("--model", "openai:m,rules", "--base-url", f"{server.url}/v1"),
+        *("--model", f"openai:m,{MODEL}", "--base-url", f"{server.url}/v1"),
     )
     assert done.code == 0, done.err
-    assert {row["by"] for row in done.document["rounds"]} == {"rules"}
+    assert {row["by"] for row in done.document["rounds"]} == {"scripted"}
     assert server.seen

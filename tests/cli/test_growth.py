@@ -82,10 +82,8 @@ NOT_MEASURED = {
         ),
         OF_FILES,
     ),
-    **dict.fromkeys(
-        ("check knowledge list", "check knowledge show", "check knowledge test"), OF_FILES
-    ),
-    **dict.fromkeys(("check knowledge lint", "study report", "study export"), OF_FILES),
+    **dict.fromkeys(("check formats list", "check formats lint", "check formats test"), OF_FILES),
+    **dict.fromkeys(("study report", "study export"), OF_FILES),
     **dict.fromkeys(
         ("eval compare", "eval export", "eval history"), "reads saved results of evaluations"
     ),

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.checklist.shipped_model import MODEL
 from tests.cli.checks import Desk
 from tests.llm.conformance.dialects import DIALECTS
 from tests.llm.conformance.server import LocalServer, Seen, Wire
@@ -26,7 +27,7 @@ SPEC = ("check", "spec", "VER-01.yaml", "-q")
 
 
 class Model:
-    """A server that gives the answers which `rules` gave; each costs a dollar: 1,000 tokens at
+    """A server that gives the answers which the written model gave; each costs a dollar: 1,000 tokens at
     1,000 $ a million.
     """
 
@@ -47,8 +48,15 @@ class Model:
 
 
 @pytest.fixture
-def model(desk: Desk) -> Iterator[Model]:
+def desk(model_desk: Desk) -> Desk:
+    return model_desk
+
+
+@pytest.fixture
+def model(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
     model = Model(desk)
+    # From here on the settings name the model.
+    monkeypatch.delenv("TRANSOM_MODEL")
     with LocalServer(model.answer) as server:
         address = f"llm: {{openai: {{base_url: '{server.url}/v1'}}}}\n"
         (desk.here / "transom.yaml").write_text(
@@ -106,7 +114,7 @@ def test_without_a_price_nothing_begins(desk: Desk, model: Model) -> None:
     )
     assert "`models: {openai:m: {input: USD, output: USD}}`" in line
     assert (model.given, desk.records("opened")) == (0, [])
-    assert desk(*SPEC, "--model", "rules", "--max-cost", "0.01").code == 0, (
+    assert desk(*SPEC, "--model", MODEL, "--max-cost", "0.01").code == 0, (
         "what is on this machine is free"
     )
 

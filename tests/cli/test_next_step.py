@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.checks import EXAMPLES, Desk
+from tests.checklist.shipped_model import MODEL, copy_items
+from tests.cli.checks import Desk
 from tests.llm.conformance.dialects import OpenAI
 from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.cli import app
@@ -33,6 +34,14 @@ from transom.runs import silence as silence_module
 
 ITEM = "VER-01.yaml"
 QUICK = {"max_attempts": 3, "initial_delay": 0.001, "jitter": 0}
+
+
+@pytest.fixture
+def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
+    """A desk whose items have no claim, so that a model is asked."""
+    desk = Desk.at(here, capfd)
+    copy_items(here)
+    return desk
 
 
 @pytest.fixture
@@ -101,7 +110,7 @@ def test_a_model_that_fails_leaves_the_command_that_goes_on(
     assert (code, said in last) == (2, True), err
     assert last.endswith(f"; to continue, run: transom resume {run}")
     assert last.count("transom resume") == 1
-    resumed = desk("resume", run, "--model", "rules", "-q")
+    resumed = desk("resume", run, "--model", MODEL, "-q")
     assert (resumed.code, resumed.err) == (0, "")
 
 
@@ -114,7 +123,7 @@ def test_the_command_names_the_workspace_if_it_would_not_find_it(
     _, err = check("--workspace", "my runs")
     found = re.search(r"to continue, run: transom (resume \S+) --workspace 'my runs'\n$", err)
     assert found, err
-    words = [*found[1].split(), "--workspace", "my runs", "--model", "rules", "-q"]
+    words = [*found[1].split(), "--workspace", "my runs", "--model", MODEL, "-q"]
     assert desk(*words).code == 0
 
 
@@ -278,7 +287,7 @@ def test_an_item_of_a_batch_names_its_own_run(
     server.answer = status(503)
     check()  # for the settings
     (desk.here / "items").mkdir()
-    (desk.here / "items" / ITEM).write_text((EXAMPLES / ITEM).read_text("utf-8"), "utf-8")
+    (desk.here / "items" / ITEM).write_text((desk.here / ITEM).read_text("utf-8"), "utf-8")
     settings = json.loads((desk.here / "transom.yaml").read_text("utf-8"))
     settings["execution"]["retry_after"] = 0
     (desk.here / "transom.yaml").write_text(json.dumps(settings), "utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import resource
 import sqlite3
 import tarfile
@@ -28,6 +29,24 @@ def cleaned(capsys: pytest.CaptureFixture[str], *args: str) -> dict[str, str | N
     capsys.readouterr()
     rows: list[dict[str, Any]] = shown(capsys, "runs", "clean", *args)["runs"]
     return {row["run_id"]: row["kept"] for row in rows}
+
+
+def test_old_collected_evidence_goes_and_young_stays(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    walked(here)
+    old, young = (here / ".transom" / "collected" / name for name in ("old", "young"))
+    for folder in (old, young):
+        folder.mkdir(parents=True)
+        (folder / "unit.xml").write_text("<testsuite/>", "utf-8")
+    for path in (old, old / "unit.xml"):
+        os.utime(path, (1_600_000_000, 1_600_000_000))
+    rows = shown(capsys, "runs", "clean", "--dry-run")["collected"]
+    assert [row["folder"] for row in rows] == ["old"]
+    assert old.is_dir()
+    assert [row["folder"] for row in shown(capsys, "runs", "clean")["collected"]] == ["old"]
+    assert not old.exists()
+    assert young.is_dir()
 
 
 def test_old_runs_go_with_all_that_they_left(

@@ -95,13 +95,32 @@ def test_one_call_for_people_ends_with_the_exact_bytes_and_the_overview_has_no_t
     header, _, sent = capfdbinary.readouterr().out.partition(b"\n\n")
     assert sent == render(provider.requests[0]).as_text().encode() + b"\n"
     assert header.startswith(b"call 1  one  test.first  answered by scripted  ")
-    assert b"role    stable  ours  any" in header
+    assert b"  BLOCK   TIER    TRUST  EGRESS  SHARE          SIZE\n" in header
+    assert b"  role    stable  ours   any     stable_prefix  " in header
     assert main(["window", "show", run]) == 0
     text = capfdbinary.readouterr().out.decode()
     assert "call 1  one  test.first" in text
     assert "call 2  two  test.second" in text
     assert "the source text" not in text
     assert text.endswith(f"one call in full: transom window show {run} --call N\n")
+
+
+def test_a_share_that_borrows_free_room_does_not_look_like_an_overrun(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    role = replace(FIRST, prompt=(Block("role", "You are first. " * 200, Tier.STABLE),))
+
+    async def ask(stage: Stage) -> str:
+        made = go_on(role, [], History(), budget=WindowBudget(total=20_000))
+        return (await put(stage, made.request, role)).text
+
+    run = asked(here, ask, ScriptedProvider(lambda request: "yes"), uses=[role])
+    (call,) = windows(capsys, run)["calls"]
+    share = call["shares"][0]
+    assert share["used"] > share["limit"]
+    assert main(["window", "show", run]) == 0
+    room = f"{share['used']} (share {share['limit']}, borrowed from free room)"
+    assert f"  used: stable_prefix {room}, protocols 0 of " in capsys.readouterr().out
 
 
 def test_what_was_left_out_and_why(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -191,7 +210,7 @@ def test_shares_what_broke_the_cache_and_what_it_saved(
     run = conversed(here)
     assert main(["window", "show", run]) == 0
     text = capsys.readouterr().out
-    assert "  config  session  ours       any  protocols      9 tokens\n" in text
+    assert "  config  session  ours       any     protocols      9 tokens\n" in text
     assert (
         "  used: stable_prefix 11 of 80, protocols 9 of 161, playbook 0 of 80, session_state 0 of"
         " 32, conversation 33 of 484, working_space 77 of 775\n" in text

@@ -163,12 +163,12 @@ def test_variables_have_the_type_of_their_key(key: str, tmp_path: Path) -> None:
 
 
 def test_a_list_of_folders_in_a_variable(tmp_path: Path) -> None:
-    assert load(tmp_path, TRANSOM_PATHS__KNOWLEDGE_DIRS="a:/b:").paths.knowledge_dirs == (
+    assert load(tmp_path, TRANSOM_STORIES__READABLE="a:/b:").stories.readable == (
         tmp_path / "a",
         Path("/b"),
     )
-    written(tmp_path, "paths:\n  knowledge_dirs: one\n")
-    assert load(tmp_path).paths.knowledge_dirs == (tmp_path / "one",)
+    written(tmp_path, "stories:\n  readable: one\n")
+    assert load(tmp_path).stories.readable == (tmp_path / "one",)
 
 
 def test_every_key_can_be_set_by_its_variable(tmp_path: Path) -> None:
@@ -226,10 +226,8 @@ MISTAKES = {
     ),
     "paths:\n  cache_dir: [a]": ":2: paths.cache_dir: input should be a path, not a list",
     "paths:\n  cache_dir: ''": ":2: paths.cache_dir: input should be a path, not ''",
-    "paths:\n  knowledge_dirs: 7": (
-        ":2: paths.knowledge_dirs: input should be a list of paths, not 7"
-    ),
-    "paths:\n  knowledge_dirs: [7]": ":2: paths.knowledge_dirs: input should be a path, not a list",
+    "stories:\n  readable: 7": (":2: stories.readable: input should be a list of paths, not 7"),
+    "stories:\n  readable: [7]": ":2: stories.readable: input should be a path, not a list",
     "paths: 3": ":1: paths is a section; indent its settings below it",
     "model:": (
         ":1: model: input should be a valid string, not nothing; give a value, or remove the line"
@@ -264,7 +262,7 @@ def test_a_mistake_in_the_file_is_one_line_with_its_place(text: str, tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "text", ["model: %s", "paths: {knowledge_dirs: %s}", "paths: %s", "other: %s", "%s"]
+    "text", ["model: %s", "stories: {readable: %s}", "paths: %s", "other: %s", "%s"]
 )
 def test_a_billion_laughs_are_not_heard(text: str, tmp_path: Path) -> None:
     lists = ["&a0 [ha]", *(f"&a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30))]

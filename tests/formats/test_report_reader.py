@@ -303,8 +303,8 @@ def test_a_continued_command_is_one_line() -> None:
 
 
 def test_what_precedes_a_report_is_known_by_its_format_and_trouble_still_counts() -> None:
-    report = "Report : area\nDesign : blinker\nVersion: W-2024.09\nTotal cell area:  55.1\n"
-    known = "Information: Updating design information... (UID-85)\n"
+    report = "Report : power\nDesign : blinker\nVersion: W-2024.09\nPower-specific unit information :\n1\n"
+    known = "Loading db file '/libs/cells.db'\n"
     assert read_report_text(known + report, shipped_formats()).unexplained == []
     for line in ("A line of nobody\n", "Error: the library is broken\n"):
         reading = read_report_text(line + report, shipped_formats())

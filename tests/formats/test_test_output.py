@@ -69,6 +69,42 @@ SPEC = """▶ group
 ▶ group (3ms)
 ﹣ later (0.1ms) # SKIP
 """
+# A docstring, text that a test prints, sub-tests, and the place as Python 3.10 writes it.
+UNITTEST = """setUpClass (test_a.Set) ... ERROR
+test_adds (test_a.Sums.test_adds)
+It adds. ... ok
+test_prints (test_a.Sums.test_prints) ... all is ok
+FAIL
+test_later (test_a.Sums.test_later) ... skipped "it's late"
+test_known (test_a.Sums.test_known) ... expected failure
+test_cases (test_a.Sums.test_cases) ...
+  test_cases (test_a.Sums.test_cases) (k=0) ... FAIL
+test_mended (test_a.Sums.test_mended) ... unexpected success
+test_old_place (test_a.Sums) ... noise
+ok
+
+======================================================================
+ERROR: setUpClass (test_a.Set)
+----------------------------------------------------------------------
+ValueError: boom
+======================================================================
+FAIL: test_prints (test_a.Sums.test_prints)
+----------------------------------------------------------------------
+AssertionError: 1 != 2 : rowan
+======================================================================
+FAIL: test_cases (test_a.Sums.test_cases) (k=0)
+----------------------------------------------------------------------
+AssertionError: 0 != 1
+
+----------------------------------------------------------------------
+Ran 8 tests in 0.003s
+
+FAILED (failures=2, errors=1, skipped=1, expected failures=1, unexpected successes=1)
+"""
+DOC_TESTS = """running 2 tests
+test src/a.rs - a::sum (line 3) ... ok
+test src/a.rs - a::sum (line 9) ... FAILED
+"""
 JEST = """ FAIL  ./sum.test.js
   sum
     ✓ adds (2 ms)
@@ -95,7 +131,7 @@ JEST = """ FAIL  ./sum.test.js
                 "tests::adds": "passed",
                 "tests::slow": "skipped",
                 "tests::refuses_texts - should panic": "failed",
-                "src/lib.rs - total (line 4)": "passed",
+                "src/lib.rs - total": "passed",
             },
         ),
         (
@@ -113,6 +149,21 @@ JEST = """ FAIL  ./sum.test.js
             SPEC,
             {"sums of two": "passed", "refuses a text": "failed", "later": "skipped"},
         ),
+        (
+            UNITTEST,
+            {
+                "test_a.Set.setUpClass": "error",
+                "test_a.Sums.test_adds": "passed",
+                "test_a.Sums.test_prints": "failed",
+                "test_a.Sums.test_later": "skipped",
+                "test_a.Sums.test_known": "skipped",
+                "test_a.Sums.test_cases": "failed",
+                "test_a.Sums.test_mended": "failed",
+                "test_a.Sums.test_old_place": "passed",
+            },
+        ),
+        (DOC_TESTS, {"src/a.rs - a::sum": "passed", "src/a.rs - a::sum #2": "failed"}),
+        ("test_adds (test_a.Sums.test_adds) ... ok\n", {}),
         (JEST, {"adds": "passed", "refuses a text": "failed", "skipped later": "skipped"}),
         ("make: Nothing to be done for 'test'.\n", {}),
         ("ok, that went well\n", {}),
@@ -125,8 +176,11 @@ def test_cases_are_read(text: str, cases: dict[str, str]) -> None:
 
 def test_messages_are_kept() -> None:
     messages = {
-        case.name: case.message for text in (GO, CARGO, TAP) for case in read_test_output(text)
+        case.name: case.message
+        for text in (GO, CARGO, TAP, UNITTEST)
+        for case in read_test_output(text)
     }
     assert "got 3" in messages["shop/cart.TestTotal"]
     assert "did not panic as expected" in messages["tests::refuses_texts - should panic"]
     assert "1 !== 2" in messages["a text # with a mark"]
+    assert "rowan" in messages["test_a.Sums.test_prints"]

@@ -153,6 +153,7 @@ def must_not_pass() -> Iterator[FolderRow]:
     yield from _bad_keys()
     yield from _bad_files()
     yield from _bad_issues()
+    yield from _bad_second_reports()
     yield from _bad_documents()
     yield from _bad_names()
     yield from _bad_written()
@@ -231,6 +232,8 @@ def _bad_coverage() -> Iterator[FolderRow]:
         "infinite": {"line_coverage": "INF"},
         "estimated": {"line_coverage": 92, "note": "estimated from the last release"},
         "of new code alone": {"new_code_coverage": 95},
+        "of a patch": {"patch_coverage": {"percent": 95}},
+        "of changed lines": {"diff": {"line_coverage": 97}},
         "planned": {"status": "planned", "line_coverage": 95},
         "gate failed": {"line_coverage": 92, "quality_gate": "failed"},
     }
@@ -592,6 +595,9 @@ def _bad_issues() -> Iterator[FolderRow]:
         "won't do": {"resolution": {"name": "Won't Do"}}, "duplicate": {"resolution": {"name": "Duplicate"}},
         "cannot reproduce": {"resolution": {"name": "Cannot Reproduce"}},
         "status blocked": {"status": {"name": "Blocked"}},
+        "status reopened": {"status": {"name": "Reopened"}},
+        "status wieder geöffnet": {"status": {"name": "Wieder geöffnet"}},
+        "status reabierto": {"status": {"name": "Reabierto"}},
     }  # fmt: skip
     for form, change in fields.items():
         yield FolderRow("issue", form, {ISSUE: issue(**change)}, "")
@@ -729,7 +735,22 @@ def _signed() -> Any:
     return bare | {"overall_status": "APPROVED", "signoffs": [person]}
 
 
+def _bad_second_reports() -> Iterator[FolderRow]:
+    """Yield folders with a second report that is known by its name and not understood."""
+    reports_beside: dict[str, Any] = {
+        "scan/hadolint.json": [{"code": "DL3002", "level": "error", "file": "Dockerfile"}],
+        "scan/audit-notes.json": {"remarks": ["see the call of Monday"]},
+        "tests/unit-results.json": {"remarks": "see the wiki"},
+    }
+    for path, content in reports_beside.items():
+        yield FolderRow("second report without a fact", path, {path: content}, path)
+
+
 def _good_folders() -> Iterator[FolderRow]:
+    two_kinds = {"result": {"line": 91.5, "branch": 84.2}}
+    yield FolderRow("coverage", "two kinds", {COVER: None, "coverage/last_run.json": two_kinds})
+    settled = review(comment="No concerns remain; the finding of May was fixed.")
+    yield FolderRow("review", "a doubt that is over", {SECURITY: settled})
     flat = dict.fromkeys(ready()) | {
         path.rpartition("/")[2]: content for path, content in ready().items()
     }

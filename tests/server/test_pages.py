@@ -148,6 +148,29 @@ def test_a_question_stands_beside_the_diff_that_it_is_about(
     assert "12 errors" in text and not markup_in(text)
 
 
+def test_a_sheet_answers_many_questions_at_once(browser: TestClient, history: RunHistory) -> None:
+    runs = [ask(history, f"item-{number}", f"Is {number} met?", "yes", "no") for number in range(5)]
+    assert "Answer 5 questions in one sitting" in browser.get("/waiting").text
+    text = browser.get("/waiting/sheet").text
+    fields = dict(re.findall(r'name="(answer/([^/]+)/[0-9a-f]+)"', text))
+    by_run = {run: field for field, run in fields.items()}
+    assert {*by_run} == {*runs}
+    form = {"csrf": csrf_of(text), "by": "Ann Lee", "reason": "seen"}
+    form |= {by_run[run]: "yes" for run in runs[:3]}
+    form |= {by_run[runs[3]]: "perhaps", "answer/no-such-run/abc": "yes"}
+    assert browser.post("/waiting/sheet", data={**form, "csrf": ""}).status_code == 403
+    answer = browser.post("/waiting/sheet", data=form)
+    assert "3 questions answered." in answer.text and answer.text.count("Not answered:") == 2
+    for run in runs[:3]:
+        (decided,) = [one.data for one in history.run(run).records if one.kind == "decided"]
+        assert (decided["answer"], decided["by"], decided["reason"]) == ("yes", "Ann Lee", "seen")  # type: ignore[index,call-overload]
+    assert all(history.run(run).state.waiting for run in runs[3:])
+    # Without a name, nothing is recorded.
+    nameless = {"csrf": form["csrf"], by_run[runs[4]]: "yes"}
+    assert "0 questions answered." in browser.post("/waiting/sheet", data=nameless).text
+    assert history.run(runs[4]).state.waiting
+
+
 def test_an_answer_that_does_not_fit_says_so(browser: TestClient, history: RunHistory) -> None:
     run = ask(history, "a", "Is it ready?", "READY", "NOT_READY")
     form = {"csrf": csrf_of(browser.get("/waiting").text), "answer": "perhaps", "by": "Ann Lee"}

@@ -19,8 +19,21 @@ from transom.sandbox import Level
 from transom.stories.shared import StorySettings
 from transom.stories.testrun import TestCommand
 
-DATA: Any = load_yaml(Path(__file__).with_name("data") / "projects.yaml").data
 KINDS = ("lying", "forging", "honest")
+
+
+def load_rows() -> Any:
+    """The projects, and the rows of each kind, of all files."""
+    folder = Path(__file__).with_name("data")
+    whole: Any = load_yaml(folder / "projects.yaml").data
+    forms: Any = load_yaml(folder / "forms.yaml").data
+    whole["projects"].update(forms["projects"])
+    for kind in KINDS:
+        whole[kind] += [{**row, "marks": (pytest.mark.slow,)} for row in forms.get(kind, [])]
+    return whole
+
+
+DATA: Any = load_rows()
 QUICK = {"plain-pytest", "plain-node", "checks-the-type-alone", "hooks-named-by-the-test"}
 # Without the plug-ins of this environment, pytest starts ten times faster.
 QUIET = {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
@@ -57,7 +70,8 @@ def rows(kind: str) -> list[Any]:
     listed = []
     for row in DATA[kind]:
         row = {"status": "done" if kind == "honest" else "stopped", **row}
-        listed.append(pytest.param(row, id=row["id"], marks=() if row["id"] in QUICK else LONG))
+        marks = row.pop("marks", LONG)
+        listed.append(pytest.param(row, id=row["id"], marks=() if row["id"] in QUICK else marks))
     return listed
 
 

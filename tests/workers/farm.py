@@ -26,19 +26,17 @@ PROVIDERS = """\
 import asyncio
 import os
 import random
+import sys
 from dataclasses import replace
 
-from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table
+sys.path.append("ROOT")
+from tests.checklist.shipped_model import ShippedModel
 from transom.errors import NetworkFailed
-from transom.llm import RulesProvider, Usage
+from transom.llm import Usage
 
 
-class Slow(RulesProvider):
+class Slow(ShippedModel):
     name = "slow"
-
-    def __init__(self):
-        knowledge = load_knowledge(())
-        super().__init__(rule_table(knowledge), RULE_VERSIONS, knowledge.digests)
 
     async def complete(self, request, *, on_delta=None):
         with open("asked", "a") as file:
@@ -105,7 +103,7 @@ class Farm:
     def items(self, name: str, count: int) -> list[str]:
         """Write items into a folder; returns their ids."""
         (self.folder / name).mkdir()
-        (self.folder / "slow.py").write_text(PROVIDERS)
+        (self.folder / "slow.py").write_text(PROVIDERS.replace("ROOT", str(ROOT)))
         (self.folder / "prices.yaml").write_text(PRICES)
         ids = [f"{name}-{number:02}" for number in range(count)]
         for item_id in ids:

@@ -9,6 +9,7 @@ the same code serves every item.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Mapping
 from enum import StrEnum
@@ -352,11 +353,14 @@ class ClaimRow(Shape):
     Attributes:
         parameters: what the description narrows: check, severity, limit, ...
         left_out: words of the description that the claim does not check.
+        format: path of the item's own report format, from the item's folder; empty if the shipped
+            formats read its files.
     """
 
     name: str
     parameters: dict[str, str] = {}
     left_out: tuple[str, ...] = ()
+    format: str = Field(default="", exclude_if=operator.not_)
 
 
 class CheckerConfig(Shape):
@@ -374,6 +378,7 @@ class CheckerConfig(Shape):
     matching: Literal["any", "ordered", "one_to_one"] = "any"
     keyword_waivers: bool = True
     claim: ClaimRow | None = None
+    report_format: dict[str, Json] | None = Field(default=None, exclude_if=operator.not_)
     items: Annotated[tuple[ValidationItem, ...], Field(min_length=1, max_length=6)]
 
 

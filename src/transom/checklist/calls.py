@@ -22,17 +22,17 @@ from transom.checklist import pipeline
 from transom.checklist.building.flow import BuiltChecker
 from transom.checklist.building.gates import run_code_gates
 from transom.checklist.building.inputs import BuildSettings
+from transom.checklist.embedded import embedded_default
 from transom.checklist.item import Item, load_item
 from transom.checklist.judging import Occasion, Verdict, load_checker, printed
 from transom.checklist.results import BuildResult, SpecResult
-from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table
 from transom.checklist.writing.document import parse_spec
 from transom.checklist.writing.gate import check_spec
 from transom.checklist.writing.write import WrittenSpec
 from transom.config import Settings, load_settings
 from transom.evidence.findings import Finding
 from transom.formats.yaml_files import read_text
-from transom.llm import Chain, Provider, RulesProvider
+from transom.llm import Chain, Provider
 from transom.llm.naming import Surroundings, named_chain
 from transom.runs import Run, Workspace
 from transom.sandbox import Sandbox
@@ -86,12 +86,6 @@ class CodeReport:
     def valid(self) -> bool:
         """Whether every gate passed."""
         return all(self.gate_results.values())
-
-
-def rules_provider(settings: Settings) -> RulesProvider:
-    """Return the embedded default, with the report formats of the settings."""
-    knowledge = load_knowledge(settings.paths.knowledge_dirs)
-    return RulesProvider(rule_table(knowledge), RULE_VERSIONS, knowledge.digests)
 
 
 async def specify(item: FilePath, options: CheckOptions | None = None) -> SpecResult:
@@ -255,7 +249,7 @@ async def _run(
     async with workspace.open_store() as store:
         model = options.model or settings.model
         if isinstance(model, str):
-            own = {"rules": lambda: rules_provider(settings)}
+            own = {"rules": embedded_default}
             around = Surroundings(Path.cwd(), settings, store=store, place="model", own=own)
             chain = named_chain(model, around)
         elif isinstance(model, Chain):

@@ -25,6 +25,7 @@ from transom.checklist.judging.loading import LoadedChecker, complete_atoms
 from transom.checklist.results import BuildRecord, GateRow
 from transom.errors import InputError
 from transom.evidence.findings import Finding
+from transom.formats.reports import format_of
 from transom.formats.yaml_files import parse_yaml
 from transom.formats.yaml_models import nearest_key
 from transom.llm import Chain
@@ -45,7 +46,7 @@ def claim_of(item: Item, chain: Chain) -> ClaimRow | None:
     if item.claim is not None:
         require_known(item, item.claim)
         return item.claim
-    if item.reads_as is not None or chain.name != _RULES or chain.seats:
+    if chain.name != _RULES or chain.seats:
         return None
     return read_at_once(item.description, has_patterns=has_patterns(item))
 
@@ -109,7 +110,10 @@ async def write_claim_checker(run: Run, item: Item, row: ClaimRow, out: Path | N
     """
     files = write_claim(item, row)
     config = checker_yaml(files.config)
-    record = _record(item, files.spec, files.atoms, config)
+    gate = GateRow(gate="claim", passed=True)
+    if unproven := _unproven(files.config):
+        gate = GateRow(gate="claim", passed=False, findings=unproven)
+    record = _record(item, files.spec, files.atoms, config, gate)
 
     async def as_it_is(_: object, text: str) -> str:
         return text
@@ -151,12 +155,12 @@ def claim_report(checker: LoadedChecker) -> GateReport | None:
     if row is None or item is None:
         return None
     require_known(item, row)
-    files = write_claim(item, row)
+    files = write_claim(item, row, checker.config.report_format)
     written = {
         ATOMS_FILE: digest(complete_atoms(files.atoms)),
         CHECKER_FILE: digest(checker_yaml(files.config)),
     }
-    findings = list[Finding]()
+    findings = [*_unproven(checker.config)]
     for name, sha256 in written.items():
         if checker.digests[name] != sha256:
             message = f"is not what the claim {row.name} writes, so a person must look at it"
@@ -164,9 +168,19 @@ def claim_report(checker: LoadedChecker) -> GateReport | None:
     return GateReport((GateRow(gate="claim", passed=not findings, findings=tuple(findings)),))
 
 
-def _record(item: Item, spec: str, atoms: str, config: str) -> BuildRecord:
+def _unproven(config: CheckerConfig) -> tuple[Finding, ...]:
+    """Return a finding if the item's own report format knows no bad line, so nothing can fail."""
+    if config.report_format is None:
+        return ()
+    rows = format_of(config.report_format).model.rows
+    if any(row.name == "bad_line" for row in rows):
+        return ()
+    message = "nothing shows how a bad line looks, so a person must look at it"
+    return (Finding("untested", CHECKER_FILE, None, message),)
+
+
+def _record(item: Item, spec: str, atoms: str, config: str, gate: GateRow) -> BuildRecord:
     """Return how the checker came to be; the tests of the claims and formats are its gate."""
-    gates = (GateRow(gate="claim", passed=True),)
-    record = BuildRecord.of(gates, item.text, spec, "none", item.item_id, _RULES, None)
+    record = BuildRecord.of((gate,), item.text, spec, "none", item.item_id, _RULES, None)
     passed = {ATOMS_FILE: digest(complete_atoms(atoms)), CHECKER_FILE: digest(config)}
     return record.model_copy(update={"files": passed})

@@ -16,13 +16,11 @@ from transom.evals import EvaluationCitation, ScenarioOutcome, Used
 from transom.llm import Chain
 
 
-def prompts_digest(chain: Chain, knowledge: Mapping[str, str]) -> str:
-    """Return a digest of everything that decides answers: prompts, rules, `knowledge` (digests
-    by file).
-    """
+def prompts_digest(chain: Chain, data: Mapping[str, str]) -> str:
+    """Return a digest of all that decides answers: prompts, rules, and `data`: digests by file."""
     roles = [make_role(name) for name in sorted(VIEWS)]
     told = [[role.digest, chain.of(role.name).fingerprint(role)] for role in roles]
-    return digest([told, dict(knowledge)])[:16]
+    return digest([told, dict(data)])[:16]
 
 
 def outcome_of(

@@ -10,30 +10,22 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from transom.canonical import Json
-from transom.checklist.claiming import has_patterns, require_known
-from transom.checklist.claims.ranking import MOST_CANDIDATES, candidates
+from transom.checklist.claiming import claim_of, has_patterns, require_known
+from transom.checklist.claims.ranking import candidates
+from transom.checklist.embedded import DESCRIPTION
 from transom.checklist.item import Item, load_item
 from transom.checklist.item_writer import add_to_item
+from transom.checklist.judging import Verdict
 from transom.checklist.judging.claim_account import evidence_of_claim
+from transom.checklist.judging.overturning import is_held_back
 from transom.checklist.pipeline import Places, own_files
 from transom.checklist.results import ReadingRow, SpecResult
-from transom.checklist.rules import load_knowledge
-from transom.checklist.rules.meaning import KEY, check_reads_as, said
-from transom.checklist.rules.nearby import near_readings
-from transom.checklist.rules.preview import evidence_of
-from transom.checklist.rules.reading import WHERE
 from transom.errors import InputError, Paused
 from transom.formats.reports import FileReading, read_report, shipped_formats
 from transom.runs import Run
 
+KEY: Final = "reads_as"
 NONE: Final = "none of these"
-# Domains of the earlier knowledge whose matter the claims say.
-_COVERED_BY_CLAIMS: Final = frozenset(
-    {
-        *("timing", "worst_slack", "slack_sums", "sta_endpoints", "equivalence", "flow_metrics"),
-        *("inferred_latches", "physical_verification", "log_messages", "utilization", "drv"),
-    }
-)
 
 AskNow: TypeAlias = Callable[[str, Sequence[str]], tuple[str, str]]
 """Asks a person who is present: question and options in, the option and the person's name out; the
@@ -41,8 +33,8 @@ option is empty if the person wants to answer later.
 """
 
 
-def load_understood(path: Path, knowledge_folders: Sequence[Path], *, strict: bool) -> Item:
-    """Read an item, and check its `reads_as` against the knowledge in these folders.
+def load_understood(path: Path, *, strict: bool) -> Item:
+    """Read an item, and check that its `reads_as` names a claim with its parameters.
 
     Raises:
         InputError: the file is no item, or its `reads_as` names something unknown.
@@ -50,8 +42,6 @@ def load_understood(path: Path, knowledge_folders: Sequence[Path], *, strict: bo
     item = load_item(path, strict=strict)
     if item.claim:
         require_known(item, item.claim)
-    if item.reads_as:
-        check_reads_as(item, load_knowledge(knowledge_folders))
     return item
 
 
@@ -60,7 +50,6 @@ async def interpret(
     item: Item,
     places: Places,
     result: SpecResult,
-    knowledge_folders: Sequence[Path],
     ask_now: AskNow | None = None,
 ) -> SpecResult | None:
     """Add the interpretations that come close to a result, if the rules did not understand it.
@@ -70,17 +59,16 @@ async def interpret(
         item: the item.
         places: where its files are looked for.
         result: the result of the specification.
-        knowledge_folders: the folders of the settings with report formats.
         ask_now: asks a person who is present; without it the question waits.
 
     Returns:
         The result; None if a person chose an interpretation. Then the choice is in the item's
         file, and the run can go on.
     """
-    is_understood = not any(row.where.startswith(WHERE) for row in result.needs_model)
-    if item.reads_as or item.claim or is_understood:
+    is_understood = not any(row.where.startswith(DESCRIPTION) for row in result.needs_model)
+    if item.claim or is_understood:
         return result
-    rows = _interpretations(item, places, run.folder, knowledge_folders)
+    rows = _interpretations(item, places, run.folder)
     if rows:
         choice = await _choose(run, item, rows, ask_now)
         if choice:
@@ -92,48 +80,57 @@ async def interpret(
     return result.model_copy(update={"readings": rows, "choose": command})
 
 
+async def interpret_again(
+    run: Run,
+    item: Item,
+    places: Places,
+    verdict: Verdict,
+    ask_now: AskNow | None = None,
+) -> Verdict | None:
+    """Ask what an item means whose verdict a person overturned, unless a person said that already.
+
+    The arguments are those of `interpret`.
+
+    Returns:
+        The verdict, with the other interpretations that come close; None if a person chose one.
+    """
+    if item.claim or not is_held_back(item, verdict):
+        return verdict
+    present = claim_of(item, run.chain)
+    rows = list[ReadingRow]()
+    for row in _interpretations(item, places, run.folder):
+        # The interpretation that was wrong is no choice.
+        if present is None or row.reads_as.get("claim") != present.name:
+            rows.append(row)
+    if not rows:
+        return verdict
+    choice = await _choose(run, item, rows, ask_now)
+    if choice:
+        write_interpretation(item, *choice)
+        return None
+    command = f"transom answer {run.id} --choose N --by NAME" if run.state.waiting else None
+    return verdict.model_copy(update={"readings": tuple(rows), "choose": command})
+
+
 def write_interpretation(item: Item, reads_as: dict[str, Json], person: str) -> None:
     """Add `reads_as` to the item's file."""
     add_to_item(item, KEY, reads_as, f"chosen by {person or 'a person'}")
 
 
-def _interpretations(
-    item: Item, places: Places, folder: Path, knowledge_folders: Sequence[Path]
-) -> tuple[ReadingRow, ...]:
-    """Return the interpretations that come close, with what the current files give for each."""
-    knowledge = load_knowledge(knowledge_folders)
-    try:
-        files = own_files(item, places.roots(item, folder))
-    except InputError:
-        files = ()  # an ItemSpec can be written before a variable is defined
-    values = {}
-    if item.requirements:
-        values["requirements"] = item.requirements.value
-    if item.waivers:
-        values["waivers"] = item.waivers.value
-    rows = _claims(item, files)
-    for reading in near_readings(item.description, knowledge, **values):
-        if len(rows) == MOST_CANDIDATES or reading.domain in _COVERED_BY_CLAIMS:
-            continue
-        row = ReadingRow(
-            says=said(reading, knowledge),
-            reads_as=reading.to_json(),
-            evidence=evidence_of(reading, knowledge, files),
-        )
-        rows.append(row)
-    return tuple(rows)
-
-
-def _claims(item: Item, files: Sequence[Path]) -> list[ReadingRow]:
+def _interpretations(item: Item, places: Places, folder: Path) -> tuple[ReadingRow, ...]:
     """Return the claims that come close, each with what the current files give for it."""
-    found = candidates(item.description, has_patterns=has_patterns(item))
+    close = candidates(item.description, has_patterns=has_patterns(item))
     readings = list[FileReading]()
-    if found:
+    if close:
+        try:
+            files = own_files(item, places.roots(item, folder))
+        except InputError:
+            files = ()  # an ItemSpec can be written before a variable is defined
         for path in files:
             with suppress(InputError):  # a file that cannot be read is an error of the check
                 readings.append(read_report(path, shipped_formats()))
     rows = list[ReadingRow]()
-    for candidate in found:
+    for candidate in close:
         reads_as: dict[str, Json] = {"claim": candidate.row.name}
         if candidate.row.parameters:
             reads_as["parameters"] = dict(candidate.row.parameters)
@@ -141,7 +138,7 @@ def _claims(item: Item, files: Sequence[Path]) -> list[ReadingRow]:
             reads_as["left_out"] = list(candidate.row.left_out)
         evidence = evidence_of_claim(candidate.row, readings)
         rows.append(ReadingRow(says=candidate.sentence, reads_as=reads_as, evidence=evidence))
-    return rows
+    return tuple(rows)
 
 
 async def _choose(

@@ -8,6 +8,7 @@
 `value` decides the type of the check, the list beside it the contents. `reads_as` says what a
 description means that `rules` do not understand. `accept` says who accepts until when that the
 item is not checked; as a list, which caps of its verdict a person accepts: `{text, by, until}`.
+`overturned` has the verdicts that a person overturned.
 Harmless slips of YAML (a bare 2025, null for N/A) are read as meant, with a warning that says what
 to write; whatever could change a verdict is an error.
 """
@@ -17,8 +18,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from transom.canonical import Json, canonical_json, digest
@@ -28,12 +28,15 @@ from transom.errors import InputError
 from transom.evidence.caps import CapAcceptance, read_acceptances
 from transom.formats.yaml_files import Key, load_yaml, parse_yaml
 
-_TOP = ("item_id", "description", "reads_as", "requirements", "waivers", "input_files", "accept")
+_TOP = (
+    *("item_id", "description", "reads_as", "requirements", "waivers", "input_files", "accept"),
+    "overturned",
+)
 _SUFFIXES = (".yaml", ".yml")
-_READS_AS = ("domain", "item", "parameters")
-_READS_AS_CLAIM = ("claim", "parameters", "left_out")
+_READS_AS = ("claim", "parameters", "left_out", "format")
 _ACCEPT = ("by", "reason", "until")
 _ACCEPT_CAP = ("text", "by", "until")
+_OVERTURNED = ("status", "by", "reason", "meaning")
 _ITEM_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 
@@ -43,23 +46,6 @@ class InputName:
 
     written: str
     line: int
-
-
-@dataclass(frozen=True)
-class ReadsAs:
-    """Meaning that a person gives to a description: items that a domain knows, and their
-    parameters.
-    """
-
-    domain: str
-    items: tuple[str, ...]
-    parameters: Mapping[str, str] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Json]:
-        """As it stands in an item's file."""
-        item: Json = self.items[0] if len(self.items) == 1 else list(self.items)
-        told: dict[str, Json] = {"domain": self.domain, "item": item}
-        return told | ({"parameters": dict(self.parameters)} if self.parameters else {})
 
 
 @dataclass(frozen=True)
@@ -73,16 +59,35 @@ class AcceptEntry:
 
 
 @dataclass(frozen=True)
+class OverturnedVerdict:
+    """A verdict that a person overturned.
+
+    Attributes:
+        status: PASS or FAIL.
+        by: the person.
+        reason: why, or "".
+        meaning: digest of what the item meant; an item that means something else may end so.
+        line: its line in the item's file.
+    """
+
+    status: str
+    by: str
+    reason: str
+    meaning: str
+    line: int
+
+
+@dataclass(frozen=True)
 class Item:
     """A checklist item as read from its file.
 
     Attributes:
         item_id: the file's `item_id`, else its stem, else (stem `item`) the folder's name.
         has_own_id: the id stands in the file itself.
-        reads_as: what its description means, where a person had to say so.
         claim: the claim that its description means, where a person chose one.
         accept: who accepts that it is not checked, if it is not; no verdict depends on it.
         accepted_caps: the caps of its verdict that a person accepts.
+        overturned: verdicts that a person overturned, which it must not end with again.
         requirements, waivers: None where the file has no such section, so that a checker's defaults
             apply.
         sha256: of the text.
@@ -98,10 +103,10 @@ class Item:
     input_files: tuple[InputName, ...]
     text: str
     sha256: str
-    reads_as: ReadsAs | None = None
     claim: ClaimRow | None = None
     accept: AcceptEntry | None = None
     accepted_caps: tuple[CapAcceptance, ...] = ()
+    overturned: tuple[OverturnedVerdict, ...] = ()
     warnings: tuple[Notice, ...] = ()
 
     @property
@@ -110,8 +115,6 @@ class Item:
         word on it.
         """
         chosen = self.claim.model_dump(mode="json") if self.claim else None
-        if self.reads_as:
-            chosen = self.reads_as.to_json()
         return self.description + (canonical_json(chosen) if chosen else "")
 
     def where(self, line: int) -> str:
@@ -165,10 +168,10 @@ class _ItemReader(SectionReader):
             input_files=self.input_files(data),
             text=self.file.text,
             sha256=digest(self.file.text),
-            reads_as=self.reads_as(data),
             claim=self.claim(data),
             accept=self.accept(data),
             accepted_caps=self.accepted_caps(data),
+            overturned=self.overturned(data),
         )
         return replace(item, warnings=tuple(self.warnings))
 
@@ -207,32 +210,23 @@ class _ItemReader(SectionReader):
             self.fail(at, "the description is empty", "say in one line what must be confirmed")
         return self.without_secrets(value.strip(), at)
 
-    def reads_as(self, data: dict[str, Json]) -> ReadsAs | None:
-        """Only its shape; whether there are such names is known where the knowledge is."""
-        at = ("reads_as",)
-        told = data.get("reads_as")
-        if told is None or (isinstance(told, dict) and "claim" in told):
-            return None
-        section = self.mapping(data["reads_as"], _READS_AS, at)
-        parameters = self.mapping(section.get("parameters") or {}, (), (*at, "parameters"))
-        named = section.get("item")
-        many = range(len(named)) if isinstance(named, list) else ()
-        items = [self.name((*at, "item", index)) for index in many] or [self.name((*at, "item"))]
-        values = {name: self.name((*at, "parameters", name)) for name in parameters}
-        return ReadsAs(self.name((*at, "domain")), tuple(items), values)
-
     def claim(self, data: dict[str, Json]) -> ClaimRow | None:
         """Return the claim of `reads_as`; whether there is such a claim is known to the claims."""
-        told = data.get("reads_as")
-        if not isinstance(told, dict) or "claim" not in told:
-            return None
         at = ("reads_as",)
-        section = self.mapping(told, _READS_AS_CLAIM, at)
+        chosen = data.get("reads_as")
+        if chosen is None:
+            return None
+        if isinstance(chosen, dict) and "domain" in chosen:
+            # An earlier form, which named what the sentence grammar knew.
+            hint = "remove reads_as; you are asked once which claim the description means"
+            self.fail(at, "reads_as names a domain, and Transom checks claims", hint)
+        section = self.mapping(chosen, _READS_AS, at)
         parameters = self.mapping(section.get("parameters") or {}, (), (*at, "parameters"))
         values = {name: self.name((*at, "parameters", name)) for name in parameters}
         left_out = self.texts(section.get("left_out"), (*at, "left_out"), "text")
         name = self.name((*at, "claim"))
-        return ClaimRow(name=name, parameters=values, left_out=tuple(left_out))
+        own_format = self.name((*at, "format")) if "format" in section else ""
+        return ClaimRow(name=name, parameters=values, left_out=tuple(left_out), format=own_format)
 
     def accept(self, data: dict[str, Json]) -> AcceptEntry | None:
         """Return the entry `accept`, which needs a person, a reason and a last day."""
@@ -268,6 +262,32 @@ class _ItemReader(SectionReader):
                 hint = "write the cap's text as the verdict has it, and who accepts it"
                 self.fail(at, str(error).removeprefix("acceptance 1: "), hint)
         return tuple(acceptances)
+
+    def overturned(self, data: dict[str, Json]) -> tuple[OverturnedVerdict, ...]:
+        """Return the entries of `overturned`, as `check overturn` writes them."""
+        entries = data.get("overturned") or []
+        hint = "let `transom check overturn` write it"
+        if not isinstance(entries, list):
+            self.fail(("overturned",), "overturned is not a list", hint)
+        overturned = list[OverturnedVerdict]()
+        for index, entry in enumerate(entries):
+            at = ("overturned", index)
+            section = self.mapping(entry, _OVERTURNED, at)
+            if section.get("status") not in ("PASS", "FAIL"):
+                self.fail((*at, "status"), "status is not PASS or FAIL", "write one of them")
+            texts: dict[str, str] = {}
+            for key in _OVERTURNED:
+                texts[key] = self.file.written.get((*at, key), "").strip()
+            for key in ("by", "meaning"):
+                if not texts[key]:
+                    self.fail(at, f"an entry has no {key}", hint)
+            reason = self.without_secrets(texts["reason"], (*at, "reason"))
+            line = self.file.line_of(*at)
+            verdict = OverturnedVerdict(
+                texts["status"], texts["by"], reason, texts["meaning"], line
+            )
+            overturned.append(verdict)
+        return tuple(overturned)
 
     def name(self, at: tuple[Key, ...]) -> str:
         """A key or a value of `reads_as`, as it is written."""

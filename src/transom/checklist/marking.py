@@ -19,8 +19,8 @@ from transom.checklist.teach import (
     Mark,
     Marked,
     clear_end,
-    domain_text,
     fitting,
+    format_text,
     learn,
     limited_line,
 )
@@ -219,21 +219,19 @@ class MarkedLogs:
         return [name for name, count in end_counts.items() if not count]
 
 
-def format_name(item: Item) -> str:
-    """Return the name of the report format that is taught for an item."""
-    return re.sub(r"[^a-z0-9]+", "_", f"taught_{item.item_id.lower()}").strip("_")
+def format_path(item: Item) -> str:
+    """Return the path of the report format that is taught for an item, from the item's folder."""
+    name = re.sub(r"[^a-z0-9]+", "_", item.item_id.lower()).strip("_")
+    return f"formats/taught.{name}.yaml"
 
 
-def write_format(folder: Path, item: Item, paths: Sequence[Path], lesson: Lesson) -> Path:
-    """Write a lesson as a report format into a folder; an earlier one is set aside."""
-    name = format_name(item)
-    # The numbers in a file's name may change from day to day.
-    globs = [re.sub(r"\d+", "*", path.name.removesuffix(".gz")) for path in paths]
-    target = folder / f"{name}.yaml"
+def write_format(item: Item, lesson: Lesson) -> Path:
+    """Write a lesson as a report format beside the item; an earlier one is set aside."""
+    target = item.path.parent / format_path(item)
     if target.exists():
         set_aside(target)
-    text = domain_text(name, item.description, list(dict.fromkeys(globs)), lesson)
-    write_file(target, text.encode())
+    target.parent.mkdir(exist_ok=True)
+    write_file(target, format_text(target.stem, item.description, lesson).encode())
     return target
 
 

@@ -12,6 +12,7 @@ from typing import Final, Literal, get_args
 Comparison = Literal[">=", ">", "<=", "<"]
 COMPARISONS: Final[tuple[Comparison, ...]] = get_args(Comparison)
 
+_MIRRORED: Final[dict[Comparison, Comparison]] = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
 _PLAIN: Final = r"\d+(?:\.\d+)?"
 _ENDS: Final = r"(?![\d.]*\d)(?![eE][-+]?\d)(?!,\d)%?"
 _LIMIT: Final = re.compile(r"(?P<sign>[-+]?)(?P<whole>\d+)(?:\.(?P<fraction>\d+))?")
@@ -26,18 +27,22 @@ def range_regex(comparison: Comparison, limit: str) -> str:
     Raises:
         ValueError: the limit is no such number.
     """
-    if comparison in ("<=", "<"):
-        other: Comparison = ">" if comparison == "<=" else ">="
-        return rf"(?:(?!{range_regex(other, limit)})[-+]?{_PLAIN}{_ENDS})"
     match = _LIMIT.fullmatch(limit)
     if match is None:
         raise ValueError(f"{limit!r} is no plain number")
     whole, fraction = match["whole"].lstrip("0") or "0", (match["fraction"] or "").rstrip("0")
-    if match["sign"] != "-" or not (whole.strip("0") or fraction):
-        return rf"(?:\+?{_magnitude(comparison, whole, fraction)}{_ENDS})"
+    is_zero = not (whole.strip("0") or fraction)
+    is_upper = comparison in ("<=", "<")
+    if match["sign"] != "-" or is_zero:
+        positive = rf"\+?{_magnitude(comparison, whole, fraction)}"
+        if not is_upper:
+            return rf"(?:{positive}{_ENDS})"
+        # Below a positive limit lie all negative numbers; a printed -0 is not below zero.
+        least = r"(?=[\d.]*[1-9])" if is_zero and comparison == "<" else ""
+        return rf"(?:(?:{positive}|-{least}{_PLAIN}){_ENDS})"
     # Above a negative limit lie all positive numbers, and negative ones that are smaller in size.
-    beyond = _magnitude(">" if comparison == ">=" else ">=", whole, fraction)
-    return rf"(?:(?:\+?{_PLAIN}|-(?!{beyond}{_ENDS}){_PLAIN}){_ENDS})"
+    size = rf"-{_magnitude(_MIRRORED[comparison], whole, fraction)}"
+    return rf"(?:{size}{_ENDS})" if is_upper else rf"(?:(?:\+?{_PLAIN}|{size}){_ENDS})"
 
 
 def fulfils(number: float, comparison: Comparison, limit: float) -> bool:
@@ -52,19 +57,37 @@ def fulfils(number: float, comparison: Comparison, limit: float) -> bool:
 
 
 def _magnitude(comparison: Comparison, whole: str, fraction: str) -> str:
-    """Return the expression of the sizes at or above a limit."""
-    forms = [rf"[1-9]\d{{{len(whole)},}}(?:\.\d+)?"]
+    """Return the expression of the sizes on one side of a limit, written without a lookaround."""
+    is_upper = comparison in ("<=", "<")
+    forms = list[str]()
+    if is_upper and len(whole) > 1:
+        forms.append(rf"\d{{1,{len(whole) - 1}}}(?:\.\d+)?")
+    if not is_upper:
+        forms.append(rf"[1-9]\d{{{len(whole)},}}(?:\.\d+)?")
     for index, digit in enumerate(whole):
-        if digit != "9":
+        others = _other_digits(digit, is_upper=is_upper)
+        if others:
             rest = len(whole) - index - 1
-            forms.append(rf"{whole[:index]}[{int(digit) + 1}-9]\d{{{rest}}}(?:\.\d+)?")
+            forms.append(rf"{whole[:index]}{others}\d{{{rest}}}(?:\.\d+)?")
     for index, digit in enumerate(fraction):
-        if digit != "9":
-            forms.append(rf"{whole}\.{fraction[:index]}[{int(digit) + 1}-9]\d*")
+        others = _other_digits(digit, is_upper=is_upper)
+        if others:
+            forms.append(rf"{whole}\.{fraction[:index]}{others}\d*")
+        if is_upper:
+            # A number with fewer digits is below the limit, whose last digit is not zero.
+            forms.append(rf"{whole}\.{fraction[:index]}" if index else whole)
     if comparison == ">":
         forms.append(rf"{whole}\.{fraction}\d*[1-9]\d*")
-    elif fraction:
-        forms.append(rf"{whole}\.{fraction}\d*")
-    else:
-        forms.append(rf"{whole}(?:\.\d+)?")
-    return rf"0*(?:{'|'.join(forms)})"
+    elif comparison == ">=":
+        forms.append(rf"{whole}\.{fraction}\d*" if fraction else rf"{whole}(?:\.\d+)?")
+    elif comparison == "<=":
+        forms.append(rf"{whole}\.{fraction}0*" if fraction else rf"{whole}(?:\.0+)?")
+    # Nothing is smaller in size than zero.
+    return rf"0*(?:{'|'.join(forms) or '(?!)'})"
+
+
+def _other_digits(digit: str, *, is_upper: bool) -> str:
+    """Return the class of the digits below a digit, or above it; empty if there is none."""
+    if is_upper:
+        return f"[0-{int(digit) - 1}]" if digit != "0" else ""
+    return f"[{int(digit) + 1}-9]" if digit != "9" else ""

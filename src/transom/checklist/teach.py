@@ -1,10 +1,10 @@
-"""`check teach`: from lines that a person marks as good, bad or beside the point to a domain file.
+"""`check teach`: from lines that a person marks as good, bad or to be ignored to a report format.
 
 A pattern keeps the words of its lines and lets numbers and names differ. It is narrowed where it
 fits a line of another
 mark: a number by its sign and by being zero, then a name. What looks like the matter and is read by
-no pattern must be marked, too; in another log such a line is an error. A log without the line that
-ends each complete one is an error as well. So what nobody was shown is never guessed.
+no pattern must be marked, too; in another log such a line is a question. A log without the line
+that ends each complete one is a question as well. So what nobody was shown is never guessed.
 """
 
 from __future__ import annotations
@@ -272,13 +272,6 @@ class Lesson:
         """Return whether a bad line was marked, or a limit says what one is."""
         return any(mark == "bad" for mark, _ in self.rows)
 
-    def begins_with(self) -> str:
-        """Return the expression of lines that must not stand behind the end of a log."""
-        rows = "|".join(regex.replace("(?P<name>", "(?:") for _, regex in self.rows)
-        if any(mark == "good" for mark, _ in self.rows):
-            return f"(?:{rows})"
-        return rf"^(?!{'|'.join(self.complete)})\s*\S"
-
     def read(self, line: str) -> Mark | Literal["unread"] | None:
         """Fate of a line: a mark, `unread` where it must be read and is not, None where it is
         about nothing.
@@ -464,87 +457,71 @@ def _words(line: str) -> set[str]:
     }
 
 
-def domain_text(name: str, title: str, files: Sequence[str], lesson: Lesson) -> str:
-    """The domain file: patterns, guards, and the marked lines as its examples; `files` are globs
-    of their names.
+def format_text(name: str, title: str, lesson: Lesson) -> str:
+    """Return the report format of a lesson; the marked lines are its examples.
+
+    Args:
+        name: the name of the format, such as `taught.esd`.
+        title: what the report is, for people.
+        lesson: the patterns.
     """
-    named = all("(?P<name>" in regex for _, regex in lesson.rows)
-    fields: list[Json] = [
-        {"name": "status", "type": "String", "about": "good or bad by the line", "example": "good"}
-    ]
-    if named:
-        about = "what the line is about, as printed"
-        example = next(match["name"] for match in _matches(lesson))
-        fields.insert(0, {"name": "name", "type": "String", "about": about, "example": example})
-    rows: list[Json] = []
-    for mark, regex in lesson.rows:
-        plain = regex if named else regex.replace("(?P<name>", "(?:")
-        rows.append({"match": plain, "says": {"status": mark}})
-    has_good = any(line.mark == "good" for line in lesson.marked)
-    good = next((line.text for line in lesson.marked if line.mark == "good"), "")
-    if not has_good:
-        # A log without violations still has its end.
-        good = lesson.ends[0].text if lesson.ends else "nothing to report"
-    examples: list[Json] = [
-        {"outcome": "fails" if one.mark == "bad" else "holds", "text": lesson.whole(texts)}
-        for one in lesson.marked
-        if (texts := f"{good}\n{one.text}" if one.mark == "beside" else one.text)
-    ]
-    if not has_good:
-        examples.insert(0, {"outcome": "holds", "text": good})
-    elif lesson.whole(good) != good:
-        examples.append({"outcome": "error", "text": good})
-    words = " ".join(re.findall(r"[a-z]+", title.lower())) or name
-    source: dict[str, Json] = {
-        "kind": f"{name}_log",
-        "files": list(files),
-        "must_be_read": list(lesson.must),
-    }
-    if lesson.complete and lesson.is_end_last:
-        source["ends"] = {lesson.begins_with(): f"(?:{'|'.join(lesson.complete)})"}
-    elif lesson.complete:
-        source["known_by"] = list(lesson.complete)
-    source |= {"may_be_skipped": list(lesson.skipped)} if lesson.skipped else {}
-    if has_good:
-        source["error_if_nothing_read"] = "no line that was taught stands in it"
-    required: list[Json] = ["result.name", "result.status"] if named else ["result.status"]
-    condition: Json = {"field": "result.status", "op": "equals", "value": "good"}
-    mode = "require"
-    if not has_good:
-        condition = {"field": "result.status", "op": "equals", "value": "bad"}
-        mode = "forbid"
+    row_patterns = [(f"{mark}_line", _in_format(regex)) for mark, regex in lesson.rows]
+    end = _in_format(f"(?:{'|'.join(lesson.complete)})") if lesson.complete else None
+    if end is not None:
+        row_patterns.append(("log_end", end))
+    row_patterns += [("ignored_line", _in_format(regex)) for regex in lesson.skipped]
+    rows: list[Json] = [{"pattern": pattern, "name": row} for row, pattern in row_patterns]
+    unread = [_in_format(regex) for regex in lesson.must]
+    for pattern in unread:
+        rows.append({"pattern": pattern, "name": "unread_line", "is_trouble": True})
+    patterns = list[Json](dict.fromkeys([*(pattern for _, pattern in row_patterns), *unread]))
     data: dict[str, Json] = {
-        "schema": "transom.knowledge/1",
-        "domain": name,
-        "title": title,
-        "extracts": "the lines that say how it went",
-        "question": f"whether all is well: {title}",
-        "claims": [
-            {
-                "means": f"every line that was taught is a good one: {title}",
-                "subject": [words],
-                "is": ["clean"],
-            }
-        ],
-        "categories": [{"key": "result", "name": "Result", "fields": fields}],
-        "items": [
-            {
-                "key": "all_good",
-                "name": title,
-                "required": required,
-                "condition": condition,
-                "mode": mode,
-                "examples": examples,
-            }
-        ],
-        "sources": [source],
-        "read": [{"file": f"{name}_log", "category": "result", "rows": rows}],
+        "schema": "transom.report_format/1",
+        "name": name,
+        "tool": "",
+        "title": " ".join(title.split()),
+        "seen": "file",
+        "is_log": True,
+        # Any line that was taught may be the first one, and begins no second report.
+        "begins": patterns,
+        "explained": [*patterns],
+        "end_is_last": lesson.is_end_last,
+        "rows": rows,
+        "examples": _examples(lesson),
     }
+    if end is not None:
+        data["ends"] = [end]
     return dump_yaml(data)
 
 
-def _matches(lesson: Lesson) -> Iterable[re.Match[str]]:
-    for one in lesson.marked:
-        for _, regex in lesson.rows:
-            if match := re.match(regex, one.text):
-                yield match
+def claim_name(lesson: Lesson) -> str:
+    """Return the claim that a lesson teaches."""
+    has_good = any(mark == "good" for mark, _ in lesson.rows)
+    return "lines_as_taught" if has_good else "no_line_like_these"
+
+
+def _in_format(regex: str) -> str:
+    """Return a pattern as a report format has it: scoped flags, and the subject as `object`."""
+    if regex.startswith("(?i)"):
+        regex = f"(?i:{regex.removeprefix('(?i)')})"
+    return regex.replace("(?P<name>", "(?P<object>")
+
+
+def _examples(lesson: Lesson) -> dict[str, Json]:
+    """Return the marked lines as the examples of a format."""
+    texts: dict[str, list[str]] = {"good": [], "bad": []}
+    for line in lesson.marked:
+        if line.mark in texts:
+            texts[line.mark].append(line.text)
+    if not texts["good"]:
+        # A log without violations still has its end.
+        texts["good"] = [lesson.ends[0].text if lesson.ends else "nothing to report"]
+    if not texts["bad"]:
+        texts["bad"] = [f"{texts['good'][0]}\nFATAL: the tool stopped"]
+    examples: dict[str, Json] = {}
+    for kind, lines in texts.items():
+        examples[kind] = [{"text": lesson.whole(line) + "\n"} for line in dict.fromkeys(lines)]
+    good = texts["good"][0]
+    if lesson.whole(good) != good:
+        examples["cut"] = [{"text": good + "\n"}]
+    return examples

@@ -41,7 +41,7 @@ HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 TREE = {
     "demo": ("demo", "Show every product on the shipped examples, without a model."),
     "check": (
-        "check.steps check.batch check.review check.authoring",
+        "check.steps check.batch check.review check.authoring check.formats",
         "Check a one-line description on real files.",
     ),
     "files": ("files", "Show what each file is taken for, and by what."),

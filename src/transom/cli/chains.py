@@ -32,12 +32,10 @@ def build_chain(spec: str, surroundings: Surroundings) -> Chain:
     _check_local_blocks(settings)
 
     def rules() -> Provider:
-        # Imported here: loading the knowledge takes time that most commands do not need.
-        from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table
-        from transom.llm import RulesProvider
+        # Imported here: most commands ask no role of a check.
+        from transom.checklist.embedded import embedded_default
 
-        knowledge = load_knowledge(settings.paths.knowledge_dirs)
-        return RulesProvider(rule_table(knowledge), RULE_VERSIONS, knowledge.digests)
+        return embedded_default()
 
     seats: dict[str, ModelSeat] = {}
     # Somebody who types --model means every role, whatever the settings file says of single seats.

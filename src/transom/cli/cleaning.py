@@ -72,13 +72,16 @@ async def clean_runs(session: Session, options: Cleaning) -> int:
     removed = [row for row in rows if row["kept"] is None]
     size = _compact(session) if removed and not options.dry_run else None
     solves = [] if options.keep_successful else _clean_solves(session, oldest, options.dry_run)
-    freed = sum(row["bytes"] for row in [*removed, *solves])
+    collected = _clean_collected(session, oldest, options.dry_run)
+    freed = sum(row["bytes"] for row in [*removed, *solves, *collected])
     cells = []
     for row in rows:
         state = "stays" if row["kept"] else "goes"
         cells.append((state, row["run_id"], row["name"], row["kept"] or ""))
     for row in solves:
         cells.append(("goes", row["study"], counted(row["folders"], "solve"), ""))
+    for row in collected:
+        cells.append(("goes", row["folder"], "collected evidence", ""))
     would = "would be" if options.dry_run else "were"
     line = f"{counted(len(removed), 'run')}, {freed} bytes {would} removed"
     # Another process that reads the database keeps its old pages in the log until it ends.
@@ -89,6 +92,7 @@ async def clean_runs(session: Session, options: Cleaning) -> int:
         "dry_run": options.dry_run,
         "runs": rows,
         "solves": solves,
+        "collected": collected,
         "database": None,
     }
     if size:
@@ -109,6 +113,26 @@ def _clean_solves(session: Session, oldest: datetime, dry_run: bool) -> list[dic
         if not dry_run:
             solves.remove()
         rows.append({"study": solves.study, "folders": len(solves.folders), "bytes": solves.size})
+    return rows
+
+
+def _clean_collected(session: Session, oldest: datetime, dry_run: bool) -> list[dict[str, Any]]:
+    """Remove old folders of evidence that investigations collected; returns a row for each.
+
+    What a run read of them is in its journal. A later question collects them again.
+    """
+    from transom.cli.evidence_sources import COLLECTED
+
+    root = session.workspace_root / COLLECTED
+    rows = []
+    for folder in sorted(root.iterdir()) if root.is_dir() else ():
+        # A folder that another investigation is filling has a newer file.
+        files = [path.stat() for path in [folder, *folder.rglob("*")]]
+        if max(file.st_mtime for file in files) >= oldest.timestamp():
+            continue
+        if not dry_run:
+            shutil.rmtree(folder)
+        rows.append({"folder": folder.name, "bytes": sum(file.st_size for file in files)})
     return rows
 
 

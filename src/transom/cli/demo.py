@@ -36,7 +36,6 @@ from transom.sandbox import Level, needs
 
 _SHOWN = "VER-02"
 _WIDTH = 100
-_PARSER_CALL = 6  # after the five rounds of the specification
 _ALIASES = {
     "check": "checklist",
     "investigate": "investigator",
@@ -129,10 +128,6 @@ def _tell_in_full(session: Session, verdict: Verdict) -> None:
     run, workspace = verdict.run_id, _workspace_option(session)
     session.tell("", style(f"The verdict on {_SHOWN}, with the lines that decided", "bold"), "")
     session.tell(*text_report(verdict).rstrip("\n").split("\n"), "")
-    session.tell(
-        f"  what the call that writes its parser saw:  transom window show {run} --call"
-        f" {_PARSER_CALL} {workspace}"
-    )
     session.tell(
         f"  what happened when:                        transom trace show {run} {workspace}"
     )

@@ -14,7 +14,6 @@ from typing import Annotated, Any
 import typer
 
 from transom import __version__
-from transom.checklist.rules import load_knowledge
 from transom.cli.app import root
 from transom.cli.chains import without_credentials
 from transom.cli.command import command
@@ -120,7 +119,7 @@ def _providers(session: Session) -> list[dict[str, Any]]:
         "says": "answers from a recording: --model replay:PATH",
     }
     hosted = [{"name": kind, **_state(session, kind)} for kind in HOSTED]
-    return [{"name": "rules", **_rules(session)}, replay, *hosted]
+    return [{"name": "rules", **_rules()}, replay, *hosted]
 
 
 def _tools() -> list[dict[str, Any]]:
@@ -259,12 +258,8 @@ async def _damage_in(location: StoreLocation, *, deep: bool) -> list[str]:
     return []
 
 
-def _rules(session: Session) -> dict[str, Any]:
-    """Return whether the embedded default can answer: it needs its knowledge."""
-    try:
-        load_knowledge(session.settings.paths.knowledge_dirs)
-    except InputError as error:
-        return {"answers": False, "says": str(error)}
+def _rules() -> dict[str, Any]:
+    """Return that the embedded default can answer: it needs nothing but its own files."""
     return {"answers": True, "says": "answers, no model and no network needed"}
 
 

@@ -17,8 +17,8 @@ import typer
 
 from transom import __version__, evals
 from transom.canonical import Json, digest, pretty_json, write_atomic
+from transom.checklist.embedded import digests_of_data
 from transom.checklist.evaluation import outcome_of, prompts_digest
-from transom.checklist.rules import load_knowledge
 from transom.cli.app import group
 from transom.cli.check.options import CheckOptions
 from transom.cli.check.steps import answer_of
@@ -152,9 +152,8 @@ def _runner_of(
     """
     if suite.product == "checklist":
         chain = session.chain(store)
-        knowledge = load_knowledge(session.settings.paths.knowledge_dirs)
         runner = checklist_runner(session, chain)
-        return chain, runner, prompts_digest(chain, knowledge.digests)
+        return chain, runner, prompts_digest(chain, digests_of_data())
     if suite.product == "investigator":
         own: dict[str, Callable[[], Provider]] = {"rules": investigator_rules}
         for part in session.settings.model.split(","):

@@ -25,6 +25,8 @@ from transom.telemetry import failures, list_traces, read_trace, waterfall
 from transom.telemetry.read import TraceDocument, TraceList, read_traces
 from transom.telemetry.stats import Stats, statistics
 
+_BLOCK_COLUMNS = ("BLOCK", "TIER", "TRUST", "EGRESS", "SHARE", "SIZE")
+
 window_app = group("window")
 CallNumber = Annotated[
     int | None, typer.Option(metavar="N", help="Show this call with its full text.")
@@ -132,15 +134,21 @@ def _call_lines(call: JournaledCall) -> list[str]:
     for number, (turn, size) in enumerate(turns, 1):
         figures[f"turn {number}"] = f"{_turn(turn)}, {size} tokens"
     figures["left out"] = document["dropped"]
-    figures["used"] = {
-        share["name"]: f"{share['used']} of {share['limit']}" for share in document["shares"]
-    }
+    figures["used"] = {share["name"]: _room_used(share) for share in document["shares"]}
     cache = dict(document["cache"])
     # The prefix is a digest, which says nothing to a person.
     cache.pop("prefix", None)
     figures["cache"] = {key: value for key, value in cache.items() if value}
     lines = [f"  {name}: {plain(value)}" for name, value in figures.items() if value]
-    return [style(head, "bold"), *table(rows, indent="  "), *lines]
+    return [style(head, "bold"), *table(rows, head=_BLOCK_COLUMNS, indent="  "), *lines]
+
+
+def _room_used(share: dict[str, Any]) -> str:
+    """Return the tokens of a share; more than its limit are room that other shares left free."""
+    used, limit = share["used"], share["limit"]
+    if used > limit:
+        return f"{used} (share {limit}, borrowed from free room)"
+    return f"{used} of {limit}"
 
 
 def _turn(turn: dict[str, Any]) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,10 +15,10 @@ from transom.checklist.building.checker import ATOMS_FILE
 from transom.checklist.calls import (
     CheckOptions,
     build,
-    rules_provider,
     validate_code,
     validate_spec,
 )
+from transom.checklist.embedded import embedded_default
 from transom.checklist.item import load_item
 from transom.checklist.judging import CONFIG, Occasion, load_checker
 from transom.checklist.pipeline import Manner, Places, spec_of
@@ -123,7 +122,7 @@ class ContextAgent:
         )
         places = Places(search_root=settings.paths.search_root, out=output_dir)
         about: dict[str, Json] = {"item": str(config_path.absolute()), "item_id": item.item_id}
-        own = {"rules": partial(rules_provider, settings)}
+        own = {"rules": embedded_default}
         async with workspace.open_store() as store:
             around = Surroundings(Path.cwd(), settings, store=store, place="llm_config", own=own)
             chain = named_chain(settings.model, around)

@@ -62,7 +62,6 @@ class Paths(_Section):
         item_specs_dir: output folder of `check spec` without `-o`; `check build NAME` looks here.
         cache_dir: the workspace, if neither `workspace` nor `--workspace` is given.
         output_dir: output folder of `check build` without `-o`.
-        knowledge_dirs: folders with your own knowledge files, in addition to the shipped ones.
         prompts_dir: a folder with prompts of your own for `check`, including the template of the
             ItemSpec: its files replace shipped ones of the same name.
         artifacts: where runs keep their files: `files`: in the workspace, which all machines share;
@@ -76,7 +75,6 @@ class Paths(_Section):
     item_specs_dir: _Path | None = None
     cache_dir: _Path | None = None
     output_dir: _Path | None = None
-    knowledge_dirs: _Paths = ()
     prompts_dir: _Path | None = None
     artifacts: Literal["files", "database"] = "files"
     prices: _Path | None = None
@@ -200,7 +198,7 @@ Notice = Literal["waiting", "finished", "failed"]
 
 
 class NotifySettings(_Section):
-    """A program or an address that is told of a result.
+    """A program or an address that receives a notice of a result.
 
     Attributes:
         command: a program and its arguments; it gets the notice as JSON on its stdin.
@@ -212,13 +210,13 @@ class NotifySettings(_Section):
 
 
 class RunNotices(NotifySettings):
-    """A program or an address that is told when a command leaves a run.
+    """A program or an address that receives a notice when a command leaves a run.
 
     Attributes:
         command: a program and its arguments; it gets the notice as JSON on its stdin.
         url: an address that the same JSON is posted to.
-        events: what is told: `waiting`: the run needs a person or a model; `finished`; `failed`:
-            an error ended the command.
+        events: the events that are reported: `waiting`: the run needs a person or a model;
+            `finished`; `failed`: an error ended the command.
     """
 
     events: Annotated[tuple[Notice, ...], BeforeValidator(_to_texts)] = (

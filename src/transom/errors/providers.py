@@ -132,7 +132,7 @@ class NeedsModel(ProviderError):
         quoted = ", ".join(f'"{words.text}" ({words.place})' for words in self.words)
         super().__init__(
             f"the embedded rules do not understand {quoted}",
-            hint=hint or "reword it, or add a knowledge file (paths.knowledge_dirs)",
+            hint=hint or "reword it, choose a claim with reads_as, or ask a model (--model)",
         )
 
 

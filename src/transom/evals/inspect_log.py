@@ -74,6 +74,7 @@ def log_name(evaluation: Evaluation) -> str:
 
 def _created(run_id: str) -> str:
     """Return the time in a run's id, as Inspect wants it."""
+    # A run's id begins with its time: 20261129-213750-fbb398242a.
     stamp = "-".join(run_id.split("-")[:2])
     for form in ("%Y%m%d-%H%M%S", "%Y%m%d-%H%M"):
         try:
@@ -134,6 +135,7 @@ def _sample(row: ScenarioRow, number: int, epoch: EpochRow, evaluation: Evaluati
         "model_usage": {model: _usage(epoch.used)},
         "total_time": epoch.used.seconds,
     }
+    # The viewer shows an error instead of scores.
     if epoch.status == "error":
         sample["error"] = {"message": why or "error", "traceback": "", "traceback_ansi": ""}
     return sample

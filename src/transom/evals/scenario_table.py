@@ -47,6 +47,7 @@ def scenarios_in_table(path: Path) -> Iterator[tuple[str, Scenario]]:
     reader = csv.DictReader(lines)
     for name in reader.fieldnames or ():
         _check_column(name, path)
+    # Two rows of one id would be one scenario in a comparison.
     ids = set[str]()
     for row in reader:
         place = f"{path}:{reader.line_num}"
@@ -70,6 +71,7 @@ def _check_column(name: str, path: Path) -> None:
 
 
 def _scenario(identifier: str, row: dict[str, Any], place: str) -> Scenario:
+    # The csv module puts cells beyond the head under None.
     if None in row:
         raise InputError("the row has more cells than the head", place=place)
     data: dict[str, Any] = {}
@@ -81,6 +83,7 @@ def _scenario(identifier: str, row: dict[str, Any], place: str) -> Scenario:
         inner = data
         for part in outer:
             inner = inner.setdefault(part, {})
+        # `expected.verdict` stands for {expected: {verdict: ...}}.
         inner[last] = _value(key, cell.strip(), place)
     try:
         scenario = Scenario.model_validate(data)

@@ -19,9 +19,10 @@ from typing import Literal, get_args
 from transom.evidence.dates import is_over
 from transom.evidence.identity import IdentityMatch
 
-CapRule = Literal["words", "files", "trouble", "identity", "measured"]
+CapRule = Literal["words", "files", "trouble", "identity", "measured", "overturned"]
 """The rule that caps: words of the question that nothing used, files that nobody read, trouble that
-no rule explains, an identity that the file does not state, or a value that was not measured.
+no rule explains, an identity that the file does not state, a value that was not measured, or an
+equal verdict that a person overturned.
 """
 CAP_RULES: tuple[CapRule, ...] = get_args(CapRule)
 

@@ -21,7 +21,7 @@ BodyKind = Literal["raise", "empty", "raise-at-return", "lower", "higher", "iner
 """The new body of a function: it fails; it does nothing and returns an inert value; it fails when
 it returns a plain value; it returns a lower or a higher value than its own, or an inert one in its
 place; it does nothing and returns the zero value of its type, or another one. Only functions of
-Python have the third to the sixth, and only those of Go and Rust the last two.
+Python have the third to the sixth, and only those of other languages the last two.
 """
 
 _JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
@@ -56,14 +56,17 @@ class _BraceLanguage:
     Attributes:
         quoted: matches a string or a comment.
         head: matches up to and with the opening brace of a function; may have a group `name`.
-        raising, empty: the statement at the beginning of the body; `{}` is the message. An empty
-            text: the language has no such statement that always compiles.
+        raising, empty, zero, other: the statement at the beginning of the body for each kind;
+            `{}` is the message. An empty text: the language has no such statement that always
+            compiles.
     """
 
     quoted: re.Pattern[str]
     head: re.Pattern[str]
     raising: str
     empty: str = ""
+    zero: str = ""
+    other: str = ""
 
 
 # A comment that is not closed reaches to the end of the file.
@@ -88,6 +91,9 @@ _BRACES: Mapping[tuple[str, ...], _BraceLanguage] = {
         ),
         'throw new Error("{}");',
         "return undefined;",
+        # A function has no type that would name its zero value.
+        zero="return 0;",
+        other='return "{}";',
     ),
     (".go",): _BraceLanguage(
         re.compile(rf"{_COMMENT}|\"(?:\\.|[^\"\\\n])*\"|`[^`]*`", re.DOTALL),
@@ -267,9 +273,16 @@ def with_bodies(
         return _python_bodies(text, messages, kind, mark)
     language = _braces_of(path)
     typed = _TYPED.get(PurePosixPath(path).suffix) if kind in ("zero", "other") else None
-    statements = {} if language is None else {"raise": language.raising, "empty": language.empty}
+    if language is None:
+        return None
+    statements = {
+        "raise": language.raising,
+        "empty": language.empty,
+        "zero": language.zero,
+        "other": language.other,
+    }
     statement = statements.get(kind, "")
-    if language is None or not (statement or typed):
+    if not (statement or typed):
         return None
     pieces, end = [], 0
     for function, opening, head in _brace_functions(language, text):

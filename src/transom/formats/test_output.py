@@ -1,15 +1,18 @@
 """Reader of what test runners print, for runners that write no JUnit report.
 
-It reads `go test -json`, the lines of `cargo test`, TAP, and the marks of Node's, Mocha's, Jest's
-and Vitest's reporters. A runner that prints none of these has no cases, only an exit code.
+It reads `go test -json`, the lines of `cargo test` and of `python -m unittest -v`, TAP, and the
+marks of Node's, Mocha's, Jest's and Vitest's reporters. A runner that prints none of these has no
+cases, only an exit code.
 
-Source: `go doc test2json`; the Rust book on `cargo test`; testanything.org, versions 13 and 14.
+Source: `go doc test2json`; the Rust book on `cargo test`; Python's `unittest/runner.py`;
+testanything.org, versions 13 and 14.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -21,6 +24,22 @@ _CARGO_STATUS: dict[str, CaseStatus] = {"ok": "passed", "FAILED": "failed", "ign
 _CARGO_MESSAGE = re.compile(
     r"^---- ([^\n]+?) stdout ----\n(.*?)(?=^---- |^failures:|\Z)", re.M | re.S
 )
+_DOC_LINE = re.compile(r" \(line \d+\)$")
+_UNITTEST_END = re.compile(r"^Ran \d+ tests? in [\d.]+s$", re.M)
+_UNITTEST = re.compile(r"^ {0,2}(?P<name>\w+) \((?P<place>[\w.]+)\)(?P<tail>.*)$")
+_UNITTEST_STATUS: dict[str, CaseStatus] = {
+    "ok": "passed",
+    "FAIL": "failed",
+    "ERROR": "error",
+    "skipped": "skipped",
+    "expected failure": "skipped",
+    "unexpected success": "failed",
+}
+_UNITTEST_RESULT = re.compile(
+    r"(?:^|(?<=\s))(ok|FAIL|ERROR|skipped(?= ['\"])|expected failure|unexpected success)"
+    r"(?: ['\"].*)?$"
+)
+_UNITTEST_HEAD = re.compile(r"^(?:FAIL|ERROR): (\w+) \(([\w.]+)\)")
 # A description may hold an escaped `#`; only a directive ends it.
 _TAP = re.compile(
     r"^\s*(?P<no>not )?ok\b(?: \d+)?(?: -)? ?(?P<name>.*?)"
@@ -43,7 +62,7 @@ _MOST_MESSAGE = 4_000
 
 def read_test_output(text: str) -> tuple[JUnitCase, ...]:
     """Return the cases that a runner printed; none if the form is unknown."""
-    for read in (_go, _cargo, _tap, _marked):
+    for read in (_go, _cargo, _unittest, _tap, _marked):
         if cases := tuple(read(text)):
             return cases
     return ()
@@ -79,11 +98,68 @@ def _events(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _cargo(text: str) -> Iterator[JUnitCase]:
-    """Read the lines of `cargo test`."""
+    """Read the lines of `cargo test`.
+
+    The line of a documentation test is no part of its name: it changes with the code above it. Of
+    several tests of one item, the second is `NAME #2`.
+    """
+    uses: Counter[str] = Counter()
     messages = {match[1]: match[2].strip() for match in _CARGO_MESSAGE.finditer(text)}
     for match in _CARGO.finditer(text):
-        name = match[1]
-        yield JUnitCase(name, _CARGO_STATUS[match[2]], messages.get(name, "")[-_MOST_MESSAGE:])
+        message = messages.get(match[1], "")[-_MOST_MESSAGE:]
+        name, is_documentation = _DOC_LINE.subn("", match[1])
+        if is_documentation:
+            uses[name] += 1
+            name += f" #{uses[name]}" if uses[name] > 1 else ""
+        yield JUnitCase(name, _CARGO_STATUS[match[2]], message)
+
+
+def _unittest(text: str) -> Iterator[JUnitCase]:
+    """Read the lines of `python -m unittest -v`.
+
+    A test's result may stand lines below its name, after its docstring and what it printed. An
+    expected failure shows nothing, so it counts as skipped.
+    """
+    if not _UNITTEST_END.search(text):
+        return
+    lines = text.splitlines()
+    messages = _unittest_messages(lines)
+    bad = set[str]()
+    name = ""
+    for line in lines:
+        head = _UNITTEST.match(line)
+        if head:
+            name = _unittest_name(head["name"], head["place"])
+        result = _UNITTEST_RESULT.search(head["tail"] if head else line)
+        if result and name:
+            status = _UNITTEST_STATUS[result[1]]
+            if status in ("failed", "error"):
+                bad.add(name)
+            yield JUnitCase(name, status, messages.get(name, ""))
+            # A failed sub-test is followed by other sub-tests, with their own names.
+            name = ""
+    # What a test prints may look like its result; the blocks at the end tell all failures.
+    for name in messages.keys() - bad:
+        yield JUnitCase(name, "failed", messages[name])
+
+
+def _unittest_name(name: str, place: str) -> str:
+    """Return the full name of a test; before Python 3.11 the place lacks its last part."""
+    return place if place.endswith(f".{name}") else f"{place}.{name}"
+
+
+def _unittest_messages(lines: Iterable[str]) -> dict[str, str]:
+    """Return name -> the text of the blocks about its failures."""
+    texts: dict[str, list[str]] = {}
+    name = ""
+    for line in lines:
+        if head := _UNITTEST_HEAD.match(line):
+            name = _unittest_name(head[1], head[2])
+        elif line.startswith("=" * 70) or _UNITTEST_END.match(line):
+            name = ""
+        elif name:
+            texts.setdefault(name, []).append(line)
+    return {name: "\n".join(rows).strip("-\n")[-_MOST_MESSAGE:] for name, rows in texts.items()}
 
 
 def _tap(text: str) -> Iterator[JUnitCase]:

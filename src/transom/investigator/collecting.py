@@ -98,8 +98,8 @@ def _take_artifacts(draft: Path, folder: Path, features: Sequence[str]) -> None:
         )
     for path in paths:
         inner = path.relative_to(folder)
-        named = [feature for feature in features if _names(inner, feature)]
-        for feature in named or features:
+        matching_features = [feature for feature in features if _names(inner, feature)]
+        for feature in matching_features or features:
             _link(path, draft / feature / "artifacts" / folder.name / inner)
 
 
@@ -107,9 +107,9 @@ def _names(path: Path, feature: str) -> bool:
     """Return whether a part of a path is or begins with a feature's name."""
     name = feature.casefold()
     for part in path.parts:
-        rest = part.casefold().removeprefix(name)
+        suffix = part.casefold().removeprefix(name)
         # LEND-1 is not LEND-12.
-        if len(rest) < len(part) and not rest[:1].isalnum():
+        if len(suffix) < len(part) and not suffix[:1].isalnum():
             return True
     return False
 

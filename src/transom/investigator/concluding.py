@@ -94,10 +94,10 @@ async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Kept
     thread = f"case-{digest([block.to_json() for block in blocks])[:12]}"
     main = MainThread(run, thread, inquiry.data, case.feature.feature_id, ledger)
     run.progress(f"judging {len(decision.criteria)} criteria")
-    opinion, used = await main.ask(
+    opinion, reply_usage = await main.ask(
         MAIN, inquiry.question, blocks, partial(read_as, Opinion), id=VERDICT
     )
-    usage = spent + used
+    usage = spent + reply_usage
     result = judged_by(opinion, draft, ledger).model_copy(
         update={
             "usage": UsageRow(
@@ -118,10 +118,14 @@ async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Kept
     async def keep(_: Stage, kept: Kept) -> Kept:
         return kept
 
-    named = {seat_of(report): report.named for report in case.reports if report.named}
-    named[VERDICT] = [*cited_in(opinion.model_dump_json(), shown_in(case.insights))]
+    insights_by_seat = {seat_of(report): report.named for report in case.reports if report.named}
+    insights_by_seat[VERDICT] = [*cited_in(opinion.model_dump_json(), shown_in(case.insights))]
     kept = Kept(
-        investigation=result, shown=list(case.shown), thread=thread, named=named, above=above
+        investigation=result,
+        shown=list(case.shown),
+        thread=thread,
+        named=insights_by_seat,
+        above=above,
     )
     await run.stage(_ANSWER_STAGE, keep, kept, out=_ANSWER)
     return kept
@@ -145,11 +149,15 @@ def judged_by(opinion: Opinion, draft: Investigation, ledger: Ledger) -> Investi
         struck.append(Unsupported(text=opinion.verdict, why=why, where="verdict"))
     risks = list(draft.risks)
     for risk in opinion.risks:
-        held, false = held_text(risk.text, "risks", standing, ledger, marks=False)
+        checked_text, false = held_text(risk.text, "risks", standing, ledger, marks=False)
         struck += false
-        if held:
-            cited = [one for one in dict.fromkeys(CITED.findall(held)) if one in ledger]
-            risks.append(Risk(text=held, severity=risk.severity, evidence=cited))
+        if checked_text:
+            cited = [
+                evidence_id
+                for evidence_id in dict.fromkeys(CITED.findall(checked_text))
+                if evidence_id in ledger
+            ]
+            risks.append(Risk(text=checked_text, severity=risk.severity, evidence=cited))
     if not text:
         # Nothing that the model says holds, so the rules' own reasons stand in its place.
         rows = [criterion_row(row, ledger) for row in draft.criteria]
@@ -263,7 +271,7 @@ def case_blocks(result: Investigation, shown: Sequence[str], ledger: Ledger) -> 
     feature["contradictions"] = [
         contradiction.text for contradiction in result.contradictions[:_MOST_LISTED]
     ]
-    needed = {one for row in result.criteria for one in row.evidence}
+    needed = {evidence_id for row in result.criteria for evidence_id in row.evidence}
     cited = needed | {citation for text in shown for citation in CITED.findall(text)}
     rows = sorted((row for row in ledger if row.id in cited), key=lambda row: row.id not in needed)
     evidence = list(_fitting(map(evidence_line, rows), _MOST_EVIDENCE))
@@ -276,11 +284,11 @@ def case_blocks(result: Investigation, shown: Sequence[str], ledger: Ledger) -> 
     ]
 
 
-def _fitting(lines: Iterable[str], most: int) -> Iterator[str]:
+def _fitting(lines: Iterable[str], limit: int) -> Iterator[str]:
     """Yield the first lines with at most `most` characters together."""
     for line in lines:
-        most -= len(line)
-        if most < 0:
+        limit -= len(line)
+        if limit < 0:
             return
         yield line
 
@@ -307,7 +315,7 @@ def cited_rows(result: Investigation, ledger: Ledger) -> list[Evidence]:
         for rows in (result.criteria, result.risks, result.contradictions)
         for part in rows
     ]
-    ids = {one for part in parts for one in part}
+    ids = {entry for part in parts for entry in part}
     texts = [
         result.justification,
         *(conversation.summary for conversation in result.sub_conversations),
@@ -315,9 +323,9 @@ def cited_rows(result: Investigation, ledger: Ledger) -> list[Evidence]:
     ]
     ids |= {citation for text in texts for citation in CITED.findall(text)}
     ids |= {
-        one
+        entry
         for row in ledger
         if row.id in ids and row.source == CALCULATED
-        for one in row.locator.split(",")
+        for entry in row.locator.split(",")
     }
     return [row for row in ledger if row.id in ids]

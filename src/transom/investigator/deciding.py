@@ -16,6 +16,7 @@ from transom.evidence.identity import IdentityRequirement
 from transom.formats.measurements import Reading
 from transom.investigator.judging import Judge
 from transom.investigator.ledger import Ledger
+from transom.investigator.overturning import OverturnedInvestigation
 from transom.investigator.policy import Policy, Waiver
 from transom.investigator.reading.recognition import OTHER_REVIEW
 from transom.investigator.result import (
@@ -70,6 +71,7 @@ def decide(
     as_of: date,
     unread: Sequence[Unread] = (),
     named: Sequence[IdentityRequirement] = (),
+    overturned: Sequence[OverturnedInvestigation] = (),
 ) -> Decision:
     """Judge a feature for a stage.
 
@@ -78,16 +80,19 @@ def decide(
         target: the stage to judge for.
         unread: unread sources beside those of the readings.
         named: what the question names beside the feature.
+        overturned: verdicts on this feature and stage that a person overturned.
     """
     wanted_subject = _wanted_subject(policy, feature, as_of, named)
     missing = [row.source for row in unread if row.could_matter]
     judge = Judge(readings, ledger, wanted_subject, missing)
-    wanted = policy.criteria_for(target)
+    criteria_wanted = policy.criteria_for(target)
     contradictions = find_contradictions(policy, readings, ledger, current)
-    judged = [judge.judge(criterion) for criterion in wanted]
-    criteria, used = _waived(judged, *_by_validity([*policy.waivers, *waivers], as_of), feature)
+    judged = [judge.judge(criterion) for criterion in criteria_wanted]
+    criteria, waiver_uses = _waived(
+        judged, *_by_validity([*policy.waivers, *waivers], as_of), feature
+    )
     # What the stage does not ask for yet holds nothing back.
-    sources = {criterion.source for criterion in wanted}
+    sources = {criterion.source for criterion in criteria_wanted}
     judged_readings = [
         reading
         for reading in readings
@@ -97,8 +102,18 @@ def decide(
         *find_caps(judged_readings, unread),
         *(cap for reading in judged_readings for cap in wanted_subject.caps(reading)),
     ]
+    by_criteria = verdict_of(criteria)
+    failed = [row.id for row in criteria if row.required and row.status == "fail"]
+    held_back = list[Cap]()
+    for entry in overturned:
+        if entry.speaks_against(by_criteria, failed):
+            held_back.append(entry.cap)
+    if by_criteria == "NOT_READY" and held_back:
+        # A cap only holds a READY back; a NOT_READY that was wrong is a person's to judge.
+        by_criteria = "NEEDS_JUDGEMENT"
+    caps += [cap for cap in held_back if by_criteria == "READY"]
     capped = cap_verdict(
-        verdict_of(criteria),
+        by_criteria,
         caps,
         read_acceptances(policy.accept),
         as_of,
@@ -106,6 +121,8 @@ def decide(
         capped="NEEDS_JUDGEMENT",
     )
     verdict = cast("Verdict", capped.status)
+    # A READY has the overturned verdict among its caps already.
+    open_caps = [*capped.capped_by, *([] if by_criteria == "READY" else held_back)]
     missed = [*_incomplete(readings), *unread]
     return Decision(
         verdict=verdict,
@@ -114,11 +131,14 @@ def decide(
         criteria=criteria,
         risks=_risks(criteria, readings, ledger, contradictions),
         contradictions=contradictions,
-        waivers=used,
+        waivers=waiver_uses,
         unsupported=_claims(readings),
         injections=_injections(readings),
         unread=missed,
-        questions=[*_questions(criteria, target), *_questions_of(capped.capped_by)],
+        questions=[
+            *_questions(criteria, target),
+            *_questions_of(open_caps),
+        ],
         would_be=cast("Verdict | None", capped.would_be),
         capped_by=with_commands(capped.capped_by, _acceptance_of),
     )
@@ -142,10 +162,10 @@ def _incomplete(readings: Sequence[Reading]) -> list[Unread]:
 
 
 def _wanted_subject(
-    policy: Policy, feature: Feature, as_of: date, named: Sequence[IdentityRequirement]
+    policy: Policy, feature: Feature, as_of: date, mentioned: Sequence[IdentityRequirement]
 ) -> RequiredSubject:
     """Return what the evidence must be about: the feature, and what question and policy name."""
-    requirements = list(named)
+    requirements = list(mentioned)
     for facet, text in policy.subject.items():
         requirements.append(IdentityRequirement(facet, text, "the policy"))
     max_age = read_age(policy.fresh) if policy.fresh else None
@@ -212,10 +232,10 @@ def _questions_of(caps: Sequence[Cap]) -> list[str]:
 def verdict_of(criteria: Sequence[CriterionResult]) -> Verdict:
     """Return the verdict that follows from the required criteria."""
     required = [criterion for criterion in criteria if criterion.required]
-    if any(one.status == "fail" for one in required):
+    if any(entry.status == "fail" for entry in required):
         return "NOT_READY"
-    unknown = [one for one in required if one.status == "unknown"]
-    if any(one.doubt == "absent" for one in unknown):
+    unknown = [entry for entry in required if entry.status == "unknown"]
+    if any(entry.doubt == "absent" for entry in unknown):
         return "INSUFFICIENT_DATA"
     if unknown:
         return "NEEDS_JUDGEMENT"
@@ -240,21 +260,21 @@ def _waived(
     names = (feature.feature_id, feature.jira_key, feature.folder)
     criteria: list[CriterionResult] = []
     applied: set[int] = set()
-    for one in judged:
-        waiver = next((waiver for waiver in valid if waiver.covers(one.id, names)), None)
-        if waiver is not None and one.status in ("fail", "unknown"):
+    for criterion in judged:
+        waiver = next((waiver for waiver in valid if waiver.covers(criterion.id, names)), None)
+        if waiver is not None and criterion.status in ("fail", "unknown"):
             applied.add(id(waiver))
             why = (
                 f"waived by {waiver.approver} until {waiver.expires}: {waiver.reason}; without it:"
-                f" {one.why}"
+                f" {criterion.why}"
             )
-            one = one.model_copy(update={"status": "waived", "why": why, "doubt": ""})
-        criteria.append(one)
-    used = [
+            criterion = criterion.model_copy(update={"status": "waived", "why": why, "doubt": ""})
+        criteria.append(criterion)
+    waiver_uses = [
         _use(waiver, id(waiver) in applied, _why_unused(waiver, judged, names)) for waiver in valid
     ]
     return criteria, [
-        *used,
+        *waiver_uses,
         *(_use(waiver, False, f"expired on {waiver.expires}") for waiver in expired),
     ]
 
@@ -262,7 +282,7 @@ def _waived(
 def _why_unused(waiver: Waiver, judged: Sequence[CriterionResult], names: Sequence[str]) -> str:
     """Return why a waiver does not apply; "" if it applies."""
     covered = [criterion for criterion in judged if waiver.covers(criterion.id, names)]
-    if any(one.status in ("fail", "unknown") for one in covered):
+    if any(entry.status in ("fail", "unknown") for entry in covered):
         return ""
     if covered:
         return "nothing needed it"
@@ -289,8 +309,8 @@ def _confidence(
         return 0.0
     touched = {contradiction.criterion for contradiction in contradictions}
     certain = [
-        max(0.0, _CERTAINTY[one.doubt] - (_CONTRADICTED if one.id in touched else 0.0))
-        for one in required
+        max(0.0, _CERTAINTY[entry.doubt] - (_CONTRADICTED if entry.id in touched else 0.0))
+        for entry in required
     ]
     share = len(unread) / max(len(readings), len(unread), 1)
     return round(sum(certain) / len(certain) * (1 - 0.3 * share), 2)
@@ -303,10 +323,10 @@ def _stage_fit(
     if current is None:
         return "unclear"
     needed = {criterion.id for criterion in policy.criteria_for(current) if criterion.required}
-    own = [one for one in criteria if one.id in needed]
+    own = [entry for entry in criteria if entry.id in needed]
     if any(criterion.status == "fail" for criterion in own):
         return "premature"
-    if any(one.status == "unknown" for one in own) or len(own) < len(needed):
+    if any(entry.status == "unknown" for entry in own) or len(own) < len(needed):
         return "unclear"
     return "appropriate"
 
@@ -317,7 +337,7 @@ def find_contradictions(
     """Return contradictions: within a file, between documents and measurements, between Jira and
     its changelog.
     """
-    found: list[Contradiction] = []
+    contradictions: list[Contradiction] = []
     for reading in readings:
         for remark in reading.remarks:
             if remark.kind == "contradiction":
@@ -325,23 +345,23 @@ def find_contradictions(
                     ledger.add_passage(reading, remark.locator, remark.quote, remark.measure)
                 ]
                 criterion = _criterion_of(policy, remark.measure, reading.name)
-                found.append(
+                contradictions.append(
                     Contradiction(
                         text=f"{reading.source}: {remark.text}",
                         evidence=evidence,
                         criterion=criterion,
                     )
                 )
-    found += _stages_differ(policy, readings, ledger, current)
-    found += _claims_differ(policy, readings, ledger)
-    return found
+    contradictions += _stages_differ(policy, readings, ledger, current)
+    contradictions += _claims_differ(policy, readings, ledger)
+    return contradictions
 
 
 def _criterion_of(policy: Policy, measure: str, source: str) -> str:
     for criterion in policy.criteria:
         if any(rule.measure == measure for rule in criterion.rules):
             return criterion.id
-    return next((one.id for one in policy.criteria if one.source == source), "")
+    return next((entry.id for entry in policy.criteria if entry.source == source), "")
 
 
 def _stages_differ(
@@ -358,16 +378,16 @@ def _stages_differ(
     own = ledger.add(*status[0])
     contradictions = []
     for reading in readings:
-        for one in reading.observations:
-            if one.measure == "document.stage":
-                named = policy.stage_in(str(one.value))
-            elif one.measure == "jira.last_status":
-                named = policy.stage_of(str(one.value))
+        for entry in reading.observations:
+            if entry.measure == "document.stage":
+                stage = policy.stage_in(str(entry.value))
+            elif entry.measure == "jira.last_status":
+                stage = policy.stage_of(str(entry.value))
             else:
                 continue
-            if named is not None and named != current:
-                text = f"{reading.source} speaks of {named}, Jira of {current}"
-                evidence = [own, ledger.add(one, reading)]
+            if stage is not None and stage != current:
+                text = f"{reading.source} speaks of {stage}, Jira of {current}"
+                evidence = [own, ledger.add(entry, reading)]
                 contradictions.append(
                     Contradiction(text=text, evidence=evidence, criterion="jira.issue")
                 )
@@ -393,11 +413,11 @@ def _claims_differ(
             measure = claim.measure.removeprefix("claim.")
             if measure == claim.measure or measure not in measured:
                 continue
-            one, of = measured[measure]
-            if abs((one.number or 0) - (claim.number or 0)) > (1 if one.unit == "%" else 0):
-                measured_as = f"{of.source} {round(one.number or 0, 2):g}{one.unit}"
+            entry, of = measured[measure]
+            if abs((entry.number or 0) - (claim.number or 0)) > (1 if entry.unit == "%" else 0):
+                measured_as = f"{of.source} {round(entry.number or 0, 2):g}{entry.unit}"
                 text = f"{reading.source} tells {claim.value:g}{claim.unit}, {measured_as}"
-                evidence = [ledger.add(claim, reading), ledger.add(one, of)]
+                evidence = [ledger.add(claim, reading), ledger.add(entry, of)]
                 contradictions.append(
                     Contradiction(
                         text=text,
@@ -443,7 +463,7 @@ def _risks(
                 ]
                 severity = "medium" if remark.kind != "risk" else remark.severity
                 risks.append(Risk(text=remark.text, severity=severity, evidence=evidence))
-    return sorted(risks, key=lambda one: ("high", "medium", "low").index(one.severity))
+    return sorted(risks, key=lambda entry: ("high", "medium", "low").index(entry.severity))
 
 
 def _claims(readings: Sequence[Reading]) -> list[Unsupported]:

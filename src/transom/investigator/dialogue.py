@@ -62,7 +62,7 @@ def with_judgement(result: Investigation, answer: PersonAnswer | None) -> Invest
     """Return the result with a person's verdict beside the first one, if a person gave one."""
     if answer is None or not answer.by or answer.text not in _JUDGED:
         return result
-    verdict = next(one for one in _JUDGED if one == answer.text)
+    verdict = next(entry for entry in _JUDGED if entry == answer.text)
     rules = result.rules_verdict or result.verdict
     judgement = Judgement(verdict=verdict, by=answer.by, reason=answer.reason, asked=result.verdict)
     return result.model_copy(
@@ -101,20 +101,20 @@ async def follow_up(
     Raises:
         Paused: the run has no answer yet.
     """
-    kept = kept_answer(run.folder)
-    if kept is None:
+    conclusion = kept_answer(run.folder)
+    if conclusion is None:
         raise Paused("it has no answer yet that a question could be about", run_id=run.id)
-    result, ledger = kept.investigation, Ledger(data.read, kept.investigation.evidence)
+    result, ledger = conclusion.investigation, Ledger(data.read, conclusion.investigation.evidence)
     has_model = any(provider.name != RULES for provider in run.chain.everyone)
     if not has_model and not memory:
         by_rules = answer_question(question, _final(run, result), data, policy or load_policy())
         if by_rules is not None:
             return FollowUp(question=question, answer=by_rules)
     blocks = [
-        *case_blocks(result.model_copy(update={"question": question}), kept.shown, ledger),
-        json_rows("memory", [{"text": one} for one in memory]),
+        *case_blocks(result.model_copy(update={"question": question}), conclusion.shown, ledger),
+        json_rows("memory", [{"text": neighbour} for neighbour in memory]),
     ]
-    main = MainThread(run, kept.thread, data, result.feature_id, ledger)
+    main = MainThread(run, conclusion.thread, data, result.feature_id, ledger)
     name = f"follow-up/{digest(question)[:12]}"
     text, _ = await main.ask(FOLLOW_UP, question, blocks, read_plain, id=name)
     if text.strip() == NOTHING_FOUND and has_model:
@@ -133,5 +133,5 @@ async def follow_up(
 
 def _final(run: Run, result: Investigation) -> Investigation:
     """Return the result with the verdict of a person, if one judged."""
-    asked = _question(result)
-    return with_judgement(result, run.answer(asked.name, asked.fingerprint))
+    last_question = _question(result)
+    return with_judgement(result, run.answer(last_question.name, last_question.fingerprint))

@@ -51,9 +51,9 @@ def asked_in(case: ScenarioCase) -> Asked:
         return Asked.model_validate(dict(case.scenario.input))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        what = f"input.{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        problem = f"input.{'.'.join(map(str, first['loc']))}: {first['msg']}"
         raise InputError(
-            what, place=case.scenario.id, hint=f"keys: {', '.join(Asked.model_fields)}"
+            problem, place=case.scenario.id, hint=f"keys: {', '.join(Asked.model_fields)}"
         ) from error
 
 
@@ -72,10 +72,10 @@ def outcome_of(
     ]
     return ScenarioOutcome(
         verdict=result.verdict,
-        text="\n".join([result.justification, *(one.answer for one in follow_ups)]),
+        text="\n".join([result.justification, *(entry.answer for entry in follow_ups)]),
         subject=result.feature_id,
         questions=tuple(questions),
-        criteria={one.id: one.status for one in result.criteria},
+        criteria={entry.id: entry.status for entry in result.criteria},
         values={
             "stage_fit": result.stage_fit,
             "current_stage": result.current_stage,
@@ -83,7 +83,11 @@ def outcome_of(
             "memory_status": result.memory_status,
             "rules_verdict": result.rules_verdict,
             "struck": len(
-                [one for one in struck if one.where in ("justification", "risks", "follow-up")]
+                [
+                    entry
+                    for entry in struck
+                    if entry.where in ("justification", "risks", "follow-up")
+                ]
             ),
         },
         evidence=tuple(
@@ -99,9 +103,9 @@ def outcome_of(
         reported=(
             *(f"{unread_source.source}: {unread_source.why}" for unread_source in result.unread),
             *(f"{attempt.source}: {attempt.quote}" for attempt in result.injection_attempts),
-            *(f"{one.where}: {one.text}" for one in struck),
+            *(f"{entry.where}: {entry.text}" for entry in struck),
             *(contradiction.text for contradiction in result.contradictions),
-            *(f"{one.name}: {one.why}" for one in result.criteria if one.status != "pass"),
+            *(f"{entry.name}: {entry.why}" for entry in result.criteria if entry.status != "pass"),
             f"memory: {result.memory_status}",
         ),
         # A justification names the criteria, whose limits stand in the policy and in no file.
@@ -129,10 +133,10 @@ def with_usage(made: ScenarioOutcome, store: Store, runs: Iterable[str]) -> Scen
         if result["outcome"]["result"]["is_error"]
     }
     tools = []
-    for one in replies:
-        calls = [part for part in one["reply"]["parts"] if part["kind"] == "tool_call"]
+    for entry in replies:
+        calls = [part for part in entry["reply"]["parts"] if part["kind"] == "tool_call"]
         for number, call in enumerate(calls):
-            ok = (*place(one), number) not in failed
+            ok = (*place(entry), number) not in failed
             tools.append(ToolUse(name=call["name"], arguments=call["arguments"], ok=ok))
     usage = {
         "tools": tuple(tools),

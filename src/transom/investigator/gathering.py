@@ -70,10 +70,10 @@ class SourceRef(Shape):
 
 def sources_of(data: DataFolder, feature: Feature) -> list[SourceRef]:
     """Return all sources of a feature, in a fixed order: Jira, analyses, documents."""
-    found: list[SourceRef] = []
+    sources: list[SourceRef] = []
 
     def add(kind: Kind, name: str, source: str) -> None:
-        found.append(SourceRef(kind=kind, name=name, source=source, sha256=data.digest(source)))
+        sources.append(SourceRef(kind=kind, name=name, source=source, sha256=data.digest(source)))
 
     for name, inner, file in (
         ("jira", "issue", data.issue_file(feature)),
@@ -84,11 +84,11 @@ def sources_of(data: DataFolder, feature: Feature) -> list[SourceRef]:
         elif file is not None:
             add("jira", name, file.source)
     for name in (*ANALYSIS_TYPES, OTHER_REVIEW):
-        for one in data.analysis_files(feature, name):
-            add("analysis", name, one.source)
+        for entry in data.analysis_files(feature, name):
+            add("analysis", name, entry.source)
     for document in data.docs(feature):
         add("document", PurePosixPath(document.source).name, document.source)
-    return found
+    return sources
 
 
 def read_source(data: DataFolder, ref: SourceRef) -> Reading:
@@ -170,9 +170,9 @@ async def gather(
     for result in results:
         if stopped := result.question or result.error:
             raise stopped
-    artifacts = [one.artifact for one in results if one.artifact is not None]
-    used = sum((artifact.usage for artifact in artifacts), Usage())
-    return [one.value for one in artifacts], used
+    artifacts = [entry.artifact for entry in results if entry.artifact is not None]
+    total_usage = sum((artifact.usage for artifact in artifacts), Usage())
+    return [entry.value for entry in artifacts], total_usage
 
 
 async def summarised(
@@ -188,12 +188,12 @@ async def summarised(
     """Return a source's reading, and the reader's summary, checked against the ledger."""
     ledger = Ledger(data.read)
     # Names of approvers repeat the decisions; only a policy that asks for roles needs them.
-    told = [
+    facts = [
         observation
         for observation in reading.observations
         if observation.measure not in _NAMES_ONLY
     ]
-    rows = [_row(ledger, fact, reading) for fact in told[:_MOST_SHOWN]]
+    rows = [_row(ledger, fact, reading) for fact in facts[:_MOST_SHOWN]]
     blocks = [
         ours("question", question),
         json_rows("source", [_task(ref, reading, feature_id)]),
@@ -201,10 +201,10 @@ async def summarised(
         *insights(learned),
     ]
     tools = Toolbox(reading_tools(data, data.feature(feature_id)))
-    failed = by = ""
+    failed = provider_name = ""
     try:
         answer = await call(stage, role, blocks, read_plain, tools=tools)
-        by = answer.reply.by
+        provider_name = answer.reply.by
         text, read = answer.value, answer.reply.usage.input_tokens
     except _NOTHING as error:
         text, read, failed = "", 0, f"its reader failed: {error.problem}"
@@ -219,7 +219,7 @@ async def summarised(
         evidence=ledger.rows(checked.cited),
         struck=struck,
         failed=failed,
-        by=by,
+        by=provider_name,
         tokens_read=read,
         tokens_returned=len(checked.text) // 4 if read else 0,
         named=[*cited_in(text, shown_in(learned))],
@@ -250,15 +250,15 @@ def _task(ref: SourceRef, reading: Reading, feature_id: str) -> dict[str, Json]:
     return row
 
 
-def _row(ledger: Ledger, one: Observation, reading: Reading) -> dict[str, Json]:
-    evidence = ledger[ledger.add(one, reading)]
-    row = one.model_dump(include={"measure", "label", "unit", "nature", "limit", "locator"})
+def _row(ledger: Ledger, observation: Observation, reading: Reading) -> dict[str, Json]:
+    evidence = ledger[ledger.add(observation, reading)]
+    row = observation.model_dump(include={"measure", "label", "unit", "nature", "limit", "locator"})
     return {
         **row,
         "id": evidence.id,
         "value": evidence.value,
         "fact": evidence.fact,
-        "quote": one.quote[:160],
+        "quote": observation.quote[:160],
     }
 
 
@@ -303,7 +303,7 @@ async def merge(
     rows: list[dict[str, Json]] = [
         {"source": source, "summary": text} for source, text in summaries.items() if text
     ]
-    role, used, level, struck = role_of(MERGE), Usage(), 0, list[Unsupported]()
+    role, total_usage, level, struck = role_of(MERGE), Usage(), 0, list[Unsupported]()
 
     async def put_together(stage: Stage, group: Sequence[dict[str, Json]]) -> Merged:
         answer = await call(stage, role, [json_rows("summaries", group)], read_plain)
@@ -313,7 +313,7 @@ async def merge(
 
     while len(rows) > _MOST_SUMMARIES:
         level += 1
-        groups = [rows[at : at + _GROUP] for at in range(0, len(rows), _GROUP)]
+        groups = [rows[position : position + _GROUP] for position in range(0, len(rows), _GROUP)]
         merged = await run.map(
             f"merge/{level}",
             put_together,
@@ -323,21 +323,25 @@ async def merge(
             uses=[role],
         )
         rows = []
-        for group, one in zip(groups, merged, strict=True):
-            if one.artifact is None:
-                raise one.error or one.question or ReplyError("a merge of summaries failed")
-            used += one.artifact.usage
-            struck += one.artifact.value.struck
+        for group, entry in zip(groups, merged, strict=True):
+            if entry.artifact is None:
+                raise entry.error or entry.question or ReplyError("a merge of summaries failed")
+            total_usage += entry.artifact.usage
+            struck += entry.artifact.value.struck
             name = f"{len(group)} sources from {group[0]['source']}"
-            rows.append({"source": name, "summary": one.artifact.value.summary})
-    most = _OF_MANY
+            rows.append({"source": name, "summary": entry.artifact.value.summary})
+    length_limit = _OF_MANY
     if len(rows) <= _GROUP:
-        most = _SUMMARY
-    return [f"{row['source']}: {_within(str(row['summary']), most)}" for row in rows], struck, used
+        length_limit = _SUMMARY
+    return (
+        [f"{row['source']}: {_within(str(row['summary']), length_limit)}" for row in rows],
+        struck,
+        total_usage,
+    )
 
 
-def _within(text: str, most: int) -> str:
+def _within(text: str, limit: int) -> str:
     """Return at most `most` characters of a text, without cutting through a number."""
-    if len(text) <= most:
+    if len(text) <= limit:
         return text
-    return text[: cut(text, most, CITED.findall(text))]
+    return text[: cut(text, limit, CITED.findall(text))]

@@ -65,12 +65,12 @@ class Judge:
         self,
         readings: Sequence[Reading],
         ledger: Ledger,
-        wanted: RequiredSubject,
+        required_subject: RequiredSubject,
         unread: Sequence[str] = (),
     ) -> None:
         self._readings = readings
         self._ledger = ledger
-        self._wanted = wanted
+        self._wanted = required_subject
         self._unread = unread
 
     def judge(self, criterion: Criterion) -> CriterionResult:
@@ -82,9 +82,9 @@ class Judge:
         status, doubt = _STANDS[worst.outcome]
         if status == "fail" and criterion.document is not None:
             doubt = "absent"
-        shown = [part for part in parts if part.outcome == worst.outcome]
-        evidence = self._evidence(shown)
-        why = "; ".join(dict.fromkeys(part.why.rstrip(".") for part in shown if part.why))
+        worst_parts = [part for part in parts if part.outcome == worst.outcome]
+        evidence = self._evidence(worst_parts)
+        why = "; ".join(dict.fromkeys(part.why.rstrip(".") for part in worst_parts if part.why))
         return CriterionResult(
             **criterion.model_dump(include={"id", "name", "required", "owner", "source"}),
             status=status,
@@ -96,57 +96,66 @@ class Judge:
     def _evidence(self, parts: Iterable[Part]) -> list[str]:
         ids: dict[str, None] = {}
         for part in parts:
-            for seen in part.rests_on[:_MOST_EVIDENCE]:
-                ids[self._ledger.add(seen.observation, seen.reading)] = None
+            for entries in part.rests_on[:_MOST_EVIDENCE]:
+                ids[self._ledger.add(entries.observation, entries.reading)] = None
                 limit = (
-                    self._ledger.add_limit(seen.observation, seen.reading) if part.limits else None
+                    self._ledger.add_limit(entries.observation, entries.reading)
+                    if part.limits
+                    else None
                 )
                 if limit:
                     ids[limit] = None
         return list(ids)
 
     def _parts(self, criterion: Criterion) -> list[Part]:
-        readings = [one for one in self._readings if one.name == criterion.source]
-        usable = [one for one in readings if one.usable]
+        readings = [reading for reading in self._readings if reading.name == criterion.source]
+        usable = [reading for reading in readings if reading.usable]
         if not usable:
             missing = self._missing(criterion.source)
-            why = "; ".join(f"{one.source} {one.why}" for one in readings) or missing
+            why = "; ".join(f"{reading.source} {reading.why}" for reading in readings) or missing
             return [Part("absent", why)]
-        seen = [
+        entries = [
             SourcedObservation(observation, reading)
             for reading in usable
             for observation in reading.observations
         ]
-        parts = [part for rule in criterion.rules if (part := _of_rule(rule, seen)) is not None]
+        parts = [part for rule in criterion.rules if (part := _of_rule(rule, entries)) is not None]
         if criterion.known:
-            parts.append(_known(criterion.known, seen))
+            parts.append(_known(criterion.known, entries))
         if criterion.limits is not None:
-            parts.append(_of_limits(criterion.limits, seen))
+            parts.append(_of_limits(criterion.limits, entries))
         if criterion.decision:
-            parts += _of_decision(seen, usable)
-            parts += _of_validity(seen, self._wanted.as_of)
+            parts += _of_decision(entries, usable)
+            parts += _of_validity(entries, self._wanted.as_of)
         if criterion.approvals is not None:
-            parts += _of_approvals(criterion.approvals, seen)
+            parts += _of_approvals(criterion.approvals, entries)
         parts += [
             Part("mixed", f"the report says of itself: {_quoted_state(entry, '')}", [entry])
-            for entry in seen
+            for entry in entries
             if entry.observation.measure == "source.outcome"
             and entry.observation.nature == "measured"
         ]
         parts += self._subject_parts(usable)
-        broken = [one for one in readings if not one.usable]
+        # A further report that no reader understands may hold anything.
+        silent = [reading for reading in usable if not reading.observations and reading.why]
+        if silent and len(silent) < len(usable):
+            text = "; ".join(f"{reading.source} {reading.why}" for reading in silent)
+            parts.append(Part("mixed", text))
+        broken = [reading for reading in readings if not reading.usable]
         if broken:
-            parts.append(Part("mixed", "; ".join(f"{one.source} {one.why}" for one in broken)))
-        reasons = "; ".join(f"{one.source} {one.why}" for one in usable if one.why)
+            parts.append(
+                Part("mixed", "; ".join(f"{reading.source} {reading.why}" for reading in broken))
+            )
+        reasons = "; ".join(f"{reading.source} {reading.why}" for reading in usable if reading.why)
         return parts or [Part("absent", reasons or f"{usable[0].source} says nothing of it")]
 
     def _missing(self, source: str) -> str:
         """Return that a source is not there, which nobody knows while a file is unread."""
         if self._unread:
-            called = source
+            label = source
             if source == "jira":
-                called = "the Jira issue"
-            return f"no file was recognised as {called}; not read: {', '.join(self._unread[:3])}"
+                label = "the Jira issue"
+            return f"no file was recognised as {label}; not read: {', '.join(self._unread[:3])}"
         if source == "jira":
             return "there is no Jira issue"
         return f"there is no file {source}"
@@ -166,17 +175,17 @@ class Judge:
         return parts
 
     def _document(self, rule: DocumentRule) -> Part:
-        named = [
+        documents = [
             reading
             for reading in self._readings
             if reading.kind == "document" and names_document(rule, reading)
         ]
-        if not named and self._unread:
+        if not documents and self._unread:
             return Part("absent", self._missing(f"a document named {rule.names[0].upper()}"))
-        if not named:
+        if not documents:
             return Part("fail", f"there is no document named {rule.names[0].upper()} or alike")
-        best = max(named, key=lambda one: (one.usable, one.words))
-        seen = [
+        best = max(documents, key=lambda document: (document.usable, document.words))
+        entries = [
             SourcedObservation(observation, best)
             for observation in best.observations
             if observation.measure in ("document.words", "document.hollow")
@@ -185,24 +194,26 @@ class Judge:
             return Part("absent", f"{best.source} {best.why}")
         if not best.usable or best.words < rule.least_words:
             return Part(
-                "fail", f"{best.source} is a placeholder: {best.words} words of substance", seen[:1]
+                "fail",
+                f"{best.source} is a placeholder: {best.words} words of substance",
+                entries[:1],
             )
         hollow = next(
             (
                 entry.number or 0.0
-                for entry in seen
+                for entry in entries
                 if entry.observation.measure == "document.hollow"
             ),
             0.0,
         )
         if hollow * 25 > best.words:
             return Part(
-                "fail", f"{best.source} is mostly unwritten: {hollow:g} open passages", seen
+                "fail", f"{best.source} is mostly unwritten: {hollow:g} open passages", entries
             )
         states = [
-            SourcedObservation(one, best)
-            for one in best.observations
-            if one.measure == "document.status"
+            SourcedObservation(observation, best)
+            for observation in best.observations
+            if observation.measure == "document.status"
         ]
         for state in states:
             if state.observation.value != "pass":
@@ -213,7 +224,7 @@ class Judge:
                 return Part(outcome, text, [state])
         for part in self._subject_parts([best]):
             return part
-        return Part("pass", f"{best.source} has {best.words} words of substance", seen[:1])
+        return Part("pass", f"{best.source} has {best.words} words of substance", entries[:1])
 
 
 def names_document(rule: DocumentRule, reading: Reading) -> bool:
@@ -222,33 +233,36 @@ def names_document(rule: DocumentRule, reading: Reading) -> bool:
     title = set(key_words(reading.title.partition(":")[0]))
     for name in rule.names:
         words = set(key_words(name))
-        if any(words <= said and said - words <= _GENERIC for said in (stem, title)):
+        if any(
+            words <= title_words and title_words - words <= _GENERIC
+            for title_words in (stem, title)
+        ):
             return True
     return any(len(key_words(name)) > 1 and set(key_words(name)) <= stem for name in rule.names)
 
 
-def _measured(rule: Rule, seen: Sequence[SourcedObservation]) -> list[SourcedObservation]:
+def _measured(rule: Rule, entries: Sequence[SourcedObservation]) -> list[SourcedObservation]:
     return [
         entry
-        for entry in seen
+        for entry in entries
         if entry.observation.measure == rule.measure and entry.observation.nature == "measured"
     ]
 
 
-def _of_rule(rule: Rule, seen: Sequence[SourcedObservation]) -> Part | None:
+def _of_rule(rule: Rule, entries: Sequence[SourcedObservation]) -> Part | None:
     """Return the result of a rule; None if it is optional and the sources do not mention it."""
-    measured = _measured(rule, seen)
+    measured = _measured(rule, entries)
     if not measured:
         if (
             rule.otherwise is not None
-            and (part := _of_rule(rule.otherwise, seen)) is not None
+            and (part := _of_rule(rule.otherwise, entries)) is not None
             and part.outcome != "absent"
         ):
             return part
         family = rule.measure.partition(".")[0]
-        hoped = [entry for entry in seen if entry.observation.measure.startswith(f"{family}.")]
-        planned = [one for one in hoped if one.observation.nature in ("planned", "estimate")]
-        if planned and not any(one.observation.nature == "measured" for one in hoped):
+        hoped = [entry for entry in entries if entry.observation.measure.startswith(f"{family}.")]
+        planned = [item for item in hoped if item.observation.nature in ("planned", "estimate")]
+        if planned and not any(item.observation.nature == "measured" for item in hoped):
             nature = planned[0].observation.nature
             return Part(
                 "not_measured", f"the figures are {_NATURES[nature]}, no measurement", planned[:2]
@@ -264,10 +278,10 @@ def _of_rule(rule: Rule, seen: Sequence[SourcedObservation]) -> Part | None:
 _NATURES = {"planned": "planned", "estimate": "estimated"}
 
 
-def _of_number(rule: Rule, found: Sequence[SourcedObservation]) -> Part:
+def _of_number(rule: Rule, observations: Sequence[SourcedObservation]) -> Part:
     at_most = rule.at_most is not None
     bound = rule.at_most if rule.at_most is not None else rule.at_least or 0.0
-    worst = (max if at_most else min)(found, key=lambda one: one.number or 0.0)
+    worst = (max if at_most else min)(observations, key=lambda entry: entry.number or 0.0)
     value = worst.number or 0.0
     stated = worst.observation.limit if rule.stated == "tightens" else None
     tight = stated is not None and (stated < bound if at_most else stated > bound)
@@ -277,8 +291,8 @@ def _of_number(rule: Rule, found: Sequence[SourcedObservation]) -> Part:
     unit = worst.observation.unit
     if unit:
         unit = f" {unit}"
-    shown = f"{words_of(rule.measure)} {plain_number(round(value, 2))}{unit}"
-    why = f"{shown} ({'at most' if at_most else 'at least'} {plain_number(limit)}{unit})"
+    value_text = f"{words_of(rule.measure)} {plain_number(round(value, 2))}{unit}"
+    why = f"{value_text} ({'at most' if at_most else 'at least'} {plain_number(limit)}{unit})"
     entries = [worst]
     if rule.at_least is not None and rule.measure.endswith(".executed") and value < bound:
         return Part("not_measured", "no test was executed", entries)
@@ -291,47 +305,53 @@ def _of_number(rule: Rule, found: Sequence[SourcedObservation]) -> Part:
     return Part("fail", why, entries, limits=tight)
 
 
-def _of_status(rule: Rule, found: Sequence[SourcedObservation]) -> Part:
-    for one in found:
-        if one.observation.value != rule.equal:
+def _of_status(rule: Rule, observations: Sequence[SourcedObservation]) -> Part:
+    for entry in observations:
+        if entry.observation.value != rule.equal:
             outcome = "mixed"
-            if one.observation.value == "fail":
+            if entry.observation.value == "fail":
                 outcome = "fail"
-            return Part(outcome, _quoted_state(one, words_of(rule.measure)), [one])
-    return Part("pass", _quoted_state(found[0], words_of(rule.measure)), [found[0]])
+            return Part(outcome, _quoted_state(entry, words_of(rule.measure)), [entry])
+    return Part("pass", _quoted_state(observations[0], words_of(rule.measure)), [observations[0]])
 
 
-def _quoted_state(one: SourcedObservation, called: str) -> str:
+def _quoted_state(entry: SourcedObservation, label: str) -> str:
     """Quote a source on a state, at most 60 characters."""
-    said = one.observation.said or str(one.observation.value)
-    if said == one.observation.label:
-        return said
-    return f'{one.observation.label or called}: "{said[:_MOST_SAID]}"'
+    state_text = entry.observation.said or str(entry.observation.value)
+    if state_text == entry.observation.label:
+        return state_text
+    return f'{entry.observation.label or label}: "{state_text[:_MOST_SAID]}"'
 
 
-def _known(measure: str, seen: Sequence[SourcedObservation]) -> Part:
+def _known(measure: str, entries: Sequence[SourcedObservation]) -> Part:
     observations = [
-        entry for entry in seen if entry.observation.measure == measure and entry.observation.value
+        entry
+        for entry in entries
+        if entry.observation.measure == measure and entry.observation.value
     ]
     if observations:
         return Part("pass", "", observations[:1])
     return Part("absent", f"no {words_of(measure)} is told")
 
 
-def _of_limits(limits: dict[str, float], seen: Sequence[SourcedObservation]) -> Part:
+def _of_limits(limits: dict[str, float], entries: Sequence[SourcedObservation]) -> Part:
     """Check every measured figure that has a target against it."""
-    figures = [entry for entry in seen if entry.observation.measure.startswith("performance.")]
+    figures = [entry for entry in entries if entry.observation.measure.startswith("performance.")]
     measured = [
-        one for one in figures if one.observation.nature == "measured" and one.number is not None
+        figure
+        for figure in figures
+        if figure.observation.nature == "measured" and figure.number is not None
     ]
-    flags = [one for one in figures if one.observation.measure == "performance.flag"]
+    flags = [figure for figure in figures if figure.observation.measure == "performance.flag"]
     unclear = [observation for observation in measured if observation.observation.unit == "?"]
-    measured = [one for one in measured if one not in unclear]
+    measured = [figure for figure in measured if figure not in unclear]
     checked = [
-        (one, bound) for one in measured if (bound := _bound(one.observation, limits)) is not None
+        (figure, bound)
+        for figure in measured
+        if (bound := _bound(figure.observation, limits)) is not None
     ]
-    missed = [one for one, bound in checked if not _holds(one.observation, bound)]
-    missed += [one for one in flags if one.observation.value == "fail"]
+    missed = [figure for figure, bound in checked if not _holds(figure.observation, bound)]
+    missed += [figure for figure in flags if figure.observation.value == "fail"]
     if missed:
         first = missed[0].observation
         bound = _bound(first, limits)
@@ -345,21 +365,23 @@ def _of_limits(limits: dict[str, float], seen: Sequence[SourcedObservation]) -> 
                 f" ({'at most' if first.at_most else 'at least'} {plain_number(bound)}"
                 f" {first.unit})"
             )
-        more = ""
+        addition = ""
         if len(missed) > 1:
-            more = f", and {len(missed) - 1} more"
-        return Part("fail", f"{text.strip()}{more}", missed, limits=True)
-    hoped = [one for one in figures if one.observation.nature in ("estimate", "planned")]
+            addition = f", and {len(missed) - 1} more"
+        return Part("fail", f"{text.strip()}{addition}", missed, limits=True)
+    hoped = [figure for figure in figures if figure.observation.nature in ("estimate", "planned")]
     if hoped:
-        few = (
+        reason = (
             f"{len(hoped)} of {len(hoped) + len(measured)} figures are estimated or planned, no"
             " measurement"
         )
-        return Part("not_measured", few, hoped[:3])
-    doubted = [one for one in flags if one.observation.value != "pass"]
+        return Part("not_measured", reason, hoped[:3])
+    doubted = [figure for figure in flags if figure.observation.value != "pass"]
     if doubted:
         return Part("mixed", _quoted_state(doubted[0], "the report"), doubted[:3])
-    high = [one for one in unclear if 100 * (one.number or 0) > limits.get("error_rate", 0)]
+    high = [
+        figure for figure in unclear if 100 * (figure.number or 0) > limits.get("error_rate", 0)
+    ]
     if high:
         first = high[0].observation
         return Part(
@@ -370,38 +392,38 @@ def _of_limits(limits: dict[str, float], seen: Sequence[SourcedObservation]) -> 
         if measured:
             text = "no figure has a target"
         return Part("mixed" if measured else "absent", text, measured[:2])
-    tightest = sorted(checked, key=lambda one: _slack(one[0].observation, one[1]))
-    rests = [one for one, _ in tightest[:3]] or flags[:3]
+    tightest = sorted(checked, key=lambda figure: _slack(figure[0].observation, figure[1]))
+    rests = [figure for figure, _ in tightest[:3]] or flags[:3]
     return Part(
         "pass", f"{len(checked) or len(flags)} figures meet their targets", rests, limits=True
     )
 
 
-def _bound(one: Observation, limits: dict[str, float]) -> float | None:
-    if one.limit is not None:
-        return one.limit
-    kind = one.measure.partition(".")[2]
-    if kind == "latency" and one.label.rpartition(" ")[2] in ("max", "min", "p99", "p999"):
+def _bound(observation: Observation, limits: dict[str, float]) -> float | None:
+    if observation.limit is not None:
+        return observation.limit
+    kind = observation.measure.partition(".")[2]
+    if kind == "latency" and observation.label.rpartition(" ")[2] in ("max", "min", "p99", "p999"):
         return None
     return limits.get(kind)
 
 
-def _holds(one: Observation, bound: float) -> bool:
-    value = Decimal(str(one.value))
-    if one.at_most:
+def _holds(observation: Observation, bound: float) -> bool:
+    value = Decimal(str(observation.value))
+    if observation.at_most:
         return value <= Decimal(str(bound))
     return value >= Decimal(str(bound))
 
 
-def _slack(one: Observation, bound: float) -> float:
-    value = one.number or 0.0
-    return (bound - value if one.at_most else value - bound) / (abs(bound) or 1.0)
+def _slack(observation: Observation, bound: float) -> float:
+    value = observation.number or 0.0
+    return (bound - value if observation.at_most else value - bound) / (abs(bound) or 1.0)
 
 
-def _of_validity(seen: Sequence[SourcedObservation], as_of: date) -> list[Part]:
+def _of_validity(entries: Sequence[SourcedObservation], as_of: date) -> list[Part]:
     """Return the parts for approvals whose last day is over, or unknown."""
     parts = list[Part]()
-    for entry in seen:
+    for entry in entries:
         if entry.observation.measure != "review.valid_until":
             continue
         printed = read_date(str(entry.observation.value))
@@ -412,24 +434,26 @@ def _of_validity(seen: Sequence[SourcedObservation], as_of: date) -> list[Part]:
     return parts
 
 
-def _of_approvals(rule: ApprovalRule, seen: Sequence[SourcedObservation]) -> list[Part]:
+def _of_approvals(rule: ApprovalRule, entries: Sequence[SourcedObservation]) -> list[Part]:
     """Return the parts for approvals that a policy asks for and that nobody gave."""
     approvals = [
         entry
-        for entry in seen
+        for entry in entries
         if entry.observation.measure == "review.approver" and entry.observation.value == "pass"
     ]
     parts = list[Part]()
     for role in rule.roles:
-        wanted = set(key_words(role))
-        if not any(wanted <= set(key_words(one.observation.said)) for one in approvals):
+        required_words = set(key_words(role))
+        if not any(
+            required_words <= set(key_words(approval.observation.said)) for approval in approvals
+        ):
             parts.append(Part("mixed", f"no approval by the role {role} was found", approvals))
-    names = {one.observation.label.casefold() for one in approvals}
+    names = {approval.observation.label.casefold() for approval in approvals}
     least = max(rule.least, 2) if rule.four_eyes else rule.least
     if len(names) < least:
         text = f"{len(names)} of {least} different people approved by name"
         parts.append(Part("mixed", text, approvals))
-    authors = [one for one in seen if one.observation.measure == "review.author"]
+    authors = [approval for approval in entries if approval.observation.measure == "review.author"]
     for author in authors if rule.four_eyes else ():
         if author.observation.label.casefold() in names:
             text = f"{author.observation.label} approved their own work"
@@ -437,24 +461,26 @@ def _of_approvals(rule: ApprovalRule, seen: Sequence[SourcedObservation]) -> lis
     return parts
 
 
-def _of_decision(seen: Sequence[SourcedObservation], usable: Sequence[Reading]) -> list[Part]:
+def _of_decision(entries: Sequence[SourcedObservation], usable: Sequence[Reading]) -> list[Part]:
     """Return the parts for reviewers' decisions, each person's and the review's as a whole."""
-    whole = [entry for entry in seen if entry.observation.measure == "review.decision"]
-    people = [one for one in seen if one.observation.measure == "review.person"]
-    checks = [one for one in seen if one.observation.measure == "review.checks"]
+    decisions = [entry for entry in entries if entry.observation.measure == "review.decision"]
+    people = [entry for entry in entries if entry.observation.measure == "review.person"]
+    checks = [entry for entry in entries if entry.observation.measure == "review.checks"]
     # "Not applicable" leaves a person out; of the whole review it decides nothing.
     people = [person for person in people if person.observation.value != "skipped"]
-    every = [*people, *whole]
-    parts = [_decided(one) for one in every]
-    pending = [one for one in every if one.observation.value == "pending"]
+    every = [*people, *decisions]
+    parts = [_decided(entry) for entry in every]
+    pending = [entry for entry in every if entry.observation.value == "pending"]
     if pending and len(pending) == len(every):
         return [Part("fail", "it is not decided yet: " + _named(pending), pending)]
     for measure, outcome, text in (
         ("review.condition", "mixed", "a condition is open: {}"),
         ("review.check", "fail", "{} is not met"),
     ):
-        found = [one for one in seen if one.observation.measure == measure]
-        parts += [Part(outcome, text.format(one.observation.label), [one]) for one in found]
+        observations = [entry for entry in entries if entry.observation.measure == measure]
+        parts += [
+            Part(outcome, text.format(entry.observation.label), [entry]) for entry in observations
+        ]
     for reading in usable:
         for remark in reading.remarks:
             if remark.kind == "doubt":
@@ -485,15 +511,15 @@ def _named(people: Sequence[SourcedObservation]) -> str:
     return ", ".join(dict.fromkeys(person.observation.label for person in people[:4]))
 
 
-def _decided(one: SourcedObservation) -> Part:
-    value, label = str(one.observation.value), one.observation.label or "the review"
+def _decided(entry: SourcedObservation) -> Part:
+    value, label = str(entry.observation.value), entry.observation.label or "the review"
     if value == "pass":
-        return Part("pass", f"{label} approved", [one])
+        return Part("pass", f"{label} approved", [entry])
     if value == "fail":
-        quoted = one.observation.said
+        quoted = entry.observation.said
         text = f"{label} did not approve"
         if quoted and quoted != label:
             text = f'{text}: "{quoted[:_MOST_SAID]}"'
-        return Part("fail", text, [one])
-    said = {"pending": f"{label} has not decided yet", "progress": f"{label} is still at it"}
-    return Part("mixed", said.get(value) or _quoted_state(one, label), [one])
+        return Part("fail", text, [entry])
+    sentence = {"pending": f"{label} has not decided yet", "progress": f"{label} is still at it"}
+    return Part("mixed", sentence.get(value) or _quoted_state(entry, label), [entry])

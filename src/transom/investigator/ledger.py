@@ -59,7 +59,7 @@ class Evidence(Shape):
             else words_of(self.measure)
         )
         try:
-            shown = (
+            value_text = (
                 f"{plain_number(round(float(self.value), 2))}{' ' + self.unit if self.unit else ''}"
             )
         except ValueError:
@@ -67,8 +67,8 @@ class Evidence(Shape):
             if self.label and text != self.label and not self.measure.startswith("performance."):
                 name = f"{name} of {self.label}"
             excerpt = textwrap.shorten(text.replace('"', ""), 160, placeholder="…")
-            shown = f'"{excerpt}"'
-        return f"{name} {shown} [{self.id}]"
+            value_text = f'"{excerpt}"'
+        return f"{name} {value_text} [{self.id}]"
 
 
 class Ledger:
@@ -87,7 +87,7 @@ class Ledger:
         }
         self._sources: dict[str, PlaceIndex] = {}
         self._facts: dict[str, FactSource] = {}
-        self._last = max((int(one[1:]) for one in self._rows), default=0)
+        self._last = max((int(entry[1:]) for entry in self._rows), default=0)
 
     def __iter__(self) -> Iterator[Evidence]:
         return iter(self._rows.values())
@@ -158,9 +158,9 @@ class Ledger:
         """
         text = self._at(reading.source, locator)
         if not stands_in(value, text):
-            what = f"{value!r:.80} was not found at {reading.source}#{locator}"
+            problem = f"{value!r:.80} was not found at {reading.source}#{locator}"
             raise InputError(
-                what,
+                problem,
                 place="cite",
                 hint="give the exact place, and the value exactly as written there",
             )

@@ -53,7 +53,7 @@ def learn(run: Run, playbook: Playbook, reports: Sequence[SourceReport], kept: K
     ]
     for seat, why in (*seats, (VERDICT, of_main)):
         # One message of each kind, since the sentences differ between features.
-        messages = {reflector.patterns.classify(one).kind: one for one in reversed(why)}
+        messages = {reflector.patterns.classify(reason).kind: reason for reason in reversed(why)}
         source = InsightSource(run.id, seat, by=DOMAIN)
         outcome = OptimizationOutcome(
             None, not why, solver_errors=[*messages.values()], source=source
@@ -66,15 +66,15 @@ def take_judgement(run: Run, playbook: Playbook, result: Investigation) -> None:
     """Add a person's reason for a judgement to the playbook, for cases that are unclear in the
     same way.
     """
-    if (given := result.judgement) and given.reason:
+    if (judgement := result.judgement) and judgement.reason:
         unclear = ", ".join(
             criterion.name
             for criterion in result.criteria
             if criterion.required and criterion.status == "unknown"
         )
         text = (
-            f"Where {unclear} was not clear, {result.target_stage} was judged {given.verdict}:"
-            f" {given.reason}"
+            f"Where {unclear} was not clear, {result.target_stage} was judged {judgement.verdict}:"
+            f" {judgement.reason}"
         )
-        source = InsightSource(run.id, "judgement", by=given.by)
+        source = InsightSource(run.id, "judgement", by=judgement.by)
         playbook.add_insight(InsightCategory.DOMAIN, text, tags=["judgement"], source=source)

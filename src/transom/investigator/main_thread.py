@@ -75,8 +75,8 @@ class MainThread:
             try:
                 return read(response.text), response.usage
             except ReplyError as error:
-                again = f"Your answer could not be read: {error}\nGive the whole answer again."
-                second = await agent.send(again, *blocks, id=f"{id}/again")
+                retry_text = f"Your answer could not be read: {error}\nGive the whole answer again."
+                second = await agent.send(retry_text, *blocks, id=f"{id}/again")
                 return read(second.text), response.usage + second.usage
 
 
@@ -84,7 +84,7 @@ def cite_tool(data: DataFolder, feature: Feature, ledger: Ledger) -> ToolDefinit
     """Return the tool `cite`, which adds a passage to the ledger after a check that it contains
     the value.
     """
-    allowed = {one.source for one in sources_of(data, feature)}
+    allowed = {entry.source for entry in sources_of(data, feature)}
 
     def record(source: str, locator: str, value: str) -> str:
         if source not in allowed:

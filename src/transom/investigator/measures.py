@@ -38,7 +38,7 @@ MEASURES = frozenset(_known_measures())
 
 def words_of(measure: str) -> str:
     """Return a measure in words: `tests.failed` -> `failed tests`."""
-    named = {
+    special_names = {
         "tests.failed": "failed tests",
         "tests.executed": "executed tests",
         "tests.unaccounted": "tests without an outcome",
@@ -67,13 +67,13 @@ def words_of(measure: str) -> str:
         "review.doubt": "doubt",
         "document.words": "words of substance",
     }
-    if measure in named:
-        return named[measure]
+    if measure in special_names:
+        return special_names[measure]
     if measure.endswith(".entry"):
         return f"open {measure.split('.')[-2]} finding"
-    family, _, rest = measure.partition(".")
-    if rest in ("critical", "high", "medium", "low"):
-        return f"open {rest} {family}"
-    if rest.startswith("issues."):
-        return f"open {rest.partition('.')[2]} issues"
-    return rest.replace("_", " ").replace(".", " ") or family
+    family, _, detail = measure.partition(".")
+    if detail in ("critical", "high", "medium", "low"):
+        return f"open {detail} {family}"
+    if detail.startswith("issues."):
+        return f"open {detail.partition('.')[2]} issues"
+    return detail.replace("_", " ").replace(".", " ") or family

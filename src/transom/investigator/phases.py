@@ -13,6 +13,7 @@ from transom.investigator.deciding import decide
 from transom.investigator.gathering import gather, merge, together, unread
 from transom.investigator.inquiry import Case, Inquiry
 from transom.investigator.lessons import learn, recalled
+from transom.investigator.overturning import overturned_before
 from transom.investigator.remembering import recall, remember
 from transom.investigator.replies import read_as
 from transom.investigator.result import Investigation, Unsupported, unsupported_of
@@ -50,12 +51,12 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
     target = target or (policy.after(current) if current else policy.stages[-1])
     run.progress(f"{feature.summary} ({feature.feature_id}): {current or 'no stage'} -> {target}")
     learned = await recalled(run, inquiry, target)
-    reports, used = await gather(run, inquiry.question, inquiry.data, feature, learned)
+    reports, read_usage = await gather(run, inquiry.question, inquiry.data, feature, learned)
     ledger, summaries = together(reports, inquiry.data)
     decision = decide(
         policy,
         feature,
-        [one.reading for one in reports],
+        [entry.reading for entry in reports],
         ledger,
         current=current,
         target=target,
@@ -63,6 +64,7 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
         as_of=inquiry.as_of,
         unread=unread(inquiry.data, feature, reports),
         named=named_in(inquiry.question),
+        overturned=overturned_before(inquiry.playbook, feature.feature_id, target),
     )
     # The rules' own sentences come from the evidence itself; only a model's are checked.
     by_rules = {report.reading.source for report in reports if report.by == RULES}
@@ -76,9 +78,9 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
             (inquiry.question, feature.summary, feature.feature_id, target, current or ""),
         ),
     )
-    digests = [one.reading.sha256 for one in reports]
+    digests = [entry.reading.sha256 for entry in reports]
     before = await recall(run, inquiry.memory, feature.feature_id, target, digests)
-    shown, struck, merged_use = await merge(run, summaries, ledger)
+    merged_summaries, struck, merged_use = await merge(run, summaries, ledger)
     case = Case(
         feature,
         current,
@@ -87,16 +89,16 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
         ledger,
         reports,
         summaries,
-        shown,
+        merged_summaries,
         [*false, *struck],
         learned,
         before,
     )
-    kept = await conclude(run, inquiry, case, spent + used + merged_use)
+    conclusion = await conclude(run, inquiry, case, spent + read_usage + merged_use)
     if inquiry.playbook:
-        learn(run, inquiry.playbook, reports, kept)
-    result = kept.investigation
-    day, readings = inquiry.as_of.isoformat(), [one.reading for one in reports]
+        learn(run, inquiry.playbook, reports, conclusion)
+    result = conclusion.investigation
+    day, readings = inquiry.as_of.isoformat(), [entry.reading for entry in reports]
     status = await remember(inquiry.memory, result, readings, day, before.status)
     return result.model_copy(update={"memory_status": status})
 
@@ -105,15 +107,15 @@ def held_summaries(
     summaries: Mapping[str, str], by_rules: Container[str], standing: Standing
 ) -> tuple[dict[str, str], list[Unsupported]]:
     """Return the readers' summaries without sentences that contradict the criteria, and those."""
-    held, struck = dict[str, str](), list[Unsupported]()
+    summaries_by_key, struck = dict[str, str](), list[Unsupported]()
     for source, text in summaries.items():
         if source in by_rules:
-            held[source] = text
+            summaries_by_key[source] = text
             continue
         checked = standing.check(text, marks=False)
-        held[source] = checked.text
+        summaries_by_key[source] = checked.text
         struck += unsupported_of(checked.removed, source)
-    return held, struck
+    return summaries_by_key, struck
 
 
 async def identify(run: Run, inquiry: Inquiry) -> tuple[Feature, Usage]:
@@ -123,19 +125,23 @@ async def identify(run: Run, inquiry: Inquiry) -> tuple[Feature, Usage]:
 
     async def find(stage: Stage, question: str, rows: Sequence[dict[str, Json]]) -> Identified:
         def read(text: str) -> Identified:
-            found = read_as(Identified, text)
-            unknown = [one for one in found.feature_ids if one not in known]
+            identified = read_as(Identified, text)
+            unknown = [
+                feature_id for feature_id in identified.feature_ids if feature_id not in feature_ids
+            ]
             if unknown:
-                raise ReplyError(f"unknown feature {unknown[0]!r}; known: {', '.join(known)}")
-            return found
+                raise ReplyError(f"unknown feature {unknown[0]!r}; known: {', '.join(feature_ids)}")
+            return identified
 
-        known = [str(row["feature_id"]) for row in rows]
+        feature_ids = [str(row["feature_id"]) for row in rows]
         return (
             await call(stage, role, [ours("question", question), json_rows("features", rows)], read)
         ).value
 
-    out = model_file("identified.json", Identified)
-    artifact = await run.stage("identify", find, inquiry.question, features, out=out, uses=[role])
+    artifact_form = model_file("identified.json", Identified)
+    artifact = await run.stage(
+        "identify", find, inquiry.question, features, out=artifact_form, uses=[role]
+    )
     ids = artifact.value.feature_ids
     near = [] if ids else near_names(inquiry.question, features)
     if near:

@@ -61,7 +61,7 @@ class Rule(_Shape):
 
     @model_validator(mode="after")
     def _one_bound(self) -> Self:
-        if sum(one is not None for one in (self.at_most, self.at_least, self.equal)) != 1:
+        if sum(entry is not None for entry in (self.at_most, self.at_least, self.equal)) != 1:
             raise ValueError("give exactly one of at_most, at_least, is")
         return self
 
@@ -233,9 +233,9 @@ class Policy(_Shape):
             if words in [" ".join(plain_words(name)) for name in (step.stage, *step.synonyms)]:
                 return step.stage
         parts = [self.stage_of(part) for part in status.split("/")] if "/" in status else []
-        known = [part for part in parts if part]
-        if known:
-            return min(known, key=self.rank)
+        stages = [part for part in parts if part]
+        if stages:
+            return min(stages, key=self.rank)
         return next(
             (step.stage for step in self.ladder if category and step.category == category), None
         )
@@ -246,11 +246,11 @@ class Policy(_Shape):
         Raises:
             InputError: the stage is unknown.
         """
-        found = self.stage_of(text) or self.stage_in(text)
-        if found is None:
+        stage = self.stage_of(text) or self.stage_in(text)
+        if stage is None:
             hint = f"name one of {', '.join(self.stages)}"
             raise InputError(f"unknown stage {text!r}", place="--target", hint=hint)
-        return found
+        return stage
 
     def stage_in(self, text: str) -> str | None:
         """Return the stage that a question or a line of a document mentions, or None."""
@@ -258,15 +258,19 @@ class Policy(_Shape):
         hits: list[tuple[int, int, str]] = []
         for step in self.ladder:
             for name in (step.stage, *step.spoken):
-                wanted = plain_words(name)
-                for at in range(len(words) - len(wanted) + 1):
-                    if words[at : at + len(wanted)] == wanted:
+                required_words = plain_words(name)
+                for position in range(len(words) - len(required_words) + 1):
+                    if words[position : position + len(required_words)] == required_words:
                         marked = (
-                            bool(_BEFORE_STAGE & set(words[max(0, at - 3) : at]))
-                            or len(words) <= len(wanted) + 2
+                            bool(_BEFORE_STAGE & set(words[max(0, position - 3) : position]))
+                            or len(words) <= len(required_words) + 2
                         )
                         hyphened = "-" not in name or name.lower() in text.lower()
-                        hits += [(len(wanted) + 2 * marked, at, step.stage)] if hyphened else []
+                        hits += (
+                            [(len(required_words) + 2 * marked, position, step.stage)]
+                            if hyphened
+                            else []
+                        )
         if hits:
             return max(hits, key=lambda hit: (hit[0], hit[1]))[2]
         return None
@@ -297,12 +301,12 @@ def _policy_in(path: Path, _: int) -> Policy:
     merged = {**shipped, **own, "criteria": _merged_criteria(own, shipped)}
     policy = validate_yaml(Policy, replace(file, data=merged))
     order = [criterion.id for criterion in load_policy().criteria]
-    known = sorted(
+    shipped_criteria = sorted(
         (criterion for criterion in policy.criteria if criterion.id in order),
         key=lambda criterion: order.index(criterion.id),
     )
     added = [criterion for criterion in policy.criteria if criterion.id not in order]
-    return policy.model_copy(update={"criteria": [*known, *added]})
+    return policy.model_copy(update={"criteria": [*shipped_criteria, *added]})
 
 
 def _merged_criteria(own: dict[str, Any], shipped: dict[str, Any]) -> list[Any]:

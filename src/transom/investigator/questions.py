@@ -107,8 +107,8 @@ def _named(result: Investigation, data: DataFolder, measures: Sequence[str]) -> 
             if count > _MOST_NAMED:
                 yield "... and more"
                 return
-            said = f": {observation.quote}" if observation.measure.endswith(".case") else ""
-            yield f"{observation.label}{said[:160]} ({source.source}#{observation.locator})"
+            quote_text = f": {observation.quote}" if observation.measure.endswith(".case") else ""
+            yield f"{observation.label}{quote_text[:160]} ({source.source}#{observation.locator})"
 
 
 def _is_entry(observation: Observation, measures: Sequence[str]) -> bool:
@@ -118,9 +118,9 @@ def _is_entry(observation: Observation, measures: Sequence[str]) -> bool:
 
 def _for_stage(result: Investigation, policy: Policy, stage: str) -> str | None:
     """Return the verdict for an earlier stage, whose criteria were all judged."""
-    wanted = {criterion.id for criterion in policy.criteria_for(stage)}
-    judged = [row for row in result.criteria if row.id in wanted]
-    if len(judged) < len(wanted):
+    required_ids = {criterion.id for criterion in policy.criteria_for(stage)}
+    judged = [row for row in result.criteria if row.id in required_ids]
+    if len(judged) < len(required_ids):
         # The stage asks for more than was judged.
         return None
     verdict = verdict_of(judged)
@@ -159,9 +159,9 @@ def _blocks(result: Investigation) -> list[str]:
 
 def _why(result: Investigation) -> list[str]:
     lines = _blocks(result)
-    held = [row.name for row in result.criteria if row.required and row.status == "pass"]
-    if held:
-        lines.append(f"What holds: {'; '.join(held)}.")
+    met_names = [row.name for row in result.criteria if row.required and row.status == "pass"]
+    if met_names:
+        lines.append(f"What holds: {'; '.join(met_names)}.")
     return lines
 
 

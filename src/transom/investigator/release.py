@@ -129,9 +129,9 @@ def features_of_version(data: DataFolder, version: str) -> list[Feature]:
     features = [feature for feature in data.features if version in feature.fix_versions]
     if features:
         return features
-    known = sorted({name for feature in data.features for name in feature.fix_versions})
-    near = nearest_key(version, known)
-    hint = f"known: {', '.join(known)}" if known else "no issue names a fix version"
+    versions = sorted({name for feature in data.features for name in feature.fix_versions})
+    near = nearest_key(version, versions)
+    hint = f"known: {', '.join(versions)}" if versions else "no issue names a fix version"
     if near:
         hint = f"did you mean {near}? {hint}"
     raise InputError(
@@ -160,8 +160,10 @@ def assess_release(
     rows.sort(key=_gravity)
     changes = [f"{row.name} ({row.feature_id}): {row.change}" for row in rows if row.change]
     if last is not None:
-        gone = sorted(set(last.features) - {row.feature_id for row in rows})
-        changes += [f"{feature_id}: is no longer part of the release" for feature_id in gone]
+        closed_count = sorted(set(last.features) - {row.feature_id for row in rows})
+        changes += [
+            f"{feature_id}: is no longer part of the release" for feature_id in closed_count
+        ]
     assessment = ReleaseAssessment(
         name=name,
         target_stage=target,
@@ -243,9 +245,9 @@ def _change(row: FeatureRow, before: KeptFeature | None) -> str:
     parts = list[str]()
     if before.verdict != row.verdict:
         parts.append(f"was {before.verdict}, is {row.verdict}")
-    now = [criterion.id for criterion in row.open_criteria]
-    closed = [key for key in before.open_criteria if key not in now]
-    opened = [key for key in now if key not in before.open_criteria]
+    open_ids = [criterion.id for criterion in row.open_criteria]
+    closed = [key for key in before.open_criteria if key not in open_ids]
+    opened = [key for key in open_ids if key not in before.open_criteria]
     if closed:
         parts.append(f"now met: {', '.join(closed)}")
     if opened:
@@ -256,10 +258,12 @@ def _change(row: FeatureRow, before: KeptFeature | None) -> str:
 def _trend(history: Sequence[KeptAssessment]) -> list[TrendPoint]:
     """Return the number of ready features by day; the last assessment of a day counts."""
     by_day = dict[str, TrendPoint]()
-    for kept in history:
-        verdicts = Counter(feature.verdict for feature in kept.features.values())
-        total = len(kept.features)
-        by_day[kept.as_of] = TrendPoint(as_of=kept.as_of, ready=verdicts["READY"], total=total)
+    for assessment in history:
+        verdicts = Counter(feature.verdict for feature in assessment.features.values())
+        total = len(assessment.features)
+        by_day[assessment.as_of] = TrendPoint(
+            as_of=assessment.as_of, ready=verdicts["READY"], total=total
+        )
     return [by_day[day] for day in sorted(by_day)][-_MOST_SHOWN:]
 
 

@@ -65,8 +65,10 @@ async def recall(
         )
         return Remembered(status="ok", earlier=earlier)
 
-    out = model_file("remembered.json", Remembered)
-    return (await run.stage("recall", look, feature_id, target, [*sources], out=out)).value
+    artifact_form = model_file("remembered.json", Remembered)
+    return (
+        await run.stage("recall", look, feature_id, target, [*sources], out=artifact_form)
+    ).value
 
 
 def changed(earlier: Earlier | None, result: Investigation) -> str | None:
@@ -74,11 +76,13 @@ def changed(earlier: Earlier | None, result: Investigation) -> str | None:
     if earlier is None:
         return None
     parts = [f"the verdict was {earlier.verdict}"] if earlier.verdict != result.verdict else []
-    both = [
+    pairs = [
         (criterion, earlier.criteria.get(criterion.id, criterion.status))
         for criterion in result.criteria
     ]
-    parts += [f"{one.id} was {was} and is {one.status}" for one, was in both if was != one.status]
+    parts += [
+        f"{entry.id} was {was} and is {entry.status}" for entry, was in pairs if was != entry.status
+    ]
     differences = "; ".join(parts) or "nothing changed"
     return f"on {earlier.as_of}: {differences}"
 
@@ -110,7 +114,7 @@ async def _keep(
         verdict=result.verdict,
         confidence=result.confidence,
         as_of=as_of,
-        criteria={one.id: one.status for one in result.criteria},
+        criteria={item.id: item.status for item in result.criteria},
     )
     open_ = [
         criterion.name
@@ -143,12 +147,12 @@ async def _keep(
                 f"{kind}/{_slug(name if kind == 'dependency' else f'{result.feature_id} {name}')}"
             )
             entry = await memory.get(target)
-            known: dict[str, Json] = (
+            metadata: dict[str, Json] = (
                 dict(entry.metadata) if entry is not None else {"kind": kind, "name": name}
             )
-            sources = known.get("sources")
+            sources = metadata.get("sources")
             places = {place, *(map(str, sources) if isinstance(sources, list) else ())}
-            await memory.store(name, {**known, "sources": [*sorted(places)]}, key=target)
+            await memory.store(name, {**metadata, "sources": [*sorted(places)]}, key=target)
             await memory.relate(feature, target, DEPENDS if kind == "dependency" else HAS)
 
 
@@ -164,22 +168,22 @@ async def dependants(
         return []
     question_words = {singular(word) for word in plain_words(question)}
     try:
-        found = await memory.retrieve(question, _MOST, {"kind": ["dependency", "feature"]})
+        neighbours = await memory.retrieve(question, _MOST, {"kind": ["dependency", "feature"]})
         sentences = []
-        for one in found:
-            name = str(one.entry.metadata.get("name") or one.entry.content)
+        for entry in neighbours:
+            name = str(entry.entry.metadata.get("name") or entry.entry.content)
             words = {singular(word) for word in plain_words(name.partition("(")[0])}
             telling = words - _GENERIC or words
-            least = 1 if one.entry.metadata.get("kind") == "feature" else len(telling)
+            least = 1 if entry.entry.metadata.get("kind") == "feature" else len(telling)
             if len(telling & question_words) < least:
                 continue
             depending = await memory.neighbours(
-                one.entry.id, None, relationship=DEPENDS, direction="in"
+                entry.entry.id, None, relationship=DEPENDS, direction="in"
             )
             using = await memory.neighbours(
-                one.entry.id, None, relationship=DEPENDS, direction="out"
+                entry.entry.id, None, relationship=DEPENDS, direction="out"
             )
-            sources = one.entry.metadata.get("sources")
+            sources = entry.entry.metadata.get("sources")
             places = ""
             if isinstance(sources, list):
                 places = f" ({', '.join(map(str, sources))})"
@@ -200,8 +204,8 @@ async def dependants(
     return sentences
 
 
-def _names(found: Sequence[Neighbour]) -> str:
-    return "; ".join(dict.fromkeys(one.entry.content for one in found))
+def _names(neighbours: Sequence[Neighbour]) -> str:
+    return "; ".join(dict.fromkeys(entry.entry.content for entry in neighbours))
 
 
 def assessment_key(feature_id: str, target: str) -> str:

@@ -74,16 +74,16 @@ def _text_lines(result: Investigation) -> Iterator[str]:
     if words := _in_words(result):
         yield from ("", *(f"  {line}" for line in words))
     yield ""
-    for one in _ordered(result):
+    for entry in _ordered(result):
         advisory = " (advisory)"
-        if one.required:
+        if entry.required:
             advisory = ""
-        yield f"  {_SIGNS[one.status]} {one.name}{advisory}"
-        if one.status != "pass":
-            yield f"      {one.why}{_cites(one.evidence)}"
+        yield f"  {_SIGNS[entry.status]} {entry.name}{advisory}"
+        if entry.status != "pass":
+            yield f"      {entry.why}{_cites(entry.evidence)}"
     for title, rows in _lists(result):
         yield from _section(title, rows)
-    used = {
+    evidence_keys = {
         key
         for criterion in result.criteria
         if criterion.status != "pass"
@@ -92,7 +92,7 @@ def _text_lines(result: Investigation) -> Iterator[str]:
     rows = [
         f"{row.id} {_place(row.source, row.locator)}: {row.quote or row.value}"
         for row in result.evidence
-        if row.id in used
+        if row.id in evidence_keys
     ]
     yield from _section("Evidence", rows, most=24)
     if result.changed_since:
@@ -118,7 +118,10 @@ def _lists(result: Investigation) -> list[tuple[str, list[str]]]:
     return [
         (
             "Risks",
-            [f"{one.severity}: {one.text}{_cites(one.evidence)}" for one in _further_risks(result)],
+            [
+                f"{risk.severity}: {risk.text}{_cites(risk.evidence)}"
+                for risk in _further_risks(result)
+            ],
         ),
         (
             "Contradictions",
@@ -150,7 +153,9 @@ def _section(title: str, rows: list[str], most: int = _SHOWN) -> Iterator[str]:
 
 def _ordered(result: Investigation) -> list[CriterionResult]:
     order = ("fail", "unknown", "waived", "pass")
-    return sorted(result.criteria, key=lambda one: (not one.required, order.index(one.status)))
+    return sorted(
+        result.criteria, key=lambda entry: (not entry.required, order.index(entry.status))
+    )
 
 
 def _in_words(result: Investigation) -> list[str]:
@@ -163,8 +168,8 @@ def _in_words(result: Investigation) -> list[str]:
 
 def _further_risks(result: Investigation) -> list[Risk]:
     """Return the risks that do not just repeat a criterion."""
-    known = {f"{criterion.name}: {criterion.why}" for criterion in result.criteria}
-    return [risk for risk in result.risks if risk.text not in known]
+    criterion_risks = {f"{criterion.name}: {criterion.why}" for criterion in result.criteria}
+    return [risk for risk in result.risks if risk.text not in criterion_risks]
 
 
 def _place(source: str, locator: str) -> str:
@@ -201,8 +206,8 @@ def _markdown_lines(result: Investigation) -> Iterator[str]:
     )
     if result.judgement is not None:
         judgement = result.judgement
-        said = f"{judgement.by}: {judgement.reason}"
-        yield from ("", f"**{judgement.verdict}**, judged by {escaped(said)}")
+        judgement_text = f"{judgement.by}: {judgement.reason}"
+        yield from ("", f"**{judgement.verdict}**, judged by {escaped(judgement_text)}")
     if result.rules_verdict is not None:
         yield from ("", escaped(_rules_line(result.rules_verdict)))
     if result.would_be is not None:
@@ -250,8 +255,10 @@ def _markdown_sources(result: Investigation) -> Iterator[str]:
 
 def escaped(text: str) -> str:
     """Escape Markdown and HTML in a text of the data."""
-    shown = escape(" ".join(text.split()), quote=False).replace("`", "'").replace("@", "@\u200b")
-    return printable(re.sub(r"([\\|\[\]*_])", r"\\\1", shown))
+    escaped_text = (
+        escape(" ".join(text.split()), quote=False).replace("`", "'").replace("@", "@\u200b")
+    )
+    return printable(re.sub(r"([\\|\[\]*_])", r"\\\1", escaped_text))
 
 
 def printable(text: str) -> str:

@@ -79,14 +79,14 @@ def meant(question: str, features: list[dict[str, Any]]) -> list[str]:
     """Return the ids of the features that a question may refer to: one, several equally good
     ones, or none.
     """
-    named = [
+    feature_ids = [
         str(feature["feature_id"])
         for feature in features
         for name in (feature["feature_id"], feature["jira_key"], feature["folder"])
         if name and _is_named(str(name), question, feature)
     ]
-    if named:
-        return list(dict.fromkeys(named))
+    if feature_ids:
+        return list(dict.fromkeys(feature_ids))
     likely, names, common = _likely(question, features)
     if len(likely) == 1 and _names_another(question, names[likely[0]], common):
         return []
@@ -118,7 +118,7 @@ def _likely(
             singular(word) for word in plain_words(question) if word not in _STOP and len(word) > 1
         )
     )
-    names = {str(one["feature_id"]): _name_words(one) for one in features}
+    names = {str(feature["feature_id"]): _name_words(feature) for feature in features}
     common = Counter(word for own in names.values() for word in own)
     if not words:
         return (list(names) if len(names) == 1 else []), names, common
@@ -126,9 +126,9 @@ def _likely(
     best = max(scores.values(), default=0.0)
     if best <= 0:
         return [], names, common
-    whole = [key for key, own in names.items() if own and own <= set(words)]
-    if len(whole) == 1 and scores[whole[0]] * _LEAD >= best:
-        return whole, names, common
+    fully_named = [key for key, own in names.items() if own and own <= set(words)]
+    if len(fully_named) == 1 and scores[fully_named[0]] * _LEAD >= best:
+        return fully_named, names, common
     return [key for key, score in scores.items() if score * _LEAD >= best], names, common
 
 
@@ -149,9 +149,9 @@ def _has_foreign_neighbour(question: str, own: set[str], common: Counter[str]) -
     fits = [bool(_score(word, own, common)) for word in words]
     for place, word in enumerate(words):
         is_foreign = not fits[place] and len(word) > 1 and word not in _STOP | _JUDGING
-        beside = fits[max(0, place - 1) : place] + fits[place + 1 : place + 2]
+        neighbour_fits = fits[max(0, place - 1) : place] + fits[place + 1 : place + 2]
         # Between two words of the name it only says the name at greater length.
-        if is_foreign and sum(beside) == 1:
+        if is_foreign and sum(neighbour_fits) == 1:
             return True
     return False
 
@@ -244,8 +244,8 @@ def justify(
         for row in criteria:
             if row["status"] == status and row["required"]:
                 lines.append(_because(row, word))
-    held = [row["name"] for row in criteria if row["status"] == "pass" and row["required"]]
-    lines += [f"What holds: {'; '.join(held)}."] if held else []
+    met_names = [row["name"] for row in criteria if row["status"] == "pass" and row["required"]]
+    lines += [f"What holds: {'; '.join(met_names)}."] if met_names else []
     return "\n".join(lines)
 
 
@@ -260,7 +260,7 @@ def _because(row: Mapping[str, Any], word: str) -> str:
 
 
 def _answer(request: Request) -> Reply:
-    asked = {
+    question_words = {
         singular(word)
         for word in plain_words(request.window.text("question"))
         if word not in _STOP - {"uat"}
@@ -271,13 +271,17 @@ def _answer(request: Request) -> Reply:
             singular(word)
             for word in plain_words(f"{row['name']} {row['id']} {row['source']} {row['owner']}")
         }
-        if asked & (own - {"no", "is", "of", "the", "all", "at", "least"}):
+        if question_words & (own - {"no", "is", "of", "the", "all", "at", "least"}):
             status = {"pass": "is met", "fail": "is not met", "waived": "is waived"}.get(
                 row["status"], "is not known"
             )
             lines.append(_because(row, status))
     if not lines:
-        told = [str(row["text"]) for row in _rows(request, "memory")]
-        lines = [fact for fact in told if asked & {singular(word) for word in plain_words(fact)}]
+        memory_lines = [str(row["text"]) for row in _rows(request, "memory")]
+        lines = [
+            fact
+            for fact in memory_lines
+            if question_words & {singular(word) for word in plain_words(fact)}
+        ]
         lines = lines or [NOTHING_FOUND]
     return _say("\n".join(lines[:_MOST_LINES]))

@@ -118,12 +118,12 @@ class DataFolder:
         ids = [feature.feature_id for feature in features]
         double = next((identifier for identifier in ids if ids.count(identifier) > 1), None)
         if double is not None:
-            where = ", ".join(
+            place = ", ".join(
                 feature.folder for feature in features if feature.feature_id == double
             )
             raise InputError(
                 f"two features have the id {double!r}",
-                place=where,
+                place=place,
                 hint="give each an id of its own",
             )
         return features
@@ -204,22 +204,22 @@ class DataFolder:
         Raises:
             InputError: the path is not a document, or belongs to another feature.
         """
-        given = path.strip().replace("\\", "/")
+        relative_path = path.strip().replace("\\", "/")
         allowed = [only] if only is not None else list(self.features)
         for feature in allowed:
             for file in self.docs(feature):
-                if given in (file.source, f"./{file.source}"):
+                if relative_path in (file.source, f"./{file.source}"):
                     return file
         if only is not None and any(
-            given == file.source for one in self.features for file in self.docs(one)
+            relative_path == file.source for entry in self.features for file in self.docs(entry)
         ):
-            what, hint = (
+            problem, hint = (
                 f"{path!r} belongs to another feature",
                 f"only documents of {only.feature_id} may be read here",
             )
         else:
-            what, hint = f"unknown document {path!r}", "use a path exactly as list_docs gives it"
-        raise InputError(what, place="path", hint=hint)
+            problem, hint = f"unknown document {path!r}", "use a path exactly as list_docs gives it"
+        raise InputError(problem, place="path", hint=hint)
 
     def read(self, source: str) -> bytes:
         """Return the bytes of a source by its name in evidence.
@@ -299,7 +299,7 @@ class DataFolder:
 
     def _issue_file(self, folder: str) -> SourceFile | None:
         """Return the file of the feature's own issue: by its usual name, else the first one."""
-        named = list[SourceFile]()
+        issue_files = list[SourceFile]()
         for path in self._paths(folder):
             # Features are listed without opening all of their files.
             is_usual = path.name.casefold() in _ISSUE_FILES and path.parent.name == "jira"
@@ -308,11 +308,11 @@ class DataFolder:
                 recognition = recognise(inner, partial(load_bytes, path))
                 if recognition.kind == "jira" and recognition.name == "jira":
                     source = path.relative_to(self.root).as_posix()
-                    named.append(SourceFile(path, source, recognition))
+                    issue_files.append(SourceFile(path, source, recognition))
                     if is_usual:
-                        return named[-1]
-        if named:
-            return named[0]
+                        return issue_files[-1]
+        if issue_files:
+            return issue_files[0]
         return None
 
     def _from_index(self) -> Iterator[Feature]:
@@ -379,9 +379,9 @@ class DataFolder:
                 saved = read_issue(parse_json(decode_text(load_bytes(file.path)), file.source))
             except InputError:
                 saved = None  # reported when the source is read
-        for key, one in self.fetched.items():
+        for key, entry in self.fetched.items():
             if key.lower() == folder.lower() or (saved is not None and saved.key == key):
-                issue = read_issue(one.get("issue"))
+                issue = read_issue(entry.get("issue"))
                 return issue or saved
         return saved
 

@@ -73,7 +73,7 @@ class Standing:
             marks: put the status of the criterion behind a sentence about an unmet one that does
                 not tell it.
         """
-        kept: list[str] = []
+        sentences_kept: list[str] = []
         removed: list[CheckedSentence] = []
         for sentence, gap in sentences_of(text):
             finding = _Sentence(self, sentence).finding() if sentence.strip() else _Finding()
@@ -83,10 +83,10 @@ class Standing:
                 line = " ".join(sentence.split())
                 removed.append(CheckedSentence(line, "contradicted", why))
             elif finding.doubt and marks:
-                kept.append(f"{sentence} ({finding.doubt}){gap}")
+                sentences_kept.append(f"{sentence} ({finding.doubt}){gap}")
             else:
-                kept.append(sentence + gap)
-        return CheckedStatements("".join(kept).strip(), tuple(removed))
+                sentences_kept.append(sentence + gap)
+        return CheckedStatements("".join(sentences_kept).strip(), tuple(removed))
 
     @cached_property
     def topics(self) -> dict[str, frozenset[str]]:
@@ -222,7 +222,7 @@ class _Sentence:
             if claim.clause.tone == "silent":
                 claim.clause = _toned(number, clauses)
             if not claim.groups and claim.person is None:
-                before = [one for one in claims[:number] if one.groups or one.person]
+                before = [entry for entry in claims[:number] if entry.groups or entry.person]
                 if before:
                     claim.groups, claim.person = before[-1].groups, before[-1].person
         if not any(claim.groups or claim.person for claim in claims):
@@ -248,7 +248,7 @@ class _Sentence:
         if not self.cited:
             return text
         text = _QUOTED.sub(f" {QUOTE} ", text)
-        for fact in sorted(facts_of(text), key=lambda one: one.start, reverse=True):
+        for fact in sorted(facts_of(text), key=lambda entry: entry.start, reverse=True):
             if fact.value is not None:
                 text = f"{text[: fact.start]} {FIGURE} {text[fact.end :]}"
         return text
@@ -319,7 +319,7 @@ def _toned(number: int, clauses: Sequence[StatementClause]) -> StatementClause:
     """
     clause = clauses[number]
     around = [*reversed(clauses[:number]), *clauses[number + 1 :]]
-    spoken = next((one for one in around if one.tone != "silent"), None)
+    spoken = next((entry for entry in around if entry.tone != "silent"), None)
     if spoken is not None:
         return StatementClause(clause.text, spoken.tone, spoken.state, spoken.is_universal)
     if clause.text.split() and all(word.startswith(_NAMED) for word in clause.text.split()):
@@ -355,15 +355,15 @@ def _canonical(word: str) -> str:
     return ""
 
 
-def _spoken_words(text: str, known: Mapping[str, float]) -> frozenset[str]:
+def _spoken_words(text: str, recognised: Mapping[str, float]) -> frozenset[str]:
     """Return the words of criteria that a clause uses, also in another language or form."""
     spoken = set()
     for word in text.split():
         own = singular(word)
         for topic, pattern in words().spoken.items():
-            if topic in known and (topic == own or pattern.fullmatch(word)):
+            if topic in recognised and (topic == own or pattern.fullmatch(word)):
                 spoken.add(topic)
-        spoken |= {other for other in known if other == own or _is_cognate(own, other)}
+        spoken |= {other for other in recognised if other == own or _is_cognate(own, other)}
     return frozenset(spoken)
 
 

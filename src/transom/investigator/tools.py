@@ -49,10 +49,10 @@ def reading_tools(data: DataFolder, only: Feature | None = None) -> list[ToolDef
         files = data.analysis_files(feature, name)
         if not files:
             return {"status": "NO_DATA", "analysis_type": name, "feature_id": feature.feature_id}
-        found: dict[str, Json] = {file.source: _content(data, file.source) for file in files}
-        if len(found) == 1:
-            return next(iter(found.values()))
-        return {"files": found}
+        contents: dict[str, Json] = {file.source: _content(data, file.source) for file in files}
+        if len(contents) == 1:
+            return next(iter(contents.values()))
+        return {"files": contents}
 
     def list_docs(arguments: Arguments) -> Json:
         docs = data.docs(feature_of(arguments))
@@ -98,16 +98,17 @@ def shortened(tool: ToolDefinition) -> ToolDefinition:
 
     def handler(arguments: Arguments) -> Json:
         rows: Any = tool.handler(arguments)
-        room, shown = _MOST_LISTED, list[Json]()
+        room, first_rows = _MOST_LISTED, list[Json]()
         for row in rows:
             room -= len(compact_json(row))
             if room < 0:
                 return [
-                    *shown,
-                    f"... and {len(rows) - len(shown)} more; have them looked at with read_closely",
+                    *first_rows,
+                    f"... and {len(rows) - len(first_rows)} more;"
+                    " have them looked at with read_closely",
                 ]
-            shown.append(row)
-        return shown
+            first_rows.append(row)
+        return first_rows
 
     return replace(tool, handler=handler)
 

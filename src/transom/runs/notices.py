@@ -56,6 +56,7 @@ async def send_notice(
     """
     text = json.dumps(notice)
     problems: list[str] = []
+    # On its stdin: others on the machine can read the arguments of a program.
     if settings.command:
         try:
             process = await run_openly(
@@ -71,6 +72,7 @@ async def send_notice(
         else:
             if process.code:
                 problems.append(f"{settings.command[0]} ended with exit code {process.code}")
+    # In a thread, so that the other runs of this process go on.
     if settings.url:
         problem = await asyncio.to_thread(_post, settings.url, text.encode())
         if problem:
@@ -91,6 +93,7 @@ def _post(address: str, body: bytes) -> str:
         host, port = None, None
     if not host or parts.scheme not in ("http", "https"):
         return "this is no web address"
+    # No proxy of the environment is used: it would read the notice, too.
     connection_class = HTTPSConnection if parts.scheme == "https" else HTTPConnection
     path = parts.path or "/"
     if parts.query:

@@ -117,6 +117,7 @@ class ReleaseForm(StartForm):
 
     def arguments(self) -> list[str]:
         options = [f"--data={self.data}"]
+        # What is left empty keeps the default of the command.
         for name in ("fix_version", "features", "target", "policy", "waivers", "as_of"):
             if value := getattr(self, name):
                 options.append(f"--{name.replace('_', '-')}={value}")

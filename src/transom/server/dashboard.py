@@ -66,6 +66,7 @@ class Dashboards:
 
     def _start(self, name: str) -> int:
         study = study_result(self._site, name).values["study"]
+        # The extra `studies` is needed for a study alone.
         storage_module = import_module("transom.studies.storage")
         folder = self._site.runs.workspace.root / "studies" / name
         storage = storage_module.open_storage(folder, study.storage_url)

@@ -4,6 +4,7 @@ runs of the orchestrator decides whether it covers a criterion.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 
@@ -13,6 +14,8 @@ from transom.stories.proof import Proof
 from transom.stories.story import Record, Story
 from transom.stories.testrun import TestRun
 
+_DOC_LINE = re.compile(r" \(line \d+\)$")
+"""The place of a documentation test of Rust, which changes with the code above it."""
 MOST_CRITERIA = 2
 """Criteria that one test may stand for."""
 
@@ -81,11 +84,15 @@ def is_same_test(case: str, name: str) -> bool:
     """Whether a name means a case: `test_x`, `T.test_x`, `tests/test_a.py::T::test_x` mean
     `tests.test_a.T.test_x`; a test with spaces is named by its last part or as a whole.
     """
-    plain = name.replace(".py", "").replace("::", ".").replace("/", ".").strip(". ")
+    full_name = _DOC_LINE.sub("", name.strip())
+    plain = full_name.replace(".py", "").replace("::", ".").replace("/", ".").strip(". ")
+    # Runners join the names of groups and tests by signs of their own, some by a blank.
+    joints = (".", " > ", " › ", " - ", *((" ",) if " " in full_name else ()))
+    for ran in (case, case.replace("::", ".")):
+        for wanted in (full_name, plain):
+            if ran == wanted or ran.endswith(tuple(f"{joint}{wanted}" for joint in joints)):
+                return True
     case = case.replace("::", ".")
-    full_name = name.strip()
-    if case in (plain, full_name) or case.endswith((f".{plain}", f".{full_name}")):
-        return True
     # Pytest names a parameter in brackets behind the test's name.
     function = case.partition("[")[0]
     return function == plain or function.endswith(f".{plain}")

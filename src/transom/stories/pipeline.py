@@ -249,8 +249,8 @@ class StoryFlow:
         if problem := await self.judge.try_command(before):
             raise Stopped(
                 "paused",
-                "before anybody is called, the test command was tried with a test that fails and"
-                f" one that passes: {problem}; set `stories.tests` to a command that runs the tests"
+                "before anybody is called, the test command was tried with a failing and a passing"
+                f" test: {problem}; set `stories.tests` to a command that runs the tests"
                 " and reports each failure, and run the command again",
             )
         return before

@@ -243,7 +243,9 @@ async def _moved(
 async def _of_any_value(
     files: StoryFiles, passing: frozenset[str], mark: str, run: RunWith
 ) -> frozenset[str]:
-    """Return the tests of Go and Rust that pass whatever the changed functions return."""
+    """Return the tests that pass whatever the changed functions return, in other languages than
+    Python.
+    """
     kinds: tuple[BodyKind, ...] = ("zero", "other")
     for kind in kinds:
         texts = _broken(files, kind, mark)

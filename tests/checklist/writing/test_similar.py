@@ -6,18 +6,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from functools import cache
 from pathlib import Path
 
 import pytest
 from benchmarks.spec_tokens import CHECKS
 
+from tests.checklist.shipped_model import ShippedModel
 from transom.checklist.item import Item, load_item
-from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table
 from transom.checklist.writing.document import parse_spec
 from transom.checklist.writing.similar import SIMILAR, recall_similar, remember_spec
 from transom.checklist.writing.write import write_spec
-from transom.llm import Chain, Reply, Request, RulesProvider, ScriptedProvider, estimate_tokens
+from transom.llm import Chain, Reply, Request, ScriptedProvider, estimate_tokens
 from transom.memory import Memory, SqliteMemory
 from transom.runs import Run, Workspace
 from transom.store import SqliteStore
@@ -25,16 +24,11 @@ from transom.store import SqliteStore
 SPEC = Path(__file__).parent / "data" / "IMP-10-0-0-00_ItemSpec.md"
 
 
-@cache
-def rules() -> RulesProvider:
-    return RulesProvider(rule_table(load_knowledge()), RULE_VERSIONS, {})
-
-
 @asynccontextmanager
 async def opened(folder: Path, log: list[Request]) -> AsyncIterator[Run]:
     async def answer(request: Request) -> Reply:
         log.append(request)
-        return await rules().complete(request)
+        return await ShippedModel().complete(request)
 
     workspace = Workspace.at(folder / "w")
     async with SqliteStore.open(workspace.database) as store:

@@ -13,7 +13,7 @@ from transom.evidence.numbers import NumberLimit, read_bound
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 
-_FILE: Final = Path(__file__).with_name("claims.yaml")
+CLAIMS_FILE: Final = Path(__file__).with_name("claims.yaml")
 
 
 class _Part(BaseModel):
@@ -117,7 +117,7 @@ class ClaimsFile(_Part):
 @lru_cache(maxsize=1)
 def shipped_claims() -> ClaimsFile:
     """Return the claims that Transom ships."""
-    return validate_yaml(ClaimsFile, load_yaml(_FILE))
+    return validate_yaml(ClaimsFile, load_yaml(CLAIMS_FILE))
 
 
 def limited_measure(parameters: Mapping[str, str]) -> LimitedMeasure | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pprint import pformat
 
+from transom.canonical import Json
 from transom.checklist.atoms import (
     LOCKED_LAYER,
     CheckerConfig,
@@ -35,8 +37,12 @@ from transom.checklist.item import Item
 from transom.errors import InputError
 from transom.evidence.numbers import NumberLimit, PrintedNumber, read_bound
 from transom.evidence.units import factor_to_base, quantity_of
+from transom.formats.reports import load_format
 
-_GRANULAR = ("one item per", "one violation per")
+_GRANULAR = re.compile(
+    r"\bone (?:item|violation|entry|row) (?:per|for (?:each|every))\b"
+    r"|\b(?:each|every) [a-z ]{1,60} is (?:one|an) (?:item|entry|row)\b"
+)
 _ATOMS = '''"""{title}.
 
 Transom reads each report by its report formats, and gives this file what they measured instead of
@@ -45,6 +51,7 @@ problem and content. Numbers are in the base unit of their quantity (s, W, m2, r
 """
 
 import json
+import re
 import operator
 
 SCOPE = "report"
@@ -96,7 +103,7 @@ def entry_of(fact, why_bad):
     words = [fact["scope"][key] for key in SUBJECT_KEYS if fact["scope"].get(key)]
     subject = words[0] if words else fact["name"]
     shown = [*words, fact["name"].replace("_", " "), fact["value"] or "", fact["text"]]
-    if fact["name"] == "message":
+    if fact["name"] == "message" or fact["name"].endswith("_line"):
         shown = [fact["content"].split("\\n")[0].strip()]
     return {{
         "value": " ".join(filter(None, shown)),
@@ -219,22 +226,35 @@ def holds_limit(number: PrintedNumber, limit: NumberLimit) -> bool:
     }.get(limit.comparator, value == bound)
 
 
-def write_claim(item: Item, row: ClaimRow) -> ClaimFiles:
+def write_claim(item: Item, row: ClaimRow, own_format: dict[str, Json] | None = None) -> ClaimFiles:
     """Write the files of an item's claim.
 
+    Args:
+        item: the item.
+        row: its claim.
+        own_format: the item's own report format, if it was read already.
+
     Raises:
-        InputError: the claim is not known, or its limit is no comparison.
+        InputError: the claim is not known, its limit is no comparison, or its own report format
+            cannot be read.
     """
+    if row.format and own_format is None:
+        own_format = load_format(item.path.parent / row.format).model.model_dump(
+            mode="json", by_alias=True, exclude_unset=True
+        )
     claim = shipped_claims().claims[row.name]
     atoms = write_header_atoms(claim) if claim.headers else _atoms(claim, row)
-    return ClaimFiles(_spec(item, claim, row), _config(item, claim, row), atoms)
+    config = _config(item, claim, row).model_copy(update={"report_format": own_format})
+    return ClaimFiles(_spec(item, claim, row), config, atoms)
 
 
 def _config(item: Item, claim: Claim, row: ClaimRow) -> CheckerConfig:
     """Return `checker.yaml` of a claim."""
     requirements = item.requirements or Requirements()
     waivers = item.waivers or Waivers()
-    is_granular = any(words in item.description.lower() for words in _GRANULAR)
+    # Each line that a person taught is judged by itself.
+    is_granular = bool(row.format) and claim.bad[0] in claim.proof[0]
+    is_granular |= _GRANULAR.search(" ".join(item.description.lower().split())) is not None
     common = {
         "id": "2.1",
         "name": claim.title,

@@ -87,12 +87,18 @@ def read_at_once(description: str, *, has_patterns: bool) -> ClaimRow | None:
     parts = parts_of(description)
     description = parts.asks
     text = plain_sentence(description)
+    written = {text}
     for word in narrowing_of(text):
         if word.facet == "tool":
             text = re.sub(rf"(?<!\w){re.escape(word.words)}\s+", "", text, count=1, flags=re.I)
+    written.add(text)
     for name, claim in shipped_claims().claims.items():
         is_listed = (claim.list is not None) == has_patterns
-        if text in claim.says and is_listed and not _reporting_left_out(parts.reporting, claim):
+        if (
+            not written.isdisjoint(claim.says)
+            and is_listed
+            and not _reporting_left_out(parts.reporting, claim)
+        ):
             return ClaimRow(name=name)
     if has_patterns or parts.reporting:
         return None
@@ -136,7 +142,8 @@ def candidates(description: str, *, has_patterns: bool) -> list[ClaimCandidate]:
     """Return up to three claims that a description may mean, the best first."""
     found = list[ClaimCandidate]()
     for name, claim in shipped_claims().claims.items():
-        if (claim.list is not None) != has_patterns:
+        # A claim without words is chosen by `reads_as` alone.
+        if not claim.words or (claim.list is not None) != has_patterns:
             continue
         candidate = _candidate(name, claim, description)
         if candidate is not None and candidate.score >= _LEAST_SCORE:

@@ -337,6 +337,7 @@ def _lines_left(path: str, reading: FileReading, judged: _JudgedLines) -> Iterat
             yield LineUse(shape.text, path, number, reason, count=shape.count)
     for measurement in reading.measurements:
         if measurement.is_trouble and measurement.line not in judged.texts:
-            said = measurement.text or measurement.scope.get("object", "") or measurement.name
+            said = measurement.text or measurement.scope.get("object", "")
+            said = said or measurement.content.strip() or measurement.name
             name = measurement.name.replace("_", " ")
             yield LineUse(said, path, measurement.line, f"it is trouble ({name})")

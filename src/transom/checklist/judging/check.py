@@ -19,6 +19,11 @@ from transom.checklist.judging.gather import Evidence, gather
 from transom.checklist.judging.inputs import Inputs
 from transom.checklist.judging.loading import LoadedChecker
 from transom.checklist.judging.logic import BATCH_SOURCE, Logic
+from transom.checklist.judging.overturning import (
+    cap_of_overturned,
+    note_of_overturned,
+    overturned_verdict,
+)
 from transom.checklist.judging.pieces import with_pieces
 from transom.checklist.judging.rehearse import rehearse
 from transom.checklist.judging.runner import AtomRunner, declared
@@ -37,6 +42,7 @@ from transom.checklist.judging.waivers import apply_waivers
 from transom.checklist.results import WordsRow
 from transom.errors import AtomFailed, RegexFailed
 from transom.evidence.caps import Cap, CappedVerdict, cap_verdict
+from transom.formats.reports import format_of
 from transom.formats.text_files import FileChanged
 from transom.sandbox import Level
 
@@ -109,6 +115,15 @@ async def check_files(
     if unread:
         # Nothing was read, so there is no PASS that a person could let through.
         status = "NEEDS_MODEL"
+    overturned = overturned_verdict(item, status)
+    held_back: tuple[Cap, ...] = ()
+    if item is not None and overturned is not None:
+        warnings.insert(0, note_of_overturned(item, overturned))
+        if status == "PASS":
+            held_back = (cap_of_overturned(overturned),)
+        else:
+            # There is nothing to accept in a FAIL: a person says what is meant.
+            status = "NEEDS_REVIEW"
     # What the claim's account says of a file already is not said twice.
     known = {cap.source_file for cap in account.caps if cap.rule == "measured"}
     unmeasured = [
@@ -118,7 +133,7 @@ async def check_files(
     ]
     capped = cap_verdict(
         status,
-        [*account.caps, *unmeasured],
+        [*account.caps, *unmeasured, *held_back],
         item.accepted_caps if item else (),
         date.fromisoformat(as_of),
         positive={"PASS"},
@@ -178,7 +193,10 @@ async def _run(
     gathered = Outcome()
     try:
         async with runner.worker(with_pieces(checker.atoms) + BATCH_SOURCE) as worker:
-            evidence, gathered = await gather(inputs, worker, *await declared(worker))
+            scope, sources = await declared(worker)
+            if config.report_format is not None:
+                scope = replace(scope, formats=(format_of(config.report_format),))
+            evidence, gathered = await gather(inputs, worker, scope, sources)
             if gathered.errors:
                 return gathered, CheckAccount()
             await rehearse(runner, config, evidence)

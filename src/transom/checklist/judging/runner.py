@@ -19,6 +19,7 @@ from transom.errors import AtomFailed
 from transom.evidence.numbers import PrintedNumber
 from transom.evidence.units import factor_to_base, quantity_of
 from transom.formats.reports import FileReading, read_report_pieces, shipped_formats
+from transom.formats.reports.rules import CompiledFormat
 from transom.formats.text_files import MAX_TEXT_BYTES, STREAMED_BYTES, TextFile
 from transom.sandbox import Level
 
@@ -51,10 +52,14 @@ class AtomRunner(Protocol):
 class Scope:
     """Portion that atom A is given at a time; a record begins at each line in which
     `record_start` is found.
+
+    Attributes:
+        formats: the report formats by which the scope `report` reads; the shipped ones if empty.
     """
 
     unit: Unit = "file"
     record_start: str | None = None
+    formats: tuple[CompiledFormat, ...] = ()
 
     def open(self, path: Path) -> TextFile:
         """The file with the limits that fit: a text that is handed over at once must fit into
@@ -154,7 +159,7 @@ async def hand_over(
     if scope.unit in ("file", "report"):
         if scope.unit == "report":
             reading = await asyncio.to_thread(
-                read_report_pieces, pieces, source_file, shipped_formats()
+                read_report_pieces, pieces, source_file, scope.formats or shipped_formats()
             )
             text, lines = measured_lines(reading), reading.lines
         else:

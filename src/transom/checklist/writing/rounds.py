@@ -95,7 +95,6 @@ def simplified(item: Item) -> str:
     return dump_yaml(
         {
             "description": item.description,
-            **({"reads_as": item.reads_as.to_json()} if item.reads_as else {}),
             "requirements": {
                 "value": _value(requirements.value if requirements else None),
                 "pattern_items": list(requirements.pattern_items) if requirements else [],

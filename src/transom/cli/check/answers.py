@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from transom import __version__
 from transom.checklist.acceptance import acceptance_on
-from transom.checklist.interpreting import interpret, load_understood
+from transom.checklist.interpreting import interpret, interpret_again, load_understood
 from transom.checklist.item import Item, load_item
 from transom.checklist.judging import Verdict, load_checker, text_report, text_reports, together
 from transom.checklist.judging.report import next_words, reading_lines
@@ -212,8 +212,8 @@ def _build_lines(result: BuildResult) -> list[str]:
 
 
 def load_checked(session: Session, path: Path, *, strict: bool) -> Item:
-    """Read an item, and check its `reads_as` against the knowledge of the settings."""
-    item = load_understood(path, session.settings.paths.knowledge_dirs, strict=strict)
+    """Read an item, and check its `reads_as` against the claims."""
+    item = load_understood(path, strict=strict)
     # The other warnings stand in the verdict. A secret must be seen before anything is sent.
     for notice in item.warnings:
         if notice.is_secret:
@@ -229,10 +229,21 @@ async def with_interpretations(
     Returns:
         The result, or None if the person chose an interpretation: the run can go on.
     """
-    folders = session.settings.paths.knowledge_dirs
     # Without a terminal, the question stays open in the run.
     ask_now = _ask_on_terminal if on_terminal(session) else None
-    return await interpret(run, item, places, result, folders, ask_now)
+    return await interpret(run, item, places, result, ask_now)
+
+
+async def with_other_interpretations(
+    session: Session, run: Run, item: Item, places: Places, verdict: Verdict
+) -> Verdict | None:
+    """Ask what an item means whose verdict a person overturned.
+
+    Returns:
+        The verdict, or None if the person chose an interpretation: the run can go on.
+    """
+    ask_now = _ask_on_terminal if on_terminal(session) else None
+    return await interpret_again(run, item, places, verdict, ask_now)
 
 
 def _ask_on_terminal(question: str, options: Sequence[str]) -> tuple[str, str]:

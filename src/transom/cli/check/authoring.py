@@ -1,4 +1,4 @@
-"""`transom check import|teach|waiver|knowledge`: item files, and report formats of your own.
+"""`transom check import|teach|waiver`: item files, and report formats of your own.
 
 `teach` writes a report format from lines that a person marks, shows what it matches before it is
 saved, and gives the verdict.
@@ -7,7 +7,7 @@ saved, and gives the verdict.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
 
@@ -23,16 +23,12 @@ from transom.checklist.marking import (
     MarkedLogs,
     Marks,
     NumberedLine,
-    format_name,
+    format_path,
     write_format,
 )
 from transom.checklist.pipeline import own_files
-from transom.checklist.rules import Knowledge, load_knowledge
-from transom.checklist.rules.plan import item_name
-from transom.checklist.rules.shapes import Domain
-from transom.checklist.rules.trial import problems_of
 from transom.checklist.sheet import read_sheet
-from transom.checklist.teach import Lesson
+from transom.checklist.teach import Lesson, claim_name
 from transom.checklist.waiver_lint import waiver_findings
 from transom.cli.app import group
 from transom.cli.check.batch import paths_named
@@ -40,14 +36,11 @@ from transom.cli.check.options import MARKS, CheckOptions, check_app, places_of
 from transom.cli.check.review import show_findings
 from transom.cli.check.steps import all_
 from transom.cli.command import command
-from transom.cli.output import counted, day_of, print_text, say, table, typed
+from transom.cli.output import counted, day_of, print_text, say, typed
 from transom.cli.session import Session
 from transom.cli.terminal import on_terminal
 from transom.errors import InputError
 from transom.evidence.findings import Finding
-from transom.evidence.regex_fields import slow_regexes
-from transom.formats.yaml_files import add_key, dump_yaml, load_yaml
-from transom.formats.yaml_models import nearest_key
 from transom.runs import write_file
 
 Sheet = Annotated[
@@ -60,10 +53,6 @@ ItemsFolder = Annotated[
     Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for the item files.")
 ]
 Items = Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items to lint.")]
-FormatName = Annotated[str, typer.Argument(metavar="DOMAIN", help="Name, as printed by `list`.")]
-FormatNames = Annotated[
-    list[str] | None, typer.Argument(metavar="DOMAIN|FILE.yaml", help="Files to test [all].")
-]
 
 Teach: TypeAlias = Callable[[MarkedLogs, Marks], Lesson | None]
 """Returns the lesson of the marks. If they are too few, it prints what is missing; then None."""
@@ -152,9 +141,8 @@ async def teach(
         raise InputError(
             "none of its input_files is there", place=str(path), hint="teaching needs a real log"
         )
-    name = format_name(item)
-    # The item names another format already, which may be written by hand.
-    if item.reads_as and item.reads_as.domain != name:
+    # The item names a claim already that nobody taught.
+    if item.claim is not None and item.claim.format != format_path(item):
         raise InputError(
             "it has a reads_as already", place=str(path), hint="remove that to teach it anew"
         )
@@ -163,34 +151,14 @@ async def teach(
     if lesson is None:
         say(f"transom: {path}: nothing was kept")
         return 3
-    written = write_format(_knowledge_folder(session), item, files, lesson)
+    written = write_format(item, lesson)
     session.progress(f"kept as {written}")
-    if not item.reads_as:
+    if item.claim is None:
         person = os.environ.get("USER", "")
-        write_interpretation(item, {"domain": name, "item": "all_good"}, person)
-    # The settings may name the new folder of formats, so they are read again.
+        reads_as: dict[str, Json] = {"claim": claim_name(lesson), "format": format_path(item)}
+        write_interpretation(item, reads_as, person)
     session = session.recording("check all", items=[str(path.absolute())])
     return await all_(session.recorded_session(session.entry), [path], options)
-
-
-def _knowledge_folder(session: Session) -> Path:
-    """Return the person's own folder of report formats.
-
-    If the settings name none, one beside them is made and named there.
-    """
-    if session.settings.paths.knowledge_dirs:
-        return session.settings.paths.knowledge_dirs[0]
-    file = session.settings.file
-    entry: dict[str, Json] = {"knowledge_dirs": ["knowledge"]}
-    if file:
-        text = add_key(load_yaml(file), "paths", entry, "what check teach wrote")
-    else:
-        text = dump_yaml({"paths": entry})
-    target = file or session.cwd / "transom.yaml"
-    write_file(target, text.encode())
-    folder = target.parent / "knowledge"
-    folder.mkdir(exist_ok=True)
-    return folder
 
 
 def _by_marks(logs: MarkedLogs, marks: Marks) -> Lesson | None:
@@ -272,104 +240,3 @@ def _print_lines_with(logs: MarkedLogs, words: str) -> None:
         lines = [(number, text) for number, text in enumerate(texts, 1) if words in text]
         print_text(f"{name}: {counted(len(lines), 'line')} with {words!r}")
         print_text(*_numbered(lines[:_TAIL]))
-
-
-knowledge_app = group("knowledge", "List, show and test report formats, also your own.", check_app)
-
-
-@command(knowledge_app, "list", example="transom check knowledge list")
-def list_domains(session: Session) -> int:
-    """List the report formats: what each answers, and its items."""
-    knowledge, _ = _domains(session)
-    rows: list[dict[str, str]] = []
-    lines: list[str] = []
-    for domain in knowledge.domains:
-        # Items that differ only in their parameters have one name.
-        names = dict.fromkeys(item_name(item, {}) for item in domain.items)
-        row = domain.model_dump(include={"domain", "title", "question"})
-        row["items"] = ", ".join(names)
-        row["file"] = knowledge.files[domain.domain]
-        rows.append(row)
-        lines.append(f"{row['domain']:<22} {row['question']}: {row['items']}")
-    return session.show({"schema": "transom.knowledge-list/1", "domains": rows}, *lines)
-
-
-@command(knowledge_app, "show", example="transom check knowledge show timing")
-def show_domain(session: Session, name: FormatName) -> int:
-    """Show what a report format can be asked, its items, and what it reads."""
-    _, (domain,) = _domains(session, [name])
-    # Several claims may mean the same, each in words of its own.
-    meanings = dict.fromkeys(claim.means for claim in domain.claims)
-    lines = [f"{domain.title}: {domain.question}"]
-    lines += [f"  {meaning}" for meaning in meanings]
-    items: list[tuple[str, ...]] = []
-    for item in domain.items:
-        items.append((item_name(item, {}), item.purpose))
-    lines += table(items, head=("ITEM", "PURPOSE"))
-    sources: list[tuple[str, ...]] = []
-    for source in domain.sources:
-        files = " ".join(source.files)
-        sources.append((source.kind, source.about, files))
-    lines += table(sources, head=("READS", "WHAT", "FILES"))
-    return session.show(domain.model_dump(mode="json", by_alias=True), *lines)
-
-
-@command(knowledge_app, "lint", example="transom check knowledge lint site/erc.yaml")
-def lint_domain(session: Session, names: FormatNames = None) -> int:
-    """Find mistakes in the file of a report format: its words, expressions and examples."""
-    return _trial(session, names)
-
-
-@command(knowledge_app, "test", example="transom check knowledge test physical_verification")
-def test_domain(session: Session, names: FormatNames = None) -> int:
-    """Run the examples of a report format as tests. It finds the same mistakes as `lint`."""
-    return _trial(session, names)
-
-
-def _trial(session: Session, names: FormatNames) -> int:
-    """Lint the files of some report formats, and run their examples."""
-    knowledge, chosen = _domains(session, names or ())
-    problems_of_domain: dict[str, list[str]] = {}
-    lines: list[str] = []
-    examples = 0
-    for language in knowledge.languages:
-        domain = language.domain
-        if domain not in chosen:
-            continue
-        problems = [language.problem] if language.problem else []
-        problems += problems_of(domain)
-        # The shipped formats are measured by the tests of Transom: it takes a second for each.
-        if names or not knowledge.is_shipped(domain.domain):
-            problems += slow_regexes(domain)
-        problems_of_domain[domain.domain] = problems
-        file = knowledge.files[domain.domain]
-        lines += [f"{file}: {problem}" for problem in problems]
-    for domain in chosen:
-        examples += sum(len(item.examples) for item in domain.items)
-    document = {"tried": examples, "problems": problems_of_domain, "findings": lines}
-    count = f"{examples} examples, {len(lines)} not as they say"
-    return session.show(document, *lines, count, code=1 if lines else 0)
-
-
-def _domains(session: Session, names: Sequence[str] = ()) -> tuple[Knowledge, Sequence[Domain]]:
-    """Return the knowledge, and the domains of those names or in those files; without names, all.
-
-    The folders of the files are searched, too, since a file may refer to others there.
-    """
-    folders: dict[Path, None] = {}
-    for name in names:
-        if name.endswith((".yaml", ".yml")):
-            folders[Path(name).parent.absolute()] = None
-    knowledge = load_knowledge([*session.settings.paths.knowledge_dirs, *folders])
-    by_name: dict[str, Domain] = {}
-    for domain in knowledge.domains:
-        by_name[domain.domain] = domain
-        by_name[knowledge.files[domain.domain]] = domain
-    chosen: list[Domain] = []
-    for name in names:
-        if Path(name).name not in by_name:
-            near = nearest_key(name, [*knowledge.files])
-            hint = f"did you mean {near}?" if near else f"there is {', '.join(knowledge.files)}"
-            raise InputError(f"there is no domain {name}", hint=hint)
-        chosen.append(by_name[Path(name).name])
-    return knowledge, chosen or knowledge.domains

@@ -22,8 +22,10 @@ from transom.checklist.building.lessons import named_in
 from transom.checklist.building.regate import record_of, regate
 from transom.checklist.claiming import claim_report
 from transom.checklist.copies import source_of
+from transom.checklist.item import Item, load_item
 from transom.checklist.judging import APPROVAL, CONFIG, Verdict, load_checker, text_report
 from transom.checklist.judging import approve as approval_of
+from transom.checklist.judging.overturning import write_overturned
 from transom.checklist.judging.verdict import VERDICT_FILE
 from transom.checklist.pipeline import Places, own_files
 from transom.checklist.results import DOUBTS, LintResult
@@ -276,8 +278,11 @@ async def confirm(
 async def overturn(
     session: Session, run: RunArgument, item: ItemId, person: PersonOption, reason: Reason = ""
 ) -> int:
-    """Overturn a verdict. It counts against the insights that the build named; the reason becomes
-    an insight.
+    """Overturn a verdict. The item keeps that, and does not end with this verdict again before it
+    is read otherwise.
+
+    It counts against the insights that the build named; the reason becomes an insight. A wrong
+    verdict of an investigation holds the next one on that feature and stage back.
     """
     document = await decide(session, run, item, person, reason, confirmed=False)
     return session.show(document, *lines_of(document))
@@ -292,6 +297,11 @@ def lines_of(document: Mapping[str, Any]) -> list[str]:
     lines = [f"{head}: {effect}"]
     if insight := document["learned"]:
         lines.append(f"learned: {insight}; see: transom playbook show {insight}")
+    if path := document["kept_in"]:
+        lines.append(
+            f"{path} keeps it: the item does not end with {document['status']} again before you"
+            " give it another meaning"
+        )
     return lines
 
 
@@ -315,12 +325,18 @@ async def decide(
     with opened(session, subject.scope, "make") as playbook:
         counted = playbook.record(subject.insights, confirmed, source, followed=True)
         # A reason for a right verdict teaches nothing.
-        if reason and not confirmed:
-            text = f'{subject.status} was wrong for "{subject.text}": {" ".join(reason.split())}'
+        if not confirmed and (reason or subject.tags):
+            text = f'{subject.status} was wrong for "{subject.text}"'
+            if reason:
+                text += f": {' '.join(reason.split())}"
             insight = playbook.add_insight(
-                InsightCategory.MISTAKE, text, tags=["verdict"], source=source
+                InsightCategory.MISTAKE, text, tags=["verdict", *subject.tags], source=source
             )
             learned = insight.id
+    kept_in = ""
+    if not confirmed and subject.item is not None:
+        is_new = write_overturned(subject.item, subject.status, person, reason)
+        kept_in = str(subject.item.path) if is_new else ""
     return {
         "schema": "transom.word/1",
         "run_id": row.id,
@@ -330,6 +346,7 @@ async def decide(
         "by": person,
         "counted": counted,
         "learned": learned,
+        "kept_in": kept_in,
     }
 
 
@@ -342,6 +359,8 @@ class _Subject(NamedTuple):
         text: what was checked, in words.
         insights: ids of the insights that were named when it was made.
         scope: the playbook that has them.
+        item: the item that was checked, whose file keeps that the verdict was wrong.
+        tags: tags by which the next investigation finds that the verdict was wrong.
     """
 
     status: str
@@ -349,6 +368,8 @@ class _Subject(NamedTuple):
     text: str
     insights: Sequence[str]
     scope: PlaybookScope
+    item: Item | None = None
+    tags: Sequence[str] = ()
 
 
 class _JudgedItem(NamedTuple):
@@ -373,13 +394,19 @@ def _checked(store: Store, folder: Path, row: RunRow, item: str) -> _Subject:
     # A checker that was run alone was built in another run: RUN/build/checker/atoms.py.
     build = original.parents[2] if row.inputs.get("checker") else folder
     text = judged.description if judged.config else item
-    return _Subject(judged.verdict.status, digest(judged.data), text, named_in(build), LEARNED)
+    subject = _Subject(judged.verdict.status, digest(judged.data), text, named_in(build), LEARNED)
+    path = row.inputs.get("item")
+    # An item that was moved since the run keeps nothing; the insight does.
+    if isinstance(path, str) and Path(path).is_file():
+        return subject._replace(item=load_item(Path(path)))
+    return subject
 
 
 def _investigated(_: Store, folder: Path, row: RunRow, item: str) -> _Subject:
     """Return an investigation's verdict, with the insights that its readers named."""
     from transom.cli.investigate import LEARNED as INVESTIGATOR
     from transom.investigator.concluding import Kept
+    from transom.investigator.overturning import tags_of_overturned
 
     data = _bytes(folder / "answer" / "investigation.json", row)
     record = Kept.model_validate_json(data)
@@ -390,7 +417,8 @@ def _investigated(_: Store, folder: Path, row: RunRow, item: str) -> _Subject:
     _require_item(result.feature_id, item, row)
     # The main thread and each reader named the insights that they used.
     text = f"{result.feature_name} for {result.target_stage}"
-    return _Subject(result.verdict, digest(data), text, insights, INVESTIGATOR)
+    tags = tags_of_overturned(result)
+    return _Subject(result.verdict, digest(data), text, insights, INVESTIGATOR, tags=tags)
 
 
 def _run_with_verdict(

@@ -269,7 +269,13 @@ async def answer_of(session: Session, store: Store, options: CheckOptions) -> an
             checker = result.checker
             spec_text = (checker / SPEC_FILE).read_text("utf-8")
             await registry.record_checker(store, item, checker, spec_text)
-            answer = printed(result.verdict, run_id=run.id, seconds=time.monotonic() - started)
+            verdict = await answers.with_other_interpretations(
+                session, run, item, places, result.verdict
+            )
+            answer = verdict
+            if verdict is not None:
+                seconds = time.monotonic() - started
+                answer = printed(verdict, run_id=run.id, seconds=seconds)
         elif isinstance(result, SpecResult):
             answer = await answers.with_interpretations(session, run, item, places, result)
         else:
@@ -349,7 +355,8 @@ async def _finish(run: Run, result: answers.Answer | None, checker: Path | None 
     Args:
         checker: the folder of the checker that came to a verdict.
     """
-    if result is None or (isinstance(result, SpecResult) and result.choose):
+    # A question about the meaning is open, and its answer goes on with this run.
+    if result is None or (not isinstance(result, BuildResult) and result.choose):
         return
     status = result.counted_as if isinstance(result, Verdict) else result.status
     await run.finish(status, waits=answers.waits_for(result, checker))

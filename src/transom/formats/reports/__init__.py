@@ -9,7 +9,7 @@
 a report in one pass, and `readings` is what comes out.
 """
 
-from transom.formats.reports.loading import load_formats, shipped_formats
+from transom.formats.reports.loading import format_of, load_format, load_formats, shipped_formats
 from transom.formats.reports.reader import read_report, read_report_pieces, read_report_text
 from transom.formats.reports.readings import (
     FileReading,
@@ -25,6 +25,8 @@ __all__ = [
     "ReportFormat",
     "SectionReading",
     "UnexplainedShape",
+    "format_of",
+    "load_format",
     "load_formats",
     "read_report",
     "read_report_pieces",

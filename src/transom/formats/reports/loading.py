@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from transom.canonical import Json
 from transom.errors import InputError
 from transom.formats.reports.report_format import ReportFormat
 from transom.formats.reports.rules import CompiledFormat, compile_format
@@ -30,6 +31,11 @@ def load_format(path: Path) -> CompiledFormat:
         raise InputError(
             str(error), place=str(path), hint="write the pattern without it"
         ) from error
+
+
+def format_of(data: Mapping[str, Json]) -> CompiledFormat:
+    """Return the report format that a checker carries."""
+    return compile_format(ReportFormat.model_validate(data))
 
 
 def load_formats(folders: Sequence[Path]) -> tuple[CompiledFormat, ...]:

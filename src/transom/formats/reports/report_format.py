@@ -23,6 +23,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from transom.evidence.regex_fields import MatchedBy
+
 Provenance = Literal["tool", "file", "documentation"]
 """From where a format is known: output that the tool printed for its makers, files of other people,
 or the tool's documentation alone.
@@ -53,7 +55,7 @@ def _checked_pattern(pattern: str) -> str:
     return pattern
 
 
-Pattern = Annotated[str, AfterValidator(_checked_pattern)]
+Pattern = Annotated[str, AfterValidator(_checked_pattern), MatchedBy()]
 
 
 class _Part(BaseModel):

@@ -99,9 +99,9 @@ def read_analysis(data: bytes, source: str, analysis_type: str) -> Reading:
         return base.model_copy(
             update={"state": "unreadable", "why": f"{error.problem} ({error.place})"}
         )
-    found = list(report.report.observations)
+    observations = list(report.report.observations)
     if analysis_type == UAT and report.report.name == TESTS:
-        found = [_as_uat(observation) for observation in found]
+        observations = [_as_uat(observation) for observation in observations]
     remarks = list(report.report.remarks)
     if report.root is not None:
         remarks += steering(report.root)
@@ -111,7 +111,7 @@ def read_analysis(data: bytes, source: str, analysis_type: str) -> Reading:
         update={
             "tool": report.report.tool,
             "subject": report.subject,
-            "observations": tuple(found),
+            "observations": tuple(observations),
             "remarks": tuple(remarks[:_MOST_REMARKS]),
         }
     )
@@ -175,25 +175,29 @@ def _of_own_data(base: Reading, root: Node, analysis_type: str) -> Reading:
             update={"state": "placeholder", "why": "is a placeholder that nobody filled in"}
         )
     inner = root.inner
-    found, remarks = _GENERIC.get(analysis_type, _any)(inner)
+    observations, remarks = _GENERIC.get(analysis_type, _any)(inner)
     subject = facts_of_json(root)
     settled = {remark.locator for remark in remarks if remark.kind == "settled"}
     settled |= {fact.locator for fact in subject if fact.facet == "feature"}
     remarks = [remark for remark in remarks if remark.kind != "settled"]
-    remarks = [*remarks[:_MOST_REMARKS], *unexplained(inner, found, settled), *steering(root)]
+    remarks = [
+        *remarks[:_MOST_REMARKS],
+        *unexplained(inner, observations, settled),
+        *steering(root),
+    ]
     return base.model_copy(
         update={
             "subject": subject,
-            "observations": tuple(found),
+            "observations": tuple(observations),
             "remarks": tuple(remarks),
-            "why": "" if found else "holds nothing that is known of such data",
+            "why": "" if observations else "holds nothing that is known of such data",
         }
     )
 
 
 def _unit_tests(root: Node) -> tuple[list[Observation], list[Remark]]:
-    found, remarks = read_counts(root, "tests")
-    return [*found, *own_doubts(root)], remarks
+    observations, remarks = read_counts(root, "tests")
+    return [*observations, *own_doubts(root)], remarks
 
 
 def _coverage(root: Node) -> tuple[list[Observation], list[Remark]]:
@@ -207,19 +211,19 @@ def _coverage(root: Node) -> tuple[list[Observation], list[Remark]]:
 
 
 def _scan(root: Node) -> tuple[list[Observation], list[Remark]]:
-    found, remarks = read_severities(root, "vulnerabilities")
-    return [*found, *own_doubts(root)], remarks
+    observations, remarks = read_severities(root, "vulnerabilities")
+    return [*observations, *own_doubts(root)], remarks
 
 
 def _performance(root: Node) -> tuple[list[Observation], list[Remark]]:
-    found = read_performance(root)
+    observations = read_performance(root)
     plans = (
         [node for node in root.walk() if node.nature in ("planned", "estimate")]
-        if not found
+        if not observations
         else []
     )
     if plans:
-        found = [
+        observations = [
             observe(
                 "performance.plan",
                 plans[0],
@@ -228,7 +232,7 @@ def _performance(root: Node) -> tuple[list[Observation], list[Remark]]:
                 nature=plans[0].nature,
             )
         ]
-    return found, []
+    return observations, []
 
 
 def _security_review(root: Node) -> tuple[list[Observation], list[Remark]]:
@@ -266,18 +270,20 @@ _GENERIC = {
 
 def _checks(root: Node) -> list[Observation]:
     """Return the entries of checklists in a review."""
-    found = []
+    observations = []
     for node, bad in failing_cases(root):
         people = {"reviewer", "stakeholder", "approver", "approval", "signoff", "feedback"}
         if people & set(node.words) or any(
             case_status(child) == "pending" for child in node.children
         ):
             continue
-        found.append(
+        observations.append(
             observe("review.checks", node, float(len(node.children)), formula="count of checks")
         )
-        found += [observe("review.check", node, "fail", label=node.label) for node in bad[:5]]
-    return found
+        observations += [
+            observe("review.check", node, "fail", label=node.label) for node in bad[:5]
+        ]
+    return observations
 
 
 def _is_hollow(root: Node) -> bool:

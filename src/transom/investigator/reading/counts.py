@@ -44,11 +44,11 @@ class Group:
 
     def read_nodes(self) -> list[Node]:
         """Return the nodes of its counts; a second count of failures is not among them."""
-        used = [node for _, node in self.counts.values()]
+        nodes = [node for _, node in self.counts.values()]
         for child in self.node.children:
-            if child not in used and role_of(child.words) in ("passed", "skipped", "total"):
-                used.append(child)
-        return used
+            if child not in nodes and role_of(child.words) in ("passed", "skipped", "total"):
+                nodes.append(child)
+        return nodes
 
     @property
     def is_list(self) -> bool:
@@ -65,10 +65,10 @@ class Group:
             if parts:
                 return (*(sum(v for v, _ in parts), "a"), parts)
             return None
-        others = [self.counts[role] for role in ("skipped", "blocked") if role in self.counts]
-        operands = [needed[0], needed[1], *others]
-        rest = operands[0][0] - sum(value for value, _ in operands[1:])
-        return max(rest, 0.0), " - ".join("abcd"[: len(operands)]), operands
+        siblings = [self.counts[role] for role in ("skipped", "blocked") if role in self.counts]
+        operands = [needed[0], needed[1], *siblings]
+        remainder = operands[0][0] - sum(value for value, _ in operands[1:])
+        return max(remainder, 0.0), " - ".join("abcd"[: len(operands)]), operands
 
     def executed(self) -> tuple[float, str, list[tuple[float, Node]]] | None:
         """Return the number of executed cases, the formula, and its operands; None if unknown."""
@@ -83,8 +83,8 @@ class Group:
             self.counts["total"],
             *(self.counts[role] for role in ("skipped", "blocked") if role in self.counts),
         ]
-        rest = operands[0][0] - sum(value for value, _ in operands[1:])
-        return max(rest, 0.0), " - ".join("abc"[: len(operands)]), operands
+        remainder = operands[0][0] - sum(value for value, _ in operands[1:])
+        return max(remainder, 0.0), " - ".join("abc"[: len(operands)]), operands
 
 
 def read_counts(root: Node, prefix: str) -> tuple[list[Observation], list[Remark]]:
@@ -95,7 +95,7 @@ def read_counts(root: Node, prefix: str) -> tuple[list[Observation], list[Remark
     listed = failing_cases(root)
     measured = [group for group in groups if group.node.nature == "measured"]
     measured = [group for group in measured if not group.is_list] or measured
-    found: list[Observation] = []
+    observations: list[Observation] = []
     remarks: list[Remark] = []
     for group in groups:
         for node in group.read_nodes():
@@ -104,18 +104,19 @@ def read_counts(root: Node, prefix: str) -> tuple[list[Observation], list[Remark
         for case in cases.children:
             remarks.append(Remark(kind="settled", text="a case", locator=case.pointer))
     for group in groups if not measured else ():
-        found += _of_group(group, prefix)
+        observations += _of_group(group, prefix)
     if measured:
-        found += _of_main(measured, prefix)
+        observations += _of_main(measured, prefix)
     failed = max(
-        (one.number or 0 for one in found if one.measure == f"{prefix}.failed"), default=None
+        (entry.number or 0 for entry in observations if entry.measure == f"{prefix}.failed"),
+        default=None,
     )
     remarks += _lists_of_failed(root, failed or 0)
     for cases, bad in listed:
         if failed is None:
-            found += _of_cases(cases, bad, prefix)
+            observations += _of_cases(cases, bad, prefix)
         elif len(bad) > failed and cases.nature == "measured":
-            found.append(
+            observations.append(
                 derived(
                     f"{prefix}.failed",
                     cases,
@@ -133,27 +134,27 @@ def read_counts(root: Node, prefix: str) -> tuple[list[Observation], list[Remark
                     measure=f"{prefix}.failed",
                 )
             )
-        found += [
+        observations += [
             observe(f"{prefix}.case", node, "fail", label=node.label) for node in bad[:_MOST_SHOWN]
         ]
-    if not found:
-        found += _empty_lists(root, prefix)
-    for more, total in _parts_beyond(measured, failed):
-        found.append(
+    if not observations:
+        observations += _empty_lists(root, prefix)
+    for surplus, total in _parts_beyond(measured, failed):
+        observations.append(
             derived(
                 f"{prefix}.failed",
-                more[0].node.parent or root,
+                surplus[0].node.parent or root,
                 total,
                 "sum of the parts",
-                _failures(more),
+                _failures(surplus),
             )
         )
         text = f"the parts count {total:g} failed, the summary {failed or 0:g}"
-        place = (more[0].node.parent or root).pointer
+        place = (surplus[0].node.parent or root).pointer
         remarks.append(
             Remark(kind="contradiction", text=text, locator=place, measure=f"{prefix}.failed")
         )
-    return [*found, *_rates(root, prefix)], remarks
+    return [*observations, *_rates(root, prefix)], remarks
 
 
 def _empty_lists(root: Node, prefix: str) -> list[Observation]:
@@ -200,12 +201,12 @@ def role_of(key: Sequence[str]) -> str | None:
 
 
 def _groups(root: Node) -> list[Group]:
-    found: list[Group] = []
+    groups: list[Group] = []
     level, depth = [root], 0
     while level:
         for node in level:
             if isinstance(node.value, dict) and (group := _group(node, depth)):
-                found.append(group)
+                groups.append(group)
         level = [
             child
             for node in level
@@ -214,8 +215,8 @@ def _groups(root: Node) -> list[Group]:
         ]
         depth += 1
     # Beside the counts of a whole run, a key such as `failed_checks` counts something else.
-    whole = [group for group in found if len(group.counts) > 1]
-    return whole or found
+    full_groups = [group for group in groups if len(group.counts) > 1]
+    return full_groups or groups
 
 
 def _group(node: Node, depth: int) -> Group | None:
@@ -226,7 +227,7 @@ def _group(node: Node, depth: int) -> Group | None:
             continue
         number = child.number
         if number is None and isinstance(child.value, list) and role == "failed":
-            number = float(sum(1 for one in child.children if _is_open(one)))
+            number = float(sum(1 for entry in child.children if _is_open(entry)))
         if number is not None and (
             role not in group.counts or isinstance(group.counts[role][1].value, list)
         ):
@@ -258,43 +259,49 @@ def _of_main(groups: list[Group], prefix: str) -> list[Observation]:
     sums = [group for group in groups if _SUMS & set(group.node.words) and group.depth <= least + 1]
     if len(top) == 1 or sums:
         return _of_group((sums or top)[0] if not (len(top) == 1 and least == 0) else top[0], prefix)
-    found: list[Observation] = []
+    observations: list[Observation] = []
     place = top[0].node.parent or top[0].node
     for measure, counted in (("failed", Group.failed), ("executed", Group.executed)):
         parts = [counted(group) for group in top]
-        known = [part for part in parts if part is not None]
-        if known and len(known) == len(parts):
-            operands = [one for part in known for one in part[2]]
-            value = sum(part[0] for part in known)
-            found.append(derived(f"{prefix}.{measure}", place, value, "sum of the parts", operands))
-    return found
+        parts_found = [part for part in parts if part is not None]
+        if parts_found and len(parts_found) == len(parts):
+            operands = [entry for part in parts_found for entry in part[2]]
+            value = sum(part[0] for part in parts_found)
+            observations.append(
+                derived(f"{prefix}.{measure}", place, value, "sum of the parts", operands)
+            )
+    return observations
 
 
 def _of_group(group: Group, prefix: str) -> list[Observation]:
-    found = []
+    observations = []
     for measure, counted in (("failed", group.failed()), ("executed", group.executed())):
         if counted is None:
             continue
         value, formula, operands = counted
         if len(operands) == 1 and not isinstance(operands[0][1].value, list):
-            found.append(observe(f"{prefix}.{measure}", operands[0][1], value))
+            observations.append(observe(f"{prefix}.{measure}", operands[0][1], value))
         elif len(operands) == 1:
-            found.append(
+            observations.append(
                 derived(f"{prefix}.{measure}", operands[0][1], value, "count of entries", [])
             )
         else:
-            found.append(derived(f"{prefix}.{measure}", group.node, value, formula, operands))
+            observations.append(
+                derived(f"{prefix}.{measure}", group.node, value, formula, operands)
+            )
     for role in ("passed", "skipped", "total", "planned", "blocked"):
         if role in group.counts:
-            found.append(observe(f"{prefix}.{role}", group.counts[role][1], group.counts[role][0]))
+            observations.append(
+                observe(f"{prefix}.{role}", group.counts[role][1], group.counts[role][0])
+            )
     failed, executed = group.failed(), group.executed()
     if {"total", "passed", "failed"} <= group.counts.keys() and (lost := _unaccounted(group)):
-        found.append(lost.model_copy(update={"measure": f"{prefix}.unaccounted"}))
+        observations.append(lost.model_copy(update={"measure": f"{prefix}.unaccounted"}))
     if failed and executed and executed[0] > 0:
         passed = executed[0] - failed[0]
         operands = [(failed[0], failed[2][0][1]), (executed[0], executed[2][0][1])]
         rate = 100 * passed / executed[0]
-        found.append(
+        observations.append(
             derived(
                 f"{prefix}.pass_rate", group.node, rate, "100 * (1 - a / b)", operands, unit="%"
             )
@@ -304,35 +311,35 @@ def _of_group(group: Group, prefix: str) -> list[Observation]:
             group.counts[role][0] for role in ("skipped", "blocked") if role in group.counts
         )
         for share in shares_of_skipped(prefix, executed[0], not_run, group.node.pointer):
-            found.append(share.model_copy(update={"nature": group.node.nature}))
-    whole = max(
+            observations.append(share.model_copy(update={"nature": group.node.nature}))
+    total = max(
         (group.counts[role] for role in ("total", "planned") if role in group.counts),
         default=None,
         key=_count,
     )
     # only for UAT: a unit test may be skipped
-    if prefix == "uat" and executed and whole and whole[0] > executed[0]:
-        operands = [whole, (executed[0], executed[2][0][1])]
-        found.append(
-            derived(f"{prefix}.not_run", group.node, whole[0] - executed[0], "a - b", operands)
+    if prefix == "uat" and executed and total and total[0] > executed[0]:
+        operands = [total, (executed[0], executed[2][0][1])]
+        observations.append(
+            derived(f"{prefix}.not_run", group.node, total[0] - executed[0], "a - b", operands)
         )
-    return found
+    return observations
 
 
 def _unaccounted(group: Group) -> Observation | None:
     """Return the number of cases of the total without an outcome."""
-    known = [
+    role_children = [
         child
         for child in group.node.children
         if role_of(child.words) not in (None, "total", "executed")
     ]
     operands = [
         group.counts["total"],
-        *((node.number, node) for node in known if node.number is not None),
+        *((node.number, node) for node in role_children if node.number is not None),
     ]
-    rest = operands[0][0] - sum(value for value, _ in operands[1:])
-    if rest > 0:
-        return derived("", group.node, rest, " - ".join("abcdefgh"[: len(operands)]), operands)
+    remainder = operands[0][0] - sum(value for value, _ in operands[1:])
+    if remainder > 0:
+        return derived("", group.node, remainder, " - ".join("abcdefgh"[: len(operands)]), operands)
     return None
 
 
@@ -342,19 +349,21 @@ def _count(counted: tuple[float, Node]) -> float:
 
 def failing_cases(root: Node) -> list[tuple[Node, list[Node]]]:
     """Return lists of cases that all have a status, each with its failed cases."""
-    found = []
+    observations = []
     for node in root.walk():
         if node.nature in ("history", "limit") or not node.children:
             continue
         rows = [(child, case_status(child)) for child in node.children]
-        known = [(child, status) for child, status in rows if status is not None]
+        rated_cases = [(child, status) for child, status in rows if status is not None]
         if (
-            known
-            and len(known) == len(rows)
-            and len(known) >= (1 if isinstance(node.value, list) else 2)
+            rated_cases
+            and len(rated_cases) == len(rows)
+            and len(rated_cases) >= (1 if isinstance(node.value, list) else 2)
         ):
-            found.append((node, [child for child, status in known if status == "fail"]))
-    return found
+            observations.append(
+                (node, [child for child, status in rated_cases if status == "fail"])
+            )
+    return observations
 
 
 def case_status(node: Node) -> Status | None:
@@ -389,18 +398,20 @@ def _of_cases(cases: Node, bad: list[Node], prefix: str) -> list[Observation]:
             )
         ]
     failed, executed = float(len(bad)), float(len(ran))
-    found = [
+    observations = [
         derived(f"{prefix}.failed", cases, failed, "count of failing cases", _units(bad)),
         derived(f"{prefix}.executed", cases, executed, "count of cases that ran", []),
     ]
-    rest = len(statuses) - len(ran)
-    if rest:
-        found.append(
-            derived(f"{prefix}.not_run", cases, float(rest), "count of cases that did not run", [])
+    not_run = len(statuses) - len(ran)
+    if not_run:
+        observations.append(
+            derived(
+                f"{prefix}.not_run", cases, float(not_run), "count of cases that did not run", []
+            )
         )
     rate = 100 * (executed - failed) / executed
     return [
-        *found,
+        *observations,
         derived(f"{prefix}.pass_rate", cases, rate, "100 * passed / executed", [], unit="%"),
     ]
 
@@ -413,24 +424,24 @@ def _failures(groups: Sequence[Group]) -> list[tuple[float, Node]]:
 
 def _parts_beyond(groups: list[Group], failed: float | None) -> list[tuple[list[Group], float]]:
     """Return sets of parts that together count more failures than the document's summary."""
-    beside: dict[str, list[Group]] = {}
+    groups_by_parent: dict[str, list[Group]] = {}
     for group in groups:
         if group.node.parent is not None:
-            beside.setdefault(group.node.parent.pointer, []).append(group)
-    found = []
-    for parts in beside.values():
+            groups_by_parent.setdefault(group.node.parent.pointer, []).append(group)
+    observations = []
+    for parts in groups_by_parent.values():
         own = [
             group for group in parts if not _SUMS & set(group.node.words) or group.node.place >= 0
         ]
         total = sum(part[0] for group in own if (part := group.failed()))
         if own and failed is not None and total > failed:
-            found.append((own, total))
-    return found
+            observations.append((own, total))
+    return observations
 
 
 def _rates(root: Node, prefix: str) -> list[Observation]:
     """Return the pass rate that a document states itself."""
-    found = []
+    observations = []
     for node in root.walk():
         key = set(node.words)
         if node.number is None or not {"rate", "percentage", "percent", "pct", "ratio"} & key:
@@ -440,5 +451,5 @@ def _rates(root: Node, prefix: str) -> list[Observation]:
                 "." in str(node.value) and "rate" in key and not {"percent", "pct"} & key
             )
             value = node.number * 100 if node.number <= 1 and share else node.number
-            found.append(observe(f"{prefix}.stated_pass_rate", node, value, unit="%"))
-    return found[:1]
+            observations.append(observe(f"{prefix}.stated_pass_rate", node, value, unit="%"))
+    return observations[:1]

@@ -13,6 +13,7 @@ _OTHERS = word_set(
     "function method class mutation requirement file feature scenario api doc documentation change"
     " delta diff difference new changed patch"
 )
+_CHANGES = word_set("patch delta diff difference changed")
 _WHOLE = word_set("overall total summary project all code test global combined aggregate unit")
 _PERCENT = word_set(
     "percent pct percentage rate coverage covered value actual ratio current measured"
@@ -24,7 +25,7 @@ def read_coverage(root: Node) -> list[Observation]:
     """Return observations `coverage.line` and `coverage.branch` of the whole, each with its
     limit.
     """
-    found: list[Observation] = []
+    observations: list[Observation] = []
     for measure, own, not_own in (
         ("coverage.line", _LINES, _BRANCHES),
         ("coverage.branch", _BRANCHES, _LINES),
@@ -35,30 +36,30 @@ def read_coverage(root: Node) -> list[Observation]:
             if _is_share(node, own, not_own) and node.nature not in ("limit", "history")
         ]
         if candidates:
-            _, _, best = min(candidates, key=lambda one: one[:2])
+            _, _, best = min(candidates, key=lambda entry: entry[:2])
             value = _percent(best)
             limit = _limit(best, root, own)
             place = ""
             if limit is not None:
                 place = limit.pointer
             bound = _percent(limit) if limit is not None else None
-            found.append(
+            observations.append(
                 observe(measure, best, value, unit="%", limit=bound, limit_at=place, at_most=False)
             )
         elif counts := _from_counts(root, measure, own):
-            found.append(counts)
-    return found
+            observations.append(counts)
+    return observations
 
 
 def _context(node: Node, depth: int = 2) -> set[str]:
-    said: set[str] = set()
+    words_around: set[str] = set()
     around: Node | None = node
     for _ in range(depth + 1):
         if around is None:
             break
-        said |= set(around.words)
+        words_around |= set(around.words)
         around = around.parent
-    return said
+    return words_around
 
 
 def _is_share(node: Node, own: set[str], not_own: set[str]) -> bool:
@@ -67,7 +68,12 @@ def _is_share(node: Node, own: set[str], not_own: set[str]) -> bool:
     if number is None or not 0 <= number <= 100 or _in_part(node):
         return False
     key, context = set(node.words), _context(node, 1)
-    if key & (not_own | _OTHERS) or {"uncovered", "missing", "missed", "partial"} & key:
+    # The coverage of a change says nothing of the whole.
+    if (
+        _CHANGES & context
+        or key & (not_own | _OTHERS)
+        or {"uncovered", "missing", "missed", "partial"} & key
+    ):
         return False
     if context & not_own and not key & own:
         return False
@@ -80,11 +86,11 @@ def _is_share(node: Node, own: set[str], not_own: set[str]) -> bool:
     if _of_nothing(node):
         return False
     covers = bool({"coverage", "covered"} & _context(node, 2)) or _document_of_coverage(node)
-    beside = node.parent.children if node.parent is not None else ()
+    siblings = node.parent.children if node.parent is not None else ()
     if (
         "total" in key
         and not key & (_PERCENT - _COVERED)
-        and any(_COVERED & set(one.words) for one in beside)
+        and any(_COVERED & set(child.words) for child in siblings)
     ):
         return False  # a count of lines, not a share
     return covers and bool(key & (_PERCENT | own | _WHOLE)) and not {"test", "count"} <= key
@@ -114,7 +120,7 @@ def _in_part(node: Node) -> bool:
 
 
 def _rank(node: Node, own: set[str]) -> tuple[int, ...]:
-    said, around = set(node.words), _context(node, 1)
+    node_words, around = set(node.words), _context(node, 1)
     exact = 1
     if own is not _LINES or "line" in around:
         exact = 0
@@ -122,7 +128,7 @@ def _rank(node: Node, own: set[str]) -> tuple[int, ...]:
         0 if around & own else 1,
         exact,
         0 if around & _WHOLE else 1,
-        node.pointer.count("/") + (0 if said & own else 1),
+        node.pointer.count("/") + (0 if node_words & own else 1),
     )
 
 
@@ -148,8 +154,8 @@ def _limit(best: Node, root: Node, own: set[str]) -> Node | None:
         and 0 < node.number <= 100
         and not _in_part(node)
     ]
-    named = [node for node in limits if own & _context(node, 1)]
-    beside = [
+    own_limits = [node for node in limits if own & _context(node, 1)]
+    siblings = [
         node
         for node in limits
         if node.parent is best.parent and not (_LINES | _BRANCHES) & set(node.words)
@@ -161,7 +167,7 @@ def _limit(best: Node, root: Node, own: set[str]) -> Node | None:
         and not (_BRANCHES | _OTHERS) & _context(node, 1)
         and not _LINES & _context(node, 1)
     ]
-    return next(iter([*beside, *named, *plain]), None)
+    return next(iter([*siblings, *own_limits, *plain]), None)
 
 
 def _from_counts(root: Node, measure: str, own: set[str]) -> Observation | None:

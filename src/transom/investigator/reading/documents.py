@@ -175,9 +175,9 @@ def read_document(path: Path, source: str, name: str) -> Reading:
     )
 
 
-def _counted(what: str, number: int, lines: int) -> Observation:
-    formula = f"count of {'words of substance' if what == 'words' else 'open passages'}"
-    measure, place = f"document.{what}", f"lines:1-{lines}"
+def _counted(problem: str, number: int, lines: int) -> Observation:
+    formula = f"count of {'words of substance' if problem == 'words' else 'open passages'}"
+    measure, place = f"document.{problem}", f"lines:1-{lines}"
     return Observation(measure=measure, value=float(number), locator=place, formula=formula)
 
 
@@ -270,12 +270,12 @@ class _Reader:
 
     def _visible(self, text: str) -> str:
         """Return a line without comments, which may span lines."""
-        shown = ""
+        visible_text = ""
         while text:
             before, mark, text = text.partition("-->" if self._commented else "<!--")
-            shown += "" if self._commented else before
+            visible_text += "" if self._commented else before
             self._commented = self._commented != bool(mark)
-        return shown
+        return visible_text
 
     def _look_for_binary(self, line: str) -> None:
         if line.isascii() and line.isprintable():
@@ -406,9 +406,15 @@ class _Reader:
             return
         if bullet["box"] in ("x", "X") or _MITIGATED.search(text) or len(bullet["text"]) < 12:
             return
-        said = " ".join(bullet["text"].split())[:240]
+        risk_text = " ".join(bullet["text"].split())[:240]
         self.remarks.append(
-            Remark(kind="risk", text=said, locator=f"line:{self.line}", quote=said, severity="low")
+            Remark(
+                kind="risk",
+                text=risk_text,
+                locator=f"line:{self.line}",
+                quote=risk_text,
+                severity="low",
+            )
         )
 
 

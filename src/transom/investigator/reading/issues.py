@@ -29,6 +29,20 @@ _HARMLESS = (
 )  # fmt: skip
 _BESIDE_STATE = word_set("is the release feature for by deploy production prod do not ready to")
 # The one option of Jira's field "Flagged", in the languages of its interface.
+_REOPENED = frozenset(
+    {
+        *("reopened", "re opened", "wieder offen", "wieder geöffnet", "wiedereröffnet", "rouvert"),
+        *(
+            "rouverte",
+            "reabierto",
+            "reabierta",
+            "riaperto",
+            "переоткрыт",
+            "переоткрыто",
+            "重新打开",
+        ),
+    }
+)
 _IMPEDIMENTS = ("impediment", "hindernis", "obstacle", "impedimento", "obstáculo", "ostacolo",
                 "belemmering", "blokada", "hinder", "障害")  # fmt: skip
 _BUILT = ("done", "fixed", "resolved", "complete", "completed", "implemented", "released",
@@ -60,18 +74,26 @@ def read_issue_file(data: bytes, source: str) -> Reading:
     issue = read_issue(root.value)
     if issue is None:
         return base.model_copy(update={"state": "placeholder", "why": "holds no issue"})
-    found = [_status(issue, root), *_links(issue, root), *_stops(issue, root)]
+    observations = [_status(issue, root), *_links(issue, root), *_stops(issue, root)]
     entries = [child for child in root.children if not _ENTRIES & set(child.words)]
     remarks: list[Remark] = list(steering(root))
     for child in entries:
         if isinstance(child.value, list | dict):
             issues, claims = read_severities(child, "jira.issues")
-            found += [one for one in issues if one.value]
+            observations += [identity_fact for identity_fact in issues if identity_fact.value]
             remarks += claims
     if issue.text and isinstance(root.value, dict):
-        remarks += [one for one in found_in_text(issue.text, "/fields/description") if not remarks]
+        remarks += [
+            identity_fact
+            for identity_fact in found_in_text(issue.text, "/fields/description")
+            if not remarks
+        ]
     return base.model_copy(
-        update={"observations": tuple(found), "remarks": tuple(remarks), "title": issue.summary}
+        update={
+            "observations": tuple(observations),
+            "remarks": tuple(remarks),
+            "title": issue.summary,
+        }
     )
 
 
@@ -98,13 +120,22 @@ def _stops(issue: Issue, root: Node) -> list[Observation]:
     flags += _impediments(root)
     flags += _labels(root)
     flags += _resolution(root)
-    held = (
+    hold_nodes = (
         [state]
-        if state is not None and words().status_of(issue.status) in ("fail", "conditional")
+        if state is not None
+        and (
+            words().status_of(issue.status) in ("fail", "conditional") or _is_reopened(issue.status)
+        )
         else []
     )
-    held += [one for one in flags if one.value not in (None, False, "", [], "false", "no")]
-    return [observe("source.outcome", one, "fail", label=one.key) for one in held]
+    hold_nodes += [
+        entry for entry in flags if entry.value not in (None, False, "", [], "false", "no")
+    ]
+    return [observe("source.outcome", entry, "fail", label=entry.key) for entry in hold_nodes]
+
+
+def _is_reopened(status: str) -> bool:
+    return " ".join(plain_words(status)) in _REOPENED
 
 
 def _impediments(root: Node) -> list[Node]:
@@ -171,15 +202,15 @@ def _is_unclear(link: LinkedIssue) -> bool:
 
 def _links(issue: Issue, root: Node) -> list[Observation]:
     blockers = [link for link in issue.links if _is_blocking(link) and not _done(link)]
-    undone = [one for one in issue.links if one.relation == "subtask" and not _done(one)]
+    undone = [entry for entry in issue.links if entry.relation == "subtask" and not _done(entry)]
     place = issue.status_at.partition("/status")[0]
-    found = [_count("jira.open_blockers", blockers, "count of open blocking issues", place)]
-    found.append(_count("jira.open_subtasks", undone, "count of open subtasks", place))
+    observations = [_count("jira.open_blockers", blockers, "count of open blocking issues", place)]
+    observations.append(_count("jira.open_subtasks", undone, "count of open subtasks", place))
     for link in issue.links:
         if _is_unclear(link):
             label = f'{link.key} is open, and is linked by "{link.relation}"'
             node = root.find(link.locator)
-            found.append(
+            observations.append(
                 Observation(
                     measure="source.outcome",
                     value="conditional",
@@ -198,7 +229,7 @@ def _links(issue: Issue, root: Node) -> list[Observation]:
         quote = ""
         if node is not None:
             quote = quote_of(node)
-        found.append(
+        observations.append(
             Observation(
                 measure=measure,
                 value="fail",
@@ -207,31 +238,31 @@ def _links(issue: Issue, root: Node) -> list[Observation]:
                 quote=quote,
             )
         )
-    return found
+    return observations
 
 
 def _count(measure: str, rows: list[LinkedIssue], formula: str, place: str) -> Observation:
     operands = tuple(
         Operand(value="1", locator=row.locator, quote=row.key) for row in rows[:_MOST_SHOWN]
     )
-    keys = ", ".join(one.key for one in rows[:_MOST_SHOWN])
-    where = place
+    keys = ", ".join(entry.key for entry in rows[:_MOST_SHOWN])
+    location = place
     if rows:
-        where = rows[0].locator.rpartition("/")[0]
+        location = rows[0].locator.rpartition("/")[0]
     return Observation(
         measure=measure,
         value=float(len(rows)),
-        locator=where,
+        locator=location,
         formula=formula,
         operands=operands,
         quote=keys,
     )
 
 
-def _done(one: LinkedIssue) -> bool:
-    if one.done is not None:
-        return one.done
-    return words().fate_of(one.status) == "closed"
+def _done(link: LinkedIssue) -> bool:
+    if link.done is not None:
+        return link.done
+    return words().fate_of(link.status) == "closed"
 
 
 def read_changelog_file(data: bytes, source: str) -> Reading:
@@ -265,6 +296,6 @@ def read_changelog_file(data: bytes, source: str) -> Reading:
             said=change.became,
         )
         for change in changes[-1:]
-        if " ".join(plain_words(change.became)) in ("reopened", "wieder offen", "rouvert")
+        if _is_reopened(change.became)
     ]
     return base.model_copy(update={"observations": (last_status, *reopened), "remarks": remarks})

@@ -57,15 +57,15 @@ def read_performance(root: Node) -> list[Observation]:
     """Return observations `performance.<kind>` in ms, % and /s, each with its limit if the
     source has one.
     """
-    found: list[Observation] = []
+    observations: list[Observation] = []
     for node in root.walk():
         quantity = None if node.nature in ("limit", "history") else quantity_of(node)
         if quantity is None:
-            found += [*_flag(node), *_failed_share(node)]
+            observations += [*_flag(node), *_failed_share(node)]
             continue
         amount = amount_of(node, quantity)
         if amount is None:
-            found += _unreadable(node, quantity)
+            observations += _unreadable(node, quantity)
             continue
         value, unit = amount
         bound, place = _limit_of(node, quantity)
@@ -73,7 +73,7 @@ def read_performance(root: Node) -> list[Observation]:
         if unit not in ("ms", "/s"):
             value, unit = _in_percent((value, unit), quantity, bound)
             limit = _in_percent(bound, quantity, bound)[0] if bound is not None else None
-        found.append(
+        observations.append(
             observe(
                 f"performance.{quantity.kind}",
                 node,
@@ -85,7 +85,7 @@ def read_performance(root: Node) -> list[Observation]:
                 at_most=quantity.kind not in _AT_LEAST,
             )
         )
-    return found
+    return observations
 
 
 def _unreadable(node: Node, quantity: Quantity) -> list[Observation]:
@@ -140,16 +140,16 @@ def quantity_of(node: Node) -> Quantity | None:
         return None
     key = set(node.words)
     if not key - _TRANSPARENT - {"ms", "s", "second", "percent", "pct"}:
-        beside = [
-            one
-            for one in (
+        siblings = [
+            entry
+            for entry in (
                 node.parent.get("metric", "name", "measure", "kpi") if node.parent else None,
             )
-            if one
+            if entry
         ]
         key = (
-            set(key_words(str(beside[0].value)))
-            if beside
+            set(key_words(str(siblings[0].value)))
+            if siblings
             else set(node.parent.words if node.parent else ())
         )
         statistic = _statistic(key)
@@ -167,9 +167,9 @@ def quantity_of(node: Node) -> Quantity | None:
     ):
         outer = {
             word
-            for one in (node.parent, node.parent.parent)
-            if one is not None
-            for word in one.words
+            for entry in (node.parent, node.parent.parent)
+            if entry is not None
+            for word in entry.words
         }
         inner = _named(outer)
         if inner is not None:
@@ -236,9 +236,9 @@ def amount_of(node: Node, quantity: Quantity) -> tuple[float, str] | None:
 
 def _number_of(node: Node) -> PrintedNumber | None:
     """Return the number of a figure or a bound, with the unit of its text, its key or beside it."""
-    beside = _unit_beside(node)
+    unit = _unit_beside(node)
     units = list[UnitSource]()
-    for source in (unit_of_key(node.key), _stated_unit(beside)):
+    for source in (unit_of_key(node.key), _stated_unit(unit)):
         if source is not None:
             units.append(source)
     text = str(node.value).partition("(")[0].strip()
@@ -270,13 +270,13 @@ def _in_percent(
         return round(number * 100, 6), "%"
     if unit != UNKNOWN:
         return amount
-    most = 1.0
+    largest_share = 1.0
     if quantity.kind == "error_rate":
-        most = 0.2
+        largest_share = 0.2
     if limit is not None:
-        share = limit[0] <= most and limit[1] in (UNKNOWN, RATIO)
+        share = limit[0] <= largest_share and limit[1] in (UNKNOWN, RATIO)
     else:
-        share = quantity.kind != "error_rate" and number <= most
+        share = quantity.kind != "error_rate" and number <= largest_share
     if share:
         return round(number * 100, 6), "%"
     # Without a limit 0.02 may be 2 % or 0.02 %.
@@ -301,9 +301,9 @@ def _limit_of(node: Node, quantity: Quantity) -> tuple[tuple[float, str] | None,
         for child in around.children if isinstance(around.value, dict) else ():
             if child is inner or (child.nature != "limit" and not _is_bound(child, node)):
                 continue
-            found = _limit_in(child, quantity, node)
-            if found is not None:
-                return found
+            bound = _limit_in(child, quantity, node)
+            if bound is not None:
+                return bound
         inner, around = around, around.parent
     return None, None
 
@@ -316,7 +316,7 @@ def _is_bound(child: Node, node: Node) -> bool:
 
 
 def _limit_in(child: Node, quantity: Quantity, node: Node) -> tuple[tuple[float, str], Node] | None:
-    rest = {word for word in child.words if word not in _LIMIT_KEYS} - {
+    other_words = {word for word in child.words if word not in _LIMIT_KEYS} - {
         "ms",
         "second",
         "s",
@@ -325,25 +325,29 @@ def _limit_in(child: Node, quantity: Quantity, node: Node) -> tuple[tuple[float,
     }
     if not isinstance(child.value, dict | list):
         own = _named(
-            rest
-            | ({"latency"} if _STATISTIC.search(" ".join(rest)) and not _named(rest) else set())
+            other_words
+            | (
+                {"latency"}
+                if _STATISTIC.search(" ".join(other_words)) and not _named(other_words)
+                else set()
+            )
         )
-        beside = child.parent is node.parent
+        is_sibling = child.parent is node.parent
         # A bare `target` belongs to the figure beside it; a named one to the figure that it names.
-        fits = _fits(own, quantity) if rest else beside and _is_only_figure(node)
+        fits = _fits(own, quantity) if other_words else is_sibling and _is_only_figure(node)
         amount = amount_of(child, quantity) if fits else None
         if amount:
             return (amount, child)
         return None
-    found: list[tuple[bool, tuple[float, str], Node]] = []
+    texts: list[tuple[bool, tuple[float, str], Node]] = []
     for leaf in child.walk():
         same_place = set(leaf.words) - set(_LIMIT_KEYS)
-        own = quantity_of(leaf) or _named(same_place | rest)
+        own = quantity_of(leaf) or _named(same_place | other_words)
         if own is None and _statistic(same_place) and quantity.kind == "latency":
             own = Quantity("latency", _statistic(same_place))
         if own is not None and _fits(own, quantity) and (amount := amount_of(leaf, quantity)):
-            found.append((not _names(leaf, child) & _names(node), amount, leaf))
-    best = min(found, key=lambda one: one[0], default=None)  # of the same endpoint if possible
+            texts.append((not _names(leaf, child) & _names(node), amount, leaf))
+    best = min(texts, key=lambda entry: entry[0], default=None)  # of the same endpoint if possible
     if best is not None:
         return best[1:]
     return None
@@ -380,14 +384,14 @@ def _is_only_figure(node: Node) -> bool:
 
 def _flag(node: Node) -> list[Observation]:
     """Return the source's own judgement of a figure: `meets_target: false`, `status: FAIL`."""
-    said = set(node.words)
+    node_words = set(node.words)
     if node.nature in ("history", "planned", "estimate"):
         return []
     if (
         isinstance(node.value, bool)
-        and {"meet", "within", "met", "passed", "pass", "ok", "crossed", "exceeded"} & said
+        and {"meet", "within", "met", "passed", "pass", "ok", "crossed", "exceeded"} & node_words
     ):
-        good = node.value != bool({"crossed", "exceeded"} & said)
+        good = node.value != bool({"crossed", "exceeded"} & node_words)
         return [
             observe(
                 "performance.flag",
@@ -420,7 +424,7 @@ def _label(node: Node, quantity: Quantity | None = None) -> str:
         if not name and around.key and around.parent is not None and around.place < 0 and not own:
             name = around.key
         around = around.parent
-    what = (
+    quantity_name = (
         f"{quantity.kind.replace('_', ' ')} {quantity.statistic}".strip() if quantity else node.key
     )
-    return f"{name} {what}".strip()
+    return f"{name} {quantity_name}".strip()

@@ -34,7 +34,7 @@ def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
     it.
     """
     run, certain = _latest_run(root)
-    found: list[Observation] = []
+    observations: list[Observation] = []
     remarks: list[Remark] = []
     stages = _stages(run)
     remarks += [
@@ -47,21 +47,23 @@ def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
     own, status = _status_of(run)
     if not certain:
         text = "nothing tells which of several runs counts, and they ended differently"
-        found.append(observe("pipeline.status", run, "conditional", label=text))
+        observations.append(observe("pipeline.status", run, "conditional", label=text))
     elif own is not None and status is not None:
-        found.append(observe("pipeline.status", own, status, label=_label(run), nature=run.nature))
+        observations.append(
+            observe("pipeline.status", own, status, label=_label(run), nature=run.nature)
+        )
     elif stages:
         worst = (
             "fail"
             if failed
             else "pass"
-            if all(one in ("pass", "skipped") for _, one in stages)
+            if all(entry in ("pass", "skipped") for _, entry in stages)
             else "progress"
         )
-        found.append(observe("pipeline.status", run, worst, label=_label(run)))
+        observations.append(observe("pipeline.status", run, worst, label=_label(run)))
     if stages:
         count = "count of failed stages"
-        found.append(
+        observations.append(
             derived(
                 "pipeline.failed_stages",
                 run,
@@ -70,7 +72,9 @@ def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
                 [(1.0, criterion) for criterion in failed[:5]],
             )
         )
-        found += [observe("pipeline.stage", node, "fail", label=node.label) for node in failed[:5]]
+        observations += [
+            observe("pipeline.stage", node, "fail", label=node.label) for node in failed[:5]
+        ]
     if failed and status == "pass":
         text = (
             f"the run is called {own.value if own else ''}, and {len(failed)} of its stages failed"
@@ -83,7 +87,7 @@ def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
                 measure="pipeline.failed_stages",
             )
         )
-    return found, remarks
+    return observations, remarks
 
 
 def is_run(root: Node) -> bool:
@@ -119,8 +123,8 @@ def is_pipeline(root: Node) -> bool:
     if len(stages) > 1 or (stages and is_named):
         return True
     for node in root.walk():
-        named = _RUNS & set(node.words)
-        if named and any(_status_of(child)[1] for child in node.children):
+        run_words = _RUNS & set(node.words)
+        if run_words and any(_status_of(child)[1] for child in node.children):
             return True
     return False
 
@@ -131,7 +135,7 @@ def _status_of(run: Node) -> tuple[Node | None, Status | None]:
     """
     return min(
         [*outcomes_of(run, is_past=run.place >= 0), *_nested_outcomes(run)],
-        key=lambda one: _WORST.index(one[1]),
+        key=lambda entry: _WORST.index(entry[1]),
         default=(None, None),
     )
 
@@ -168,10 +172,10 @@ def _latest_run(root: Node) -> tuple[Node, bool]:
     if _is_job_list(root):
         return root, True
     for node in root.walk():
-        named = (
+        is_latest = (
             isinstance(node.value, dict) and node.parent is not None and _LATEST & set(node.words)
         )
-        if named and not _BY_END & set(node.words) and _ended(node):
+        if is_latest and not _BY_END & set(node.words) and _ended(node):
             return node, True
     for node in root.walk():
         runs = [
@@ -242,7 +246,7 @@ def _branch_mates(run: Node, runs: Sequence[Node]) -> list[Node]:
 def _ended(run: Node) -> Status | None:
     _, status = _status_of(run)
     if status is None and (stages := _stages(run)):
-        if any(one == "fail" for _, one in stages):
+        if any(entry == "fail" for _, entry in stages):
             return "fail"
         return "pass"
     return status
@@ -252,7 +256,7 @@ def _stages(run: Node) -> list[tuple[Node, Status]]:
     """Return the stages of a run, from a list or an object by name, with their status; optional
     ones excluded.
     """
-    found: list[tuple[Node, Status]] = []
+    stages: list[tuple[Node, Status]] = []
     if _is_job_list(run):
         return _jobs(run)
     for child in run.children if isinstance(run.value, dict) else ():
@@ -265,35 +269,35 @@ def _stages(run: Node) -> list[tuple[Node, Status]]:
                 if child.number
                 else ()
             )
-            found += [(name, "fail") for name in names]
+            stages += [(name, "fail") for name in names]
         elif (
             isinstance(child.value, dict)
             and child.nature != "history"
             and not {*_LATEST, *_RUNS} & set(child.words)
         ):
             status = _status_of(child)[1]
-            found += [(child, status)] if status is not None else []
+            stages += [(child, status)] if status is not None else []
     for node in run.walk() if isinstance(run.value, dict) else ():
         if node.parent is None or not _STAGES & set(node.words) or node.nature == "history":
             continue
         if node.place >= 0 and isinstance(node.value, dict):
             continue  # an entry of a list of stages, whose outcome was read with the list
         for child in node.children:
-            if any(child.pointer.startswith(f"{one.pointer}/") for one, _ in found):
+            if any(child.pointer.startswith(f"{entry.pointer}/") for entry, _ in stages):
                 continue
             status = _status_of(child)[1] if isinstance(child.value, dict) else _leaf_status(child)
             if status is not None and not _is_optional(child):
-                found.append((child, status))
-    return found
+                stages.append((child, status))
+    return stages
 
 
 def _jobs(jobs: Node) -> list[tuple[Node, Status]]:
     """Return the jobs of a list that may not fail; one without an outcome still runs."""
-    found = list[tuple[Node, Status]]()
+    stages = list[tuple[Node, Status]]()
     for job in jobs.children:
         if not _is_optional(job):
-            found.append((job, _status_of(job)[1] or "progress"))
-    return found
+            stages.append((job, _status_of(job)[1] or "progress"))
+    return stages
 
 
 def _is_optional(stage: Node) -> bool:

@@ -58,30 +58,32 @@ def read_decisions(root: Node) -> tuple[list[Observation], list[Remark]]:
     """Return observations `review.decision`, `review.person`, `review.condition`; and doubts as
     remarks.
     """
-    found: list[Observation] = []
+    observations: list[Observation] = []
     for node, status in _overall(root):
-        found.append(
+        observations.append(
             observe("review.decision", node, status, label="the review", nature="measured")
         )
-    found += _approvers(root, [status for _, status in _overall(root)])
+    observations += _approvers(root, [status for _, status in _overall(root)])
     remarks = list[Remark]()
     for node, status in _choices(root):
         label = "the box that is checked"
-        found.append(observe("review.decision", node, status, label=label, nature="measured"))
+        observations.append(
+            observe("review.decision", node, status, label=label, nature="measured")
+        )
         options = node if isinstance(node.value, list) else node.parent
         if options is not None:
             remarks.append(Remark(kind="settled", text="a choice", locator=options.pointer))
-    found += _validity(root)
-    votes = () if found else _root_votes(root)
-    tallies = _tallies(root, decided=bool(found))
+    observations += _validity(root)
+    votes = () if observations else _root_votes(root)
+    tallies = _tallies(root, decided=bool(observations))
     people = (*_people(root), *tallies, *_missing_people(root), *votes)
     for node, label, status in people:
-        found.append(observe("review.person", node, status, label=label, nature="measured"))
-    found += [
+        observations.append(observe("review.person", node, status, label=label, nature="measured"))
+    observations += [
         observe("review.condition", node, "conditional", label=_text_of(node), nature="measured")
         for node in _conditions(root)
     ]
-    return found, [*remarks, *_doubts(root)]
+    return observations, [*remarks, *_doubts(root)]
 
 
 def _overall(root: Node) -> list[tuple[Node, Status]]:
@@ -92,8 +94,8 @@ def _overall(root: Node) -> list[tuple[Node, Status]]:
         root,
         *(child for child in root.children if isinstance(child.value, dict) and _is_summary(child)),
     ):
-        found = [_against(child) for child in place.children]
-        less = [one for one in found if one is not None]
+        denials = [_against(child) for child in place.children]
+        less = [entry for entry in denials if entry is not None]
         for number, node in enumerate(candidates := decision_nodes(place)):
             inner: Node | None = node
             if isinstance(node.value, dict):
@@ -104,10 +106,16 @@ def _overall(root: Node) -> list[tuple[Node, Status]]:
                 and inner is not None
                 and inner.nature not in ("history", "limit")
             ):
-                beside = candidates[number + 1 :]
-                others = [(one, decision_of(one)) for one in beside if one is not inner]
-                less += [(one, said) for one, said in others if said in ("fail", "conditional")]
-                return [(inner, status), *(one for one in less if one[0] is not inner)]
+                siblings = candidates[number + 1 :]
+                alternatives = [
+                    (entry, decision_of(entry)) for entry in siblings if entry is not inner
+                ]
+                less += [
+                    (entry, decision)
+                    for entry, decision in alternatives
+                    if decision in ("fail", "conditional")
+                ]
+                return [(inner, status), *(entry for entry in less if entry[0] is not inner)]
         if less:
             return less
     return []
@@ -124,8 +132,8 @@ def decision_nodes(place: Node) -> list[Node]:
         nodes += [child for child in members if child.words == key_words(name)]
     # `overall_result`, `uat_decision`, `Result of the acceptance test`
     for child in members:
-        said = set(child.words)
-        if child not in nodes and said & _NOUNS and said <= _NOUNS | _BESIDE_NOUN:
+        child_words = set(child.words)
+        if child not in nodes and child_words & _NOUNS and child_words <= _NOUNS | _BESIDE_NOUN:
             nodes.append(child)
     return nodes
 
@@ -227,7 +235,7 @@ def _missing_people(root: Node) -> Iterator[tuple[Node, str, Status]]:
         is_list = isinstance(node.value, list) and _ASKED & set(node.words)
         if not is_list or not (_PEOPLE | _SIGNED) & set(node.words):
             continue
-        told = {
+        people = {
             str(other.value).casefold()
             for other in root.walk()
             if isinstance(other.value, str) and not other.pointer.startswith(node.pointer + "/")
@@ -235,7 +243,7 @@ def _missing_people(root: Node) -> Iterator[tuple[Node, str, Status]]:
         keys = {other.key.casefold() for other in root.walk() if other.place < 0}
         for entry in node.children:
             name = str(entry.value).strip()
-            if isinstance(entry.value, str) and name.casefold() not in told | keys:
+            if isinstance(entry.value, str) and name.casefold() not in people | keys:
                 yield entry, name, "pending"
 
 
@@ -253,15 +261,17 @@ def _against(node: Node) -> tuple[Node, Status] | None:
     """Return a node that says no: `approved_for_production: false`, `revoked: true`, or
     `withdrawn_at` with a date.
     """
-    said = set(node.words)
+    node_words = set(node.words)
     is_told = isinstance(node.value, str) and bool(node.value.strip())
-    if said & _TAKEN_BACK and is_told:
+    if node_words & _TAKEN_BACK and is_told:
         status = words().status_of(node.value)
         is_denied = TroubleFinder("release").is_nothing(str(node.value))
         return None if is_denied or status == "pending" else (node, "fail")
-    if said & (_ASKED | {"condition", "conditionally", "pending"}):
+    if node_words & (_ASKED | {"condition", "conditionally", "pending"}):
         return None
-    if (node.value is False and _APPROVED & said) or (node.value is True and _REVOKED & said):
+    if (node.value is False and _APPROVED & node_words) or (
+        node.value is True and _REVOKED & node_words
+    ):
         return node, "fail"
     return None
 
@@ -275,18 +285,18 @@ def _tallies(root: Node, *, decided: bool) -> Iterator[tuple[Node, str, Status]]
             continue
         required, received = _number(node, _ASKED), _number(node, _GIVEN)
         if required is not None and received is not None:
-            few = (received.number or 0) < (required.number or 0)
+            reason = (received.number or 0) < (required.number or 0)
             yield (
                 received,
                 f"{received.value} of {required.value} sign-offs",
-                "pending" if few else "pass",
+                "pending" if reason else "pass",
             )
         of_people = any(_SIGNED & set(child.words) for child in (node, *node.children))
         for child in node.children:
             key, listed = set(child.words), isinstance(child.value, list)
-            named = key & _OPEN and key <= _OPEN | _SIGNED | _PEOPLE | _COUNTS
+            is_tally = key & _OPEN and key <= _OPEN | _SIGNED | _PEOPLE | _COUNTS
             if (
-                named
+                is_tally
                 and (child.value if listed else child.number)
                 and (of_people or (decided and listed))
             ):
@@ -355,15 +365,15 @@ def _people(root: Node) -> Iterator[tuple[Node, str, Status]]:
         context = {*node.words, *node.parent.words}
         if context & _NO_PERSON:
             continue
-        named = node.get(
+        name_node = node.get(
             "reviewer", "stakeholder", "approver", "name", "role", "person", "department", "team"
         )
         # The rows of a table stand in a list without a name.
-        is_row = node.place >= 0 and not node.words and named is not None
+        is_row = node.place >= 0 and not node.words and name_node is not None
         if is_row:
             context |= _PEOPLE
         if not context & _PEOPLE or (
-            (node.place < 0 and not _PEOPLE & set(node.parent.words)) and named is None
+            (node.place < 0 and not _PEOPLE & set(node.parent.words)) and name_node is None
         ):
             continue
         decision = node.get(*_DECISIONS)
@@ -374,7 +384,7 @@ def _people(root: Node) -> Iterator[tuple[Node, str, Status]]:
         if status is not None and decision is not None:
             yield decision, node.label, status
         elif (decision is not None and decision.value in (None, "")) or (
-            decision is None and named is not None and node.place >= 0 and not _prose(node)
+            decision is None and name_node is not None and node.place >= 0 and not _prose(node)
         ):
             yield node, node.label, "pending"
 

@@ -40,15 +40,15 @@ def read_severities(root: Node, prefix: str) -> tuple[list[Observation], list[Re
     """Return observations `<prefix>.critical` ... `.low` of open entries, and remarks on others."""
     listed, remarks = _listed(root, prefix)
     counted = list(_counted(root))
-    found: list[Observation] = []
-    shown: Counter[str] = Counter()
+    observations: list[Observation] = []
+    entries_by_severity: Counter[str] = Counter()
     for severity in SEVERITIES:
-        rows = [one for level, one, _ in listed if level == severity]
-        gone = sum(1 for level, _, fate in listed if level == severity and fate == "closed")
-        remaining = [one for level, one, fate in listed if level == severity and fate != "closed"]
+        rows = [item for level, item, _ in listed if level == severity]
+        closed_count = sum(1 for level, _, fate in listed if level == severity and fate == "closed")
+        remaining = [item for level, item, fate in listed if level == severity and fate != "closed"]
         for finding in remaining[:_MOST_SHOWN]:
-            shown[severity] += 1
-            found.append(
+            entries_by_severity[severity] += 1
+            observations.append(
                 observe(
                     f"{prefix}.{severity}.entry",
                     finding,
@@ -61,8 +61,8 @@ def read_severities(root: Node, prefix: str) -> tuple[list[Observation], list[Re
             place = root
             if rows and rows[0].parent:
                 place = rows[0].parent
-            counts = [(1.0, one) for one in remaining[:_MOST_SHOWN]]
-            found.append(
+            counts = [(1.0, item) for item in remaining[:_MOST_SHOWN]]
+            observations.append(
                 derived(
                     f"{prefix}.{severity}",
                     place,
@@ -72,13 +72,13 @@ def read_severities(root: Node, prefix: str) -> tuple[list[Observation], list[Re
                 )
             )
         for node, value in ((node, value) for level, node, value in counted if level == severity):
-            if listed and value == len(rows) and gone and not _OPEN & set(_around(node)):
+            if listed and value == len(rows) and closed_count and not _OPEN & set(_around(node)):
                 continue  # the number counts all entries, the list tells which are open
             if value == node.number:
-                found.append(observe(f"{prefix}.{severity}", node, value))
+                observations.append(observe(f"{prefix}.{severity}", node, value))
             else:
                 operands = [(node.number or 0.0, node)]
-                found.append(
+                observations.append(
                     derived(f"{prefix}.{severity}", node, value, "found less resolved", operands)
                 )
             if listed and value != len(remaining) and severity in ("critical", "high"):
@@ -92,7 +92,7 @@ def read_severities(root: Node, prefix: str) -> tuple[list[Observation], list[Re
                     )
                 )
     if listed and (unknown := _unknown_severities(root, listed)):
-        found.append(
+        observations.append(
             derived(
                 f"{prefix}.unrated",
                 unknown[0].parent or root,
@@ -101,24 +101,28 @@ def read_severities(root: Node, prefix: str) -> tuple[list[Observation], list[Re
                 [(1.0, entry) for entry in unknown[:_MOST_SHOWN]],
             )
         )
-    if not found and prefix == "vulnerabilities" and (nothing := _empty_list(root)) is not None:
-        found = [
-            observe(f"{prefix}.{one}", nothing, 0.0, formula="count of entries")
-            for one in SEVERITIES
+    if (
+        not observations
+        and prefix == "vulnerabilities"
+        and (nothing := _empty_list(root)) is not None
+    ):
+        observations = [
+            observe(f"{prefix}.{severity}", nothing, 0.0, formula="count of entries")
+            for severity in SEVERITIES
         ]
-    return found, remarks
+    return observations, remarks
 
 
 def _unknown_severities(root: Node, listed: Sequence[tuple[Severity, Node, str]]) -> list[Node]:
     """Return the open entries beside others whose word for the severity is none that is known."""
     parents = {node.parent.pointer for _, node, _ in listed if node.parent is not None}
-    known = {node.pointer for _, node, _ in listed}
+    rated_pointers = {node.pointer for _, node, _ in listed}
     return [
         node
         for node in root.walk()
         if node.parent is not None
         and node.parent.pointer in parents
-        and node.pointer not in known
+        and node.pointer not in rated_pointers
         and (word := node.get("severity")) is not None
         and isinstance(word.value, str)
         and word.value.strip()
@@ -134,7 +138,7 @@ def _empty_list(root: Node) -> Node | None:
     lists = [
         node for node in root.walk() if isinstance(node.value, list) and _LISTS & set(node.words)
     ]
-    told = {
+    statuses = {
         words().status_of(node.value)
         for node in root.walk()
         if not isinstance(node.value, dict | list)
@@ -142,7 +146,7 @@ def _empty_list(root: Node) -> Node | None:
     if not lists or any(node.value or node.nature != "measured" for node in lists):
         return None
     trouble = any(node.words == ("error",) and node.value for node in root.walk())
-    if trouble or {"fail", "pending", "progress", "skipped"} & told:
+    if trouble or {"fail", "pending", "progress", "skipped"} & statuses:
         return None
     return lists[0]
 
@@ -248,10 +252,14 @@ def _fate(node: Node) -> str:
 def _is_suppressed(node: Node) -> bool:
     state = node.get("status", "state", "resolution", "disposition", "triage")
     flag = node.get("suppressed", "false_positive")
-    said = ""
+    state_text = ""
     if state is not None:
-        said = str(state.value).lower()
-    return "suppress" in said or "false" in said or (flag is not None and flag.value is True)
+        state_text = str(state.value).lower()
+    return (
+        "suppress" in state_text
+        or "false" in state_text
+        or (flag is not None and flag.value is True)
+    )
 
 
 def _counted(root: Node) -> Iterator[tuple[Severity, Node, float]]:
@@ -294,8 +302,8 @@ def _counts_findings(node: Node) -> bool:
 
 def _in_scale(node: Node, severity: Severity) -> Severity:
     """Return a severity in the scale of its table: below blocker and critical, major is medium."""
-    beside = node.parent.children if node.parent is not None else ()
-    names = {word for child in beside for word in child.words}
+    siblings = node.parent.children if node.parent is not None else ()
+    names = {word for child in siblings for word in child.words}
     if {"blocker", "critical", "major"} <= names:
         scale: dict[str, Severity] = {"blocker": "critical", "critical": "high", "major": "medium"}
         return next((scale[word] for word in node.words if word in scale), severity)
@@ -308,9 +316,9 @@ def _around(node: Node) -> tuple[str, ...]:
 
 
 def _severity_of_key(node: Node) -> Severity | None:
-    left = [word for word in node.words if word not in _COUNTED and word not in _GONE]
-    if left and len(left) <= 2:
-        return words().severity_of(" ".join(left))
+    other_words = [word for word in node.words if word not in _COUNTED and word not in _GONE]
+    if other_words and len(other_words) <= 2:
+        return words().severity_of(" ".join(other_words))
     return None
 
 
@@ -338,9 +346,9 @@ def _open_beside(node: Node) -> bool:
     siblings = outer.children if outer is not None and isinstance(outer.value, dict) else ()
     keys = [child for child in siblings if child is not parent and _OPEN & set(child.words)]
     inner = [child for child in parent.children if child is not node and _OPEN & set(child.words)]
-    same = [
-        one
-        for one in (*inner, *(leaf for key in keys for leaf in key.children))
-        if one.number is not None
+    equal = [
+        entry
+        for entry in (*inner, *(leaf for key in keys for leaf in key.children))
+        if entry.number is not None
     ]
-    return any(_severity_of_key(other) == _severity_of_key(node) for other in same)
+    return any(_severity_of_key(other) == _severity_of_key(node) for other in equal)

@@ -20,7 +20,7 @@ from transom.formats.yaml_files import load_yaml
 
 _FILE: Final = Path(__file__).parent / "speech.yaml"
 _DEFAULT: Final = "en"
-_WORD: Final = re.compile(r"\w+n['’]t(?![^\W_])|[^\W_]+")
+_WORD: Final = re.compile(r"[^\W_]{1,12}n['’]t(?![^\W_])|[^\W_]+")
 _CLAUSE: Final = re.compile(r"[.!?,;:–—()\[\]\"«»“”|>…]| - |--")
 _CLAUSE_OF_SIGNS: Final = re.compile(r"[，。；：、,;:!?！？“”\"「」\s]+")
 _KANA: Final = re.compile(r"[\u3040-\u30ff]")
@@ -48,7 +48,7 @@ _LONGEST_GAP: Final = 5
 _MOST_UNKNOWN: Final = 4
 
 
-class Language(BaseModel):
+class SpokenLanguage(BaseModel):
     """The words of one language, each entry a text of words parted by spaces."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -67,7 +67,7 @@ class Token(NamedTuple):
 
 
 @dataclass
-class Lexicon:
+class SpeechLexicon:
     """The classes of a language's words, by exact words, by beginnings, and by phrases."""
 
     name: str
@@ -107,11 +107,11 @@ class Mention(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def lexicons() -> Mapping[str, Lexicon]:
+def lexicons() -> Mapping[str, SpeechLexicon]:
     """Return the shipped lexicons by language."""
     file = load_yaml(_FILE)
     languages = {
-        name: Language.model_validate(words) for name, words in _entries(file.data).items()
+        name: SpokenLanguage.model_validate(words) for name, words in _entries(file.data).items()
     }
     return {name: _lexicon(name, language) for name, language in languages.items()}
 
@@ -122,8 +122,8 @@ def _entries(data: object) -> dict[str, object]:
     return data
 
 
-def _lexicon(name: str, language: Language) -> Lexicon:
-    lexicon = Lexicon(
+def _lexicon(name: str, language: SpokenLanguage) -> SpeechLexicon:
+    lexicon = SpeechLexicon(
         name,
         frozenset(language.frequent.split()),
         frozenset(language.leads.split()),
@@ -145,17 +145,17 @@ def _lexicon(name: str, language: Language) -> Lexicon:
 
 def _english_forms(verb: str) -> Iterator[str]:
     """Yield the forms of a regular verb; a phrase changes in its first word."""
-    first, mark, rest = verb.partition("_")
+    first, mark, particle = verb.partition("_")
     stem = first[:-1] if first.endswith(("e", "y")) else first
     endings = {"e": ("e", "es", "ed", "ing"), "y": ("y", "ies", "ied", "ying", "ys", "yed")}.get(
         first[-1], ("", "s", "es", "ed", "ing")
     )
     for ending in endings:
-        yield f"{stem}{ending}{mark}{rest}"
+        yield f"{stem}{ending}{mark}{particle}"
     # The last consonant is doubled: skip, skipped.
     if first[-1] not in "eywx" and len(first) < 7:
         for ending in ("ed", "ing"):
-            yield f"{first}{first[-1]}{ending}{mark}{rest}"
+            yield f"{first}{first[-1]}{ending}{mark}{particle}"
 
 
 def language_of(text: str) -> str:
@@ -164,7 +164,7 @@ def language_of(text: str) -> str:
         if script.search(text):
             return name
     words = [word.lower() for word in _WORD.findall(text)]
-    best, most = _DEFAULT, 0.0
+    best, highest_score = _DEFAULT, 0.0
     for name, lexicon in lexicons().items():
         if name in _WITHOUT_SPACES or name == "ru":
             continue
@@ -173,8 +173,8 @@ def language_of(text: str) -> str:
         letters = _LETTERS.get(name)
         if letters and letters.search(text):
             score += 2
-        if score > most:
-            best, most = name, score
+        if score > highest_score:
+            best, highest_score = name, score
     return best
 
 
@@ -197,7 +197,7 @@ def _tokens(passage: str) -> list[Token]:
     return tokens
 
 
-def _features(tokens: Sequence[Token], lexicon: Lexicon) -> Iterator[str]:
+def _features(tokens: Sequence[Token], lexicon: SpeechLexicon) -> Iterator[str]:
     mentions = list(_mentions(tokens, lexicon))
     explained = {
         position
@@ -228,7 +228,7 @@ def _strangeness(unknown: int, total: int) -> Iterator[str]:
         yield f"strange {min(4, int(5 * unknown / total))}"
 
 
-def _mentions(tokens: Sequence[Token], lexicon: Lexicon) -> Iterator[Mention]:
+def _mentions(tokens: Sequence[Token], lexicon: SpeechLexicon) -> Iterator[Mention]:
     for position, token in enumerate(tokens):
         for name in lexicon.classes(token.text):
             yield Mention(position, 1, name)
@@ -262,7 +262,9 @@ def _is_word(text: str, word: str) -> bool:
     return text.startswith(word[:-1]) if word.endswith("*") else text == word
 
 
-def _is_order(mention: Mention, tokens: Sequence[Token], lexicon: Lexicon, bound: bool) -> bool:
+def _is_order(
+    mention: Mention, tokens: Sequence[Token], lexicon: SpeechLexicon, bound: bool
+) -> bool:
     """Tell whether a verb is an order: by its form, and by the words before it in its clause."""
     word = tokens[mention.position].text
     if lexicon.name == "ru":
@@ -296,19 +298,19 @@ def _is_negated(position: int, tokens: Sequence[Token]) -> bool:
     return bool(before & {"not", "never", "don't", "nicht", "ne", "n", "no", "не", "non", "nor"})
 
 
-def _features_of_signs(passage: str, lexicon: Lexicon) -> Iterator[str]:
+def _features_of_signs(passage: str, lexicon: SpeechLexicon) -> Iterator[str]:
     """Yield the classes of a passage in a script without spaces."""
     explained: set[int] = set()
     for clause in re.finditer(r"[^，。；：,;:!?！？\s]+", passage):
         text, start = clause[0], clause.start()
-        found: list[tuple[int, str]] = []
+        texts: list[tuple[int, str]] = []
         for words in lexicon.phrases.values():
             for (word, *_), name in words:
                 place = text.lower().find(word)
                 if place >= 0:
-                    found.append((place, name))
+                    texts.append((place, name))
                     explained.update(range(start + place, start + place + len(word)))
-        for place, name in found:
+        for place, name in texts:
             if name not in _WEAK:
                 yield name
             if not name.startswith("verb "):

@@ -120,7 +120,9 @@ class SteeringScale(BaseModel):
 
     def score(self, features: Iterable[str]) -> float:
         """Return the points of a passage beyond the bound."""
-        return sum(self.points.get(feature, 0.0) for feature in features) - self.bound
+        points = sum(self.points.get(feature, 0.0) for feature in features)
+        # The order of a set is chance, and so is the last digit of its sum.
+        return round(points - self.bound, 3)
 
 
 @lru_cache(maxsize=1)
@@ -162,8 +164,8 @@ def passages_of(text: str) -> Iterator[tuple[str, set[str]]]:
     An address and what it asks for may be two sentences. A disguised text is deciphered, too.
     """
     scale = steering_scale()
-    shown = _without_quotations(text)
-    for number, plain in enumerate((shown, *_deciphered(shown))):
+    unquoted = _without_quotations(text)
+    for number, plain in enumerate((unquoted, *_deciphered(unquoted))):
         language = language_of(plain)
         sentences = [part for part in _SENTENCE.split(plain) if part and part.strip()]
         passages = sentences + [" ".join(pair) for pair in pairwise(sentences)]

@@ -150,11 +150,11 @@ def _count(
 
 
 def _of_run(run: TestReport, quote: Quote) -> ToolReport:
-    shown = tuple(
+    operands = tuple(
         Operand(value="1", locator=test.locator, quote=test.name)
         for test in run.failures[:_MOST_SHOWN]
     )
-    failed = _count("tests.failed", run.failed, run.locator, "count of failing cases", shown)
+    failed = _count("tests.failed", run.failed, run.locator, "count of failing cases", operands)
     if run.failed_at:
         failed = Observation(
             measure="tests.failed",
@@ -276,9 +276,9 @@ def _of_findings(
     measure: str, findings: list[ScanFinding], scan: ScanReport, quote: Quote
 ) -> Iterator[Observation]:
     """Yield the number of open findings of a severity, and the first of them."""
-    shown = findings[:_MOST_SHOWN]
+    first_findings = findings[:_MOST_SHOWN]
     operands = tuple(
-        Operand(value="1", locator=finding.locator, quote=finding.id) for finding in shown
+        Operand(value="1", locator=finding.locator, quote=finding.id) for finding in first_findings
     )
     yield Observation(
         measure=measure,
@@ -286,9 +286,9 @@ def _of_findings(
         locator=scan.locator,
         formula="count of open findings",
         operands=operands,
-        quote=", ".join(finding.id for finding in shown),
+        quote=", ".join(finding.id for finding in first_findings),
     )
-    for finding in shown:
+    for finding in first_findings:
         yield Observation(
             measure=f"{measure}.entry",
             value="fail",

@@ -53,7 +53,8 @@ class Node(JsonNode):
         if isinstance(self.value, dict) and not set(children[0].words) <= _CONTENT:
             return self
         # A list of one finding is a list of findings.
-        if isinstance(self.value, list) and children[0].get("severity", "rule_id") is not None:
+        marks = ("severity", "rule_id", "level", "code")
+        if isinstance(self.value, list) and children[0].get(*marks) is not None:
             return self
         return Node(children[0].value, pointer=children[0].pointer).inner
 
@@ -61,8 +62,8 @@ class Node(JsonNode):
         """Return the child whose key has the words of one of these; the first key with a child
         counts.
         """
-        wanted = [key_words(key) for key in keys]
-        for name in wanted:
+        key_forms = [key_words(key) for key in keys]
+        for name in key_forms:
             for child in self.children if isinstance(self.value, dict) else ():
                 if child.words == name:
                     return child
@@ -103,9 +104,9 @@ class Node(JsonNode):
     @cached_property
     def _own_nature(self) -> Nature | None:
         if self.place < 0 or self.parent is None:
-            found = next(iter(words().natures.find(self.words)), None)
-            if found is not None:
-                return found  # type: ignore[return-value]  # a kind of `Words.natures`
+            matches = next(iter(words().natures.find(self.words)), None)
+            if matches is not None:
+                return matches  # type: ignore[return-value]  # a kind of `Words.natures`
         if isinstance(self.value, dict):
             return self._said_nature()
         if self._is_older_run():

@@ -111,13 +111,13 @@ class Words(_Shape):
     @cached_property
     def natures(self) -> Phrases:
         """Phrases for the nature of a number, by the words of a key."""
-        told = self.nature
+        nature = self.nature
         return Phrases(
             {
-                "limit": told.limit,
-                "estimate": told.estimate,
-                "planned": told.planned,
-                "history": told.history,
+                "limit": nature.limit,
+                "estimate": nature.estimate,
+                "planned": nature.planned,
+                "history": nature.history,
             },
             singular=True,
         )
@@ -160,23 +160,23 @@ class Words(_Shape):
         words = plain_words(text)
         if not words or len(words) > _MOST_WORDS:
             return None
-        found = list(dict.fromkeys(self.statuses.find(words)))
-        if not found:
+        matches = list(dict.fromkeys(self.statuses.find(words)))
+        if not matches:
             return None
-        if "fail" in found and "pass" in found:
+        if "fail" in matches and "pass" in matches:
             return "conditional"
         for status in ("fail", "conditional"):
-            if status in found:
+            if status in matches:
                 return cast("Status", status)
         doubtful = (
-            {"pending", "progress"} & set(found)
+            {"pending", "progress"} & set(matches)
             or self.doubts & set(self.statuses.left_of(words))
             or "?" in text
         )
         for status in ("pass", "ended"):
-            if status in found:
+            if status in matches:
                 return "conditional" if doubtful else cast("Status", status)
-        return cast("Status", found[0])
+        return cast("Status", matches[0])
 
     def is_open(self, text: str) -> bool:
         """Whether a status is usual for an issue that is not closed."""
@@ -185,18 +185,18 @@ class Words(_Shape):
     def severity_of(self, text: object) -> Severity | None:
         """Return `critical | high | medium | low`, or None."""
         words = plain_words(text) if isinstance(text, str) else []
-        found = self.severities.find(words) if 0 < len(words) <= 4 else iter(())
-        return cast("Severity | None", next(found, None))
+        matches = self.severities.find(words) if 0 < len(words) <= 4 else iter(())
+        return cast("Severity | None", next(matches, None))
 
     def fate_of(self, text: object) -> Literal["open", "closed", "accepted"]:
         """Return the state of an issue with this status; `open` by default."""
         words = plain_words(text) if isinstance(text, str) else []
         if not words or _UNDONE & set(self.fates.left_of(words)):
             return "open"
-        found = list(self.fates.find(words))
-        if "accepted" in found:
+        matches = list(self.fates.find(words))
+        if "accepted" in matches:
             return "accepted"
-        if found:
+        if matches:
             return "closed"
         return "open"
 
@@ -221,17 +221,17 @@ class Phrases:
         return [word for kind, word in self._parts(words) if not kind]
 
     def _parts(self, words: Sequence[str]) -> Iterator[tuple[str, str]]:
-        at = 0
-        while at < len(words):
-            for length in range(min(self._longest, len(words) - at), 0, -1):
-                kind = self._table.get(tuple(words[at : at + length]))
+        position = 0
+        while position < len(words):
+            for length in range(min(self._longest, len(words) - position), 0, -1):
+                kind = self._table.get(tuple(words[position : position + length]))
                 if kind is not None:
                     yield kind, ""
-                    at += length
+                    position += length
                     break
             else:
-                yield "", words[at]
-                at += 1
+                yield "", words[position]
+                position += 1
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -274,12 +274,12 @@ def key_words(key: str) -> tuple[str, ...]:
 
     plain = _PERCENTILE.sub(keep, key)
     names = words().key_names
-    found = list[str]()
+    words_of_key = list[str]()
     for word in _SPLIT.findall(plain):
         lower = word.lower()
-        known = names.get(lower) or names.get(singular(lower))
-        found += known or (singular(lower),)
-    return (*percentiles, *found)
+        name = names.get(lower) or names.get(singular(lower))
+        words_of_key += name or (singular(lower),)
+    return (*percentiles, *words_of_key)
 
 
 def singular(word: str) -> str:

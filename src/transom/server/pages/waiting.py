@@ -35,6 +35,8 @@ api = APIRouter(prefix="/api")
 
 _SHOWN_CHARACTERS = 2_000
 _SHOWN_EVIDENCE = 100_000
+_SHEET_FIELD = "answer/"
+"""Begins the name of a field of a sheet: then the run, `/`, and the question."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,11 @@ class AskedQuestion:
         return title_of(self.run.row)
 
     @property
+    def field(self) -> str:
+        """The name of its field in a sheet."""
+        return f"{_SHEET_FIELD}{self.run.row.id}/{self.question.question}"
+
+    @property
     def action(self) -> str:
         """The address that takes the answer."""
         return f"/waiting/{quote(self.run.row.id, safe='')}"
@@ -91,6 +98,11 @@ class WaitingList:
     questions: list[AskedQuestion]
     runs: list[WaitingRun]
     total: int
+
+    @property
+    def with_options(self) -> list[AskedQuestion]:
+        """The questions that are answered by a choice."""
+        return [asked for asked in self.questions if asked.question.options]
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -127,6 +139,43 @@ def show_waiting(request: Request, offset: Offset = 0, answered: str = "") -> Re
     waiting = waiting_of(site, offset)
     values = {"waiting": waiting, "offset": offset, "rows": PAGE_ROWS}
     return page(request, "waiting.html", values | {"name": name, "answered": answered})
+
+
+@router.get("/waiting/sheet")
+def show_sheet(request: Request, offset: Offset = 0, answered: str = "") -> Response:
+    """Show the open questions that have options as one form, to be answered in one sitting."""
+    site: Site = request.app.state.site
+    waiting = waiting_of(site, offset)
+    values = {"waiting": waiting, "offset": offset, "rows": PAGE_ROWS, "answered": answered}
+    values |= {"sheet": waiting.with_options, "name": name_of(request)}
+    return page(request, "sheet.html", values)
+
+
+@router.post("/waiting/sheet")
+async def answer_sheet(request: Request) -> Response:
+    """Take the answers of a sheet; each run goes on that waits for no further one."""
+    site: Site = request.app.state.site
+    form = form_of(await request.body())
+    person, reason = form.get("by", "").strip(), form.get("reason", "").strip()
+    notes: list[str] = []
+    count = 0
+    for field, words in form.items():
+        # A question without a choice is left open.
+        if not field.startswith(_SHEET_FIELD) or not words:
+            continue
+        # The id of a run has no slash; the name of a question may have some.
+        run_id, _, question = field.removeprefix(_SHEET_FIELD).partition("/")
+        reply = GivenAnswer(words=words, question=question or None, person=person, reason=reason)
+        try:
+            await _give(site, site.runs.run(run_id), reply)
+            count += 1
+        # The other answers stand all the same.
+        except TransomError as error:
+            notes.append(f"Not answered: {error}")
+    plural = "" if count == 1 else "s"
+    # Shown by the next page, which a reload does not send again.
+    note = " ".join([f"{count} question{plural} answered.", *notes])
+    return keep_name(RedirectResponse(f"/waiting/sheet?answered={quote(note)}", 303), person)
 
 
 @router.post("/waiting/{run_id}")
