@@ -198,7 +198,7 @@ Notice = Literal["waiting", "finished", "failed"]
 
 
 class NotifySettings(_Section):
-    """A program or an address that is told of a result.
+    """A program or an address that receives a notice of a result.
 
     Attributes:
         command: a program and its arguments; it gets the notice as JSON on its stdin.
@@ -210,13 +210,13 @@ class NotifySettings(_Section):
 
 
 class RunNotices(NotifySettings):
-    """A program or an address that is told when a command leaves a run.
+    """A program or an address that receives a notice when a command leaves a run.
 
     Attributes:
         command: a program and its arguments; it gets the notice as JSON on its stdin.
         url: an address that the same JSON is posted to.
-        events: what is told: `waiting`: the run needs a person or a model; `finished`; `failed`:
-            an error ended the command.
+        events: the events that are reported: `waiting`: the run needs a person or a model;
+            `finished`; `failed`: an error ended the command.
     """
 
     events: Annotated[tuple[Notice, ...], BeforeValidator(_to_texts)] = (
