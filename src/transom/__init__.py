@@ -90,6 +90,7 @@ _WHERE = {
     "transom.tools": ("ToolContext", "ToolReturn", "ToolDefinition", "ToolLimits", "tool"),
     "transom.tools.mcp": ("McpServer", "ToolTerms"),
 }
+# The other way round: each public name, and the module that has it.
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
 
 __all__ = ["__version__", *_HOME]  # noqa: PLE0604  names of the table above

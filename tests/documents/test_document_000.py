@@ -208,6 +208,7 @@ def test_deleted_copy(fan: Door) -> None:
     assert FanModel.requests_of == []
 
 
+@pytest.mark.slow
 @row(
     "an edit of a copy of a round counts, with what follows",
     "transom.checklist.writing.round_copies:adopt",
@@ -464,6 +465,7 @@ def ids(entries: list[dict[str, Any]]) -> list[str]:
     return sorted({entry["id"] for entry in entries})
 
 
+@pytest.mark.slow
 @row("the worked example: four items; a log leads to netlist and SPEF", f"{PIPELINE}:verdict_of")
 def test_worked_example(heads: Door) -> None:
     verdict = heads.json("check", "all", "HEAD-1.yaml")
@@ -474,6 +476,7 @@ def test_worked_example(heads: Door) -> None:
     assert {entry["source_file"] for entry in verdict["found_items"]} >= {"design/top.v"}
 
 
+@pytest.mark.slow
 @row(
     "a blank header field and a missing SPEF fail; compressed files are read",
     f"{PIPELINE}:verdict_of",
@@ -555,6 +558,7 @@ def test_parallel_rounds_that_differ(fan: Door) -> None:
     assert "sensor.owner" not in spec_text(fan)
 
 
+@pytest.mark.slow
 @row("an orchestrator in Python: specify, build, run", "transom.checklist.calls:specify")
 async def test_calls(fan: Door) -> None:
     from transom import checklist
@@ -570,6 +574,7 @@ async def test_calls(fan: Door) -> None:
     assert verdict.status == "PASS"
 
 
+@pytest.mark.slow
 @row("check everything in one call", "transom.checklist.calls:check_all")
 async def test_check_all_call(fan: Door) -> None:
     from transom import checklist
@@ -608,6 +613,7 @@ def test_tokens(specified: Door) -> None:
     assert used <= 0.4 * without, (used, without)
 
 
+@pytest.mark.slow
 @row(
     "the depth of the prompts follows from the description",
     "transom.checklist.writing.rounds:complexity_of",
@@ -678,7 +684,7 @@ def test_batch(heads: Door) -> None:
     assert (heads.here / "out/HEAD-1_verdict.json").is_file()
 
 
-@row("runs are cleaned up by age and state", "transom.cli.cleaning:clean_runs")
+@row("runs are cleaned up by age and state", "transom.cli.cleaning:_judge")
 def test_clean_up(specified: Door) -> None:
     answer = specified("runs", "clean", "--older-than", "0d", "--dry-run")
     assert answer.code == 0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -151,13 +153,18 @@ def test_near_name(door: Door) -> None:
 
 @row(
     "a memory that is broken is said in text and on stderr",
-    "transom.investigator.report:text_report",
+    "transom.investigator.remembering:recall",
 )
 def test_broken_memory(door: Door) -> None:
     feature(door)
-    door("investigate", QUESTION, "--data", "data", "-q", "--as-of", "2026-09-20")
-    text = door("investigate", "--continue", "x", "--data", "data", "-q", "--as-of", "2026-09-20")
-    assert text.code == 2
+    door("memory", "add", "anything")
+    with contextlib.closing(sqlite3.connect(door.here / ".transom/state.db")) as database:
+        database.execute("DROP TABLE memories")
+        database.commit()
+    answer = door("investigate", QUESTION, "--data", "data", "--as-of", "2026-09-20")
+    assert answer.code == 0
+    assert "memory of the workspace is broken" in answer.out
+    assert "memory" in answer.err
 
 
 @row("an agent with tools: the loop, the result, the history", "transom.agent.agent:Agent.send")

@@ -472,6 +472,7 @@ def parse_filters(texts: Sequence[str]) -> dict[str, Json]:
             hint = "write NAME=VALUE, NAME>=VALUE or NAME<=VALUE"
             raise InputError(f"{text!r} is no condition", place="--where", hint=hint)
         name, sign, value = match["name"], match["sign"], _value(match["value"])
+        # Several values of one name are alternatives; two ends of a range belong together.
         if sign == "=":
             values.setdefault(name, []).append(value)
         else:
@@ -488,6 +489,7 @@ def _value(text: str) -> Json:
         value: Json = json.loads(text)
     except ValueError:
         return text
+    # Filters compare single values alone.
     return text if isinstance(value, dict | list) else value
 
 

@@ -115,6 +115,7 @@ class CompactionManager(_CompactionManager):
 
     def add_event(self, event: ContextEvent) -> None:
         """Add an event."""
+        # Errors and milestones have marks of their own, which no compaction removes.
         if event.event_type == EventType.ERROR:
             self.add_error_event(event.content)
         elif event.event_type == EventType.MILESTONE:

@@ -201,9 +201,11 @@ class ContextAgent:
         command_line = {}
         file = Path(sources[0]) if sources else None
         if self.llm_config.get("model"):
-            configured = load_settings(file=file).model
+            settings_model = load_settings(file=file).model
             provider = self.llm_config.get("provider")
-            command_line["model"] = _with_provider(self.llm_config["model"], provider, configured)
+            command_line["model"] = _with_provider(
+                self.llm_config["model"], provider, settings_model
+            )
         return load_settings(file=file, command_line=command_line)
 
     def _stage(self, number: int, title: str) -> None:
@@ -235,25 +237,26 @@ class _Rounds:
 
     def _tell_size(self, next_stage: str) -> None:
         """Tell the size of the text of the round that ended."""
-        done = next((each for each in ROUNDS if each.stage == self.current_stage), None)
-        if done is None or next_stage == self.current_stage:
+        ended_round = next((each for each in ROUNDS if each.stage == self.current_stage), None)
+        if ended_round is None or next_stage == self.current_stage:
             return
         self.current_stage = ""
-        path = self.run.folder / done.stage / done.file
+        path = self.run.folder / ended_round.stage / ended_round.file
         if path.is_file():
-            self.agent._ok(f"{done.tag}: {len(path.read_text(encoding='utf-8'))} characters")
+            self.agent._ok(f"{ended_round.tag}: {len(path.read_text(encoding='utf-8'))} characters")
 
 
 def _print_line(line: str) -> None:
     sys.stderr.write(f"{line}\n")
 
 
-def _with_provider(model: str, provider: str | None, configured: str) -> str:
+def _with_provider(model: str, provider: str | None, settings_model: str) -> str:
     """Return a model's name with its provider.
 
     A bare name belongs to the provider that is given, else to the maker of such names, else to the
     first provider with a server in the settings.
     """
+    # A full name, a chain, or the embedded default: it needs nothing.
     if ":" in model or "," in model or model == RULES:
         return model
     if provider:
@@ -261,7 +264,7 @@ def _with_provider(model: str, provider: str | None, configured: str) -> str:
     for start, maker in _MAKERS.items():
         if model.startswith(start):
             return f"{maker}:{model}"
-    for name in configured.split(","):
+    for name in settings_model.split(","):
         kind = name.strip().partition(":")[0]
         if kind in (*HOSTED, *SERVICES):
             return f"{kind}:{model}"
@@ -283,20 +286,21 @@ class CodeGenAgent:
         """
         options = replace(self.options, out=inputs.get("output_dir") or "output")
         try:
-            made = await build(inputs["itemspec_path"], inputs.get("item_path"), options)
+            build_result = await build(inputs["itemspec_path"], inputs.get("item_path"), options)
         except KeyError as error:
             return _failed(f"inputs: {error} is missing; give itemspec_path")
         except (TransomError, OSError) as error:
             return _failed(str(error))
-        errors = tuple(str(finding) for finding in made.findings)
-        if made.status != "done":
+        # An ItemSpec that its gate refuses never gets here.
+        errors = tuple(str(finding) for finding in build_result.findings)
+        if build_result.status != "done":
             return AgentResult(
-                f"the build ended with {made.status}", status="failed", errors=errors
+                f"the build ended with {build_result.status}", status="failed", errors=errors
             )
         return AgentResult(
             "checker built",
-            {"checker_path": made.checker_path, "item_id": made.item_id},
-            {"run_id": made.run_id},
+            {"checker_path": build_result.checker_path, "item_id": build_result.item_id},
+            {"run_id": build_result.run_id},
         )
 
 

@@ -356,6 +356,7 @@ def _build_settings(
     turns = constraints.max_turns
     repairs = settings.execution.max_iterations
     prompts = settings.paths.prompts_dir
+    # A misspelled file would be passed over in silence.
     if prompts:
         check_prompts(prompts)
     return BuildSettings(

@@ -161,6 +161,7 @@ def _found_spec(name: Path, folder: Path | None) -> Path:
     """Return the ItemSpec of a path; or of a name or an item's id, in the folder of ItemSpecs."""
     if folder is None or name.exists() or name.is_absolute():
         return name
+    # As it was given, and then as `check spec` names its files.
     for file in (name.name, *(form.format(name.name) for form in (READY_NAME, REVIEW_NAME))):
         if (folder / file).is_file():
             return folder / file
