@@ -106,19 +106,13 @@ def read_at_once(description: str, *, has_patterns: bool) -> ClaimRow | None:
 
 
 def limit_in(description: str) -> tuple[str, NumberLimit] | None:
-    """Return the limit that a description sets on a number, as written and as read, or None.
-
-    A noun that is no unit, as in "at most 3 pads", is left out.
-    """
+    """Return the limit that a description sets on a number, as written and as read, or None."""
     match = _LIMIT.search(" ".join(description.split()))
     if match is None:
         return None
     words = _limit_words(match)
-    for written in (words, words.rpartition(" ")[0]):
-        bound = read_bound(written, decimal_mark=".")
-        if isinstance(bound, NumberLimit):
-            return written, bound
-    return None
+    bound = read_bound(words, decimal_mark=".")
+    return (words, bound) if isinstance(bound, NumberLimit) else None
 
 
 def _limit_words(match: re.Match[str]) -> str:

@@ -43,6 +43,7 @@ from transom.cli.session import Session
 from transom.cli.terminal import on_terminal
 from transom.errors import InputError
 from transom.evidence.findings import Finding
+from transom.evidence.units import quantity_of
 from transom.runs import write_file
 
 Sheet = Annotated[
@@ -169,14 +170,14 @@ async def teach(
 def _limit_without_mark(description: str, lesson: Lesson) -> str:
     """Return what is missing if the item limits a number and no marked line is held to that limit.
 
-    Without it any number would be taken for a good one. A number in another unit than the item's
-    has another limit, so only plain numbers and percentages are compared.
+    Without it any number would be taken for a good one. A log may print a physical quantity in
+    another unit than the item's, so only counts and shares are compared.
     """
     limit = limit_in(description)
     if limit is None:
         return ""
     words, bound = limit
-    is_comparable = bound.number.unit in ("", "%")
+    is_comparable = quantity_of(bound.number.unit) is None or bound.number.unit == "%"
     for marked in lesson.marked:
         held = marked.limit
         if held and (not is_comparable or Decimal(held.number) == bound.number.value):
