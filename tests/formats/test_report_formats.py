@@ -30,6 +30,7 @@ WITHOUT_END = {
     "sdc.clocks",
     "quartus.sta_summary",
     "spef.header",
+    "timing.session",
     "upf.power_intent",
     "verible.lint",
     "vivado.report",
