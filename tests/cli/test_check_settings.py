@@ -489,6 +489,8 @@ OF_OWN_PROVIDERS = {key for key in known_keys() if key.startswith("llm.retry.")}
 """Their effects are tests of `tests/llm/test_own_provider.py`."""
 OF_MEMORY = {"paths.embeddings"}
 """Its effect is a test of `tests/memory`."""
+OF_NOTICES = {key for key in known_keys() if key.startswith("notify.")}
+"""Their effects are tests of `test_notices.py`."""
 
 
 WRITTEN = {
@@ -525,8 +527,8 @@ def test_an_option_is_named_if_it_was_given(desk: Desk) -> None:
 
 
 def test_every_setting_is_obeyed() -> None:
-    obeyed = set(OBEYED) | set(HOSTED) | set(OF_AGENTS) | OF_STORIES | OF_OWN_PROVIDERS | OF_MEMORY
-    assert set(known_keys()) == obeyed
+    elsewhere = OF_STORIES | OF_OWN_PROVIDERS | OF_MEMORY | OF_NOTICES
+    assert set(known_keys()) == set(OBEYED) | set(HOSTED) | set(OF_AGENTS) | elsewhere
 
 
 def test_credentials_of_an_address_are_never_journaled(desk: Desk) -> None:

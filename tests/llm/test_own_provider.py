@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.checklist.shipped_model import copy_items
 from tests.cli.checks import Desk
 from transom import Agent
 from transom.agent import Setup
@@ -144,6 +145,7 @@ def test_a_class_that_is_named_on_the_command_line_is_retried_by_the_settings(
     (tmp_path / "transom.yaml").write_text(
         "llm: {retry: {max_attempts: 2, initial_delay: 0.001}}\n", "utf-8"
     )
+    copy_items(tmp_path)
     answer = desk.check("all", "VER-01.yaml", "--model", "flaky_provider:Own")
     assert answer.code == 2
     assert "own: attempt 1 failed: out of order; asked again in 0.00 s" in answer.err

@@ -66,7 +66,7 @@ def test_the_hint_to_install_an_extra_names_its_lock(extra: str) -> None:
     ("packages", "lines"),
     [
         ("core", []),
-        ("studies", ["gmsh, the mesher of studies, is licensed under the GNU GPL"]),
+        ("shown", ["gmsh, the mesher of studies, is licensed under the GNU GPL"]),
         (
             "dev",
             [

@@ -26,6 +26,7 @@ from transom.llm import (
     Usage,
 )
 from transom.llm.retrying import RetryingProvider
+from transom.memory import SqliteMemory
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.telemetry import SpanRow, read_trace
 
@@ -74,6 +75,8 @@ async def talk(stage: Stage) -> str:
 
 
 async def write(stage: Stage) -> str:
+    async with SqliteMemory.open(None) as memory:
+        await memory.retrieve("what was written before")
     answer = await call(
         stage, CHECKED, [], str, review=lambda text: ["it is bad"] if text == "bad" else []
     )
