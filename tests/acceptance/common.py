@@ -69,7 +69,7 @@ def check(
 
 
 def check_and_accept(
-    capfd: pytest.CaptureFixture[str], workspace: Path, item: Path
+    capfd: pytest.CaptureFixture[str], workspace: Path, item: Path, data: Path = EDA
 ) -> tuple[int, dict[str, Any]]:
     """Check an item as a person does: choose the first claim that is offered, if it is a question;
     if something holds its PASS back, accept that in one answer, and check again.
@@ -77,18 +77,18 @@ def check_and_accept(
     What holds a PASS back is a question to a person: a stage that the report does not state, or
     trouble in a log that has nothing to do with the item.
     """
-    code, document = check(capfd, workspace, "all", str(item))
+    code, document = check(capfd, workspace, "all", str(item), data=data)
     if document.get("readings"):
         choice = ["answer", document["run_id"], "--choose", "1", "--by", "Ann Lee"]
         assert main([*choice, "--workspace", str(workspace), "-q"]) == 0
-        code, document = check(capfd, workspace, "all", str(item))
+        code, document = check(capfd, workspace, "all", str(item), data=data)
     caps = document.get("capped_by", ())
     if not 1 <= len(caps) <= MOST_SHAPES:
         return code, document
     numbers = [part for number in range(1, len(caps) + 1) for part in ("--accept", str(number))]
     answer = ["answer", document["run_id"], *numbers, "--by", "Ann Lee"]
     assert main([*answer, "--workspace", str(workspace), "-q"]) == 0
-    return check(capfd, workspace, "all", str(item))
+    return check(capfd, workspace, "all", str(item), data=data)
 
 
 def reworded(item: Path, description: str, folder: Path) -> Path:

@@ -41,7 +41,7 @@ from transom.formats.reports import load_format
 
 _GRANULAR = re.compile(
     r"\bone (?:item|violation|entry|row) (?:per|for (?:each|every))\b"
-    r"|\b(?:each|every) [a-z ]{1,60} (?:is|gives|makes|yields|becomes)"
+    r"|\b(?:each|every) [a-z ]{1,60} (?:is|as|gives|makes|yields|becomes)"
     r" (?:one|an) (?:item|entry|row)\b"
 )
 _ATOMS = '''"""{title}.
