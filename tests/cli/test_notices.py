@@ -101,7 +101,7 @@ def test_a_finished_run_and_a_failed_one_are_told(here: Path) -> None:
 def test_an_open_question_is_told_with_its_answers(here: Path) -> None:
     item = (EXAMPLES / "checks" / "VER-01.yaml").read_text()
     item = item.replace("reads_as:\n  claim: headers_complete\n", "")
-    unclear = item.replace("the netlist and SPEF versions", "the bananas and plums")
+    unclear = item.replace("the netlist and SPEF versions", "netlist and SPEF headers of today")
     (here / "VER-01.yaml").write_text(unclear)
     variable = f"CHECKLIST_ROOT={EXAMPLES / 'checks' / 'data'}"
     with receiver() as received:

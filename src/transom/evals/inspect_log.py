@@ -1,4 +1,4 @@
-"""An evaluation as a log of Inspect (https://inspect.aisi.org.uk), for its viewer.
+"""An evaluation as a log of Inspect, for its viewer.
 
 Source: the JSON form of `inspect_ai.log.EvalLog`, version 2. Each epoch of a scenario is a sample,
 and each score one of its scores; a status stands beside them as `passed`.
