@@ -91,7 +91,10 @@ _WHERE = {
     "transom.tools.mcp": ("McpServer", "ToolTerms"),
 }
 # The other way round: each public name, and the module that has it.
-_HOME = {name: module for module, names in _WHERE.items() for name in names}
+_HOME: dict[str, str] = {}
+for _module, _names in _WHERE.items():
+    for _name in _names:
+        _HOME[_name] = _module
 
 __all__ = ["__version__", *_HOME]  # noqa: PLE0604  names of the table above
 

@@ -123,7 +123,9 @@ async def _evaluated(
     inputs: dict[str, Json] = {"suite": str(suite.folder), "started": options.started}
     name = f"eval-{suite.name}"
     # The run itself asks only the judge; each epoch has a run of its own.
-    run_chain = session.chain(store, judge, option="--judge") if judge else chain
+    run_chain = chain
+    if judge:
+        run_chain = session.chain(store, judge, option="--judge")
     async with session.open_run("eval", inputs, name=name, store=store, chain=run_chain) as run:
         result = await evals.run_suite(
             run,

@@ -107,7 +107,9 @@ def show(session: Session, insight: Id) -> int:
     if entry.retired:
         state = f"retired: {entry.retired}"
     else:
-        state = f"{entry.scope}, of {entry.owner}" if entry.owner else entry.scope
+        state = entry.scope
+        if entry.owner:
+            state += f", of {entry.owner}"
     outcomes = f"{counted(entry.for_count, 'outcome')} for it, {entry.against_count} against it"
     lines = [
         style(entry.id, "bold"),

@@ -185,7 +185,7 @@ def _limit_without_mark(description: str, lesson: Lesson) -> str:
     line = lesson.marked[0]
     example = f"{line.file}:{line.line} {bound.comparator} {bound.number.value.normalize():f}"
     problem = f"the item sets a limit ({words}), and no marked line is held to it"
-    return f"{problem}; say which number it is about with --limit '{example}'"
+    return f"{problem}; add --limit '{example}', with the number that it is about"
 
 
 def _by_marks(logs: MarkedLogs, marks: Marks) -> Lesson | None:

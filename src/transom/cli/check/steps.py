@@ -143,7 +143,9 @@ async def build(
                 run.progress(
                     f"back to {options.checkpoint}: {counted(len(stages), 'stage')} to do again"
                 )
-            target = places.out / pipeline.checker_folder(name) if places.out else None
+            target = None
+            if places.out:
+                target = places.out / pipeline.checker_folder(name)
             async with learning(session, LEARNED) as (playbook, memory):
                 manner = manner_of(session, options, playbook=playbook, memory=memory)
                 built = await pipeline.checker_of(run, text, item, places, manner, folder=target)
