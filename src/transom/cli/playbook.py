@@ -108,6 +108,7 @@ def show(session: Session, insight: Id) -> int:
         state = f"retired: {entry.retired}"
     else:
         state = entry.scope
+        # A scope of one study or product has an owner; the whole workspace has none.
         if entry.owner:
             state += f", of {entry.owner}"
     outcomes = f"{counted(entry.for_count, 'outcome')} for it, {entry.against_count} against it"
