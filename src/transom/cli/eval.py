@@ -124,7 +124,6 @@ async def _evaluated(
     name = f"eval-{suite.name}"
     # The run itself asks only the judge; each epoch has a run of its own.
     run_chain = chain
-    # The judge reads answers with a model of its own, so it is no part of what is evaluated.
     if judge:
         run_chain = session.chain(store, judge, option="--judge")
     async with session.open_run("eval", inputs, name=name, store=store, chain=run_chain) as run:

@@ -344,7 +344,7 @@ class _ClaimView:
             yield UnreadMatter(fact.content.strip(), where)
         if not facts and not unnamed:
             names = " or ".join(dict.fromkeys(self.names(self.proof[0])))
-            yield UnreadMatter(names, f"{name}, where no report format finds it")
+            yield UnreadMatter(names, f"{name}: no report format finds it there")
 
     def without_check(self) -> Iterator[Measurement]:
         """Yield what would prove the claim if the report said of which check it is."""

@@ -144,6 +144,7 @@ async def build(
                     f"back to {options.checkpoint}: {counted(len(stages), 'stage')} to do again"
                 )
             target = None
+            # Without a folder of one's own, the checker stays in its run.
             if places.out:
                 target = places.out / pipeline.checker_folder(name)
             async with learning(session, LEARNED) as (playbook, memory):
