@@ -106,8 +106,9 @@ def main() -> None:
     """Enumerate the failpoints."""
     item, data, base = (Path(argument) for argument in sys.argv[1:4])
     counted = sys.argv[4] == "counted"
-    # Without its claim, so that the roles are asked.
-    plain_item = base / item.name
+    # Without its claim, so that the roles are asked; in a folder without what the walks leave.
+    plain_item = base / "item" / item.name
+    plain_item.parent.mkdir()
     plain_item.write_text(without_claim(item.read_text(encoding="utf-8")), encoding="utf-8")
     item = plain_item
     whole = base / "0"

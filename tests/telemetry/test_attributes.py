@@ -58,6 +58,10 @@ TABLE: dict[str, dict[str, tuple[str, type | None]]] = {
         "parent conversation": ("transom.conversation.parent.id", str),
         "agent": ("gen_ai.agent.name", str),
     },
+    "retrieval": {
+        "operation": ("transom.memory.operation", str),
+        "results": ("transom.memory.found", int),
+    },
     "attempt": {
         "conversation": ("gen_ai.conversation.id", str),
         "parent conversation": ("transom.conversation.parent.id", None),

@@ -46,6 +46,9 @@ _LIMIT: Final = re.compile(
     re.IGNORECASE,
 )
 _DENIED: Final = {">": "<=", "<": ">="}
+_NOT_EXCEEDED: Final = re.compile(
+    r"\b(?:(?:does|do|must|may|shall|should|can|will) ?not|never) exceeds?\b", re.IGNORECASE
+)
 _NO_UNIT: Final = re.compile(r"\s(?:and|or|in|for|of|at|on|per|the)$", re.IGNORECASE)
 
 
@@ -84,7 +87,7 @@ def read_at_once(description: str, *, has_patterns: bool) -> ClaimRow | None:
     A tool's name may stand before the matter ("KLayout DRC is clean"): it is looked for in the
     report. Everything else must be written as it is.
     """
-    parts = parts_of(description)
+    parts = parts_of(_plain_limit(description))
     description = parts.asks
     text = plain_sentence(description)
     written = {text}
@@ -107,12 +110,17 @@ def read_at_once(description: str, *, has_patterns: bool) -> ClaimRow | None:
 
 def limit_in(description: str) -> tuple[str, NumberLimit] | None:
     """Return the limit that a description sets on a number, as written and as read, or None."""
-    match = _LIMIT.search(" ".join(description.split()))
+    match = _LIMIT.search(" ".join(_plain_limit(description).split()))
     if match is None:
         return None
     words = _limit_words(match)
     bound = read_bound(words, decimal_mark=".")
     return (words, bound) if isinstance(bound, NumberLimit) else None
+
+
+def _plain_limit(description: str) -> str:
+    """Return a description with "does not exceed 5" as "is at most 5"."""
+    return _NOT_EXCEEDED.sub("is at most", description)
 
 
 def _limit_words(match: re.Match[str]) -> str:
@@ -168,7 +176,7 @@ def candidates(description: str, *, has_patterns: bool) -> list[ClaimCandidate]:
 
 def _candidate(name: str, claim: Claim, description: str) -> ClaimCandidate | None:
     """Return a claim as a candidate, or None if the description lacks its parameters."""
-    parts = parts_of(description)
+    parts = parts_of(_plain_limit(description))
     description = parts.asks
     text = description.lower()
     parameters = dict[str, str]()

@@ -67,8 +67,6 @@ class Scope:
         """
         if self.unit == "file":
             return TextFile(path, limit=MAX_TEXT_BYTES)
-        if self.unit == "report":
-            return TextFile(path, limit=STREAMED_BYTES)
         return TextFile(path, limit=STREAMED_BYTES, longest_line=MAX_RECORD_CHARS)
 
 
