@@ -41,9 +41,11 @@ async def test_an_item_becomes_an_item_spec_with_its_rounds(tmp_path: Path) -> N
 async def test_a_claim_becomes_an_item_spec_without_rounds(tmp_path: Path) -> None:
     item = tmp_path / "STA-1.yaml"
     item.write_text("description: Confirm that setup timing is met.\ninput_files: [a.rpt]\n")
-    agent = ContextAgent(llm_config={"model": "rules"})
+    agent = ContextAgent(debug_mode=True, llm_config={"model": "rules"})
     made = await agent.process({"config_path": str(item), "output_dir": str(tmp_path / "out")})
     assert (made.status, made.errors, made.artifacts["rounds"]) == ("success", (), {})
+    copies = {path.name for path in (tmp_path / "out" / "STA-1_debug").iterdir()}
+    assert copies == {"config.yaml", "meta.json"}
     assert "Setup timing is met" in made.artifacts["itemspec_content"]
 
 

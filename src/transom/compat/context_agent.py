@@ -131,9 +131,11 @@ class ContextAgent:
             ) as run:
                 run.progress = _Rounds(self, run)
                 written = await spec_of(run, item, places, manner)
-                if self.debug_mode and isinstance(written, WrittenSpec):
+                result = written.result if isinstance(written, WrittenSpec) else written
+                # A claim has no rounds; the item and the result are copied all the same.
+                if self.debug_mode and result.itemspec_path:
                     copies = debug_folder(output_dir, item.item_id)
-                    meta = {"meta.json": pretty_json(written.result).encode("utf-8")}
+                    meta = {"meta.json": pretty_json(result).encode("utf-8")}
                     await export_rounds(run, copies, item, meta)
                 if isinstance(written, SpecResult) and written.itemspec_path:
                     return self._claimed(run, written, written.itemspec_path)
