@@ -157,13 +157,20 @@ class _JudgedLines:
         # An item that reads a part of a line explains that part only.
         rest = shape.text
         texts = [text.strip() for text in self.texts[shape.lines[0]].split("\n")]
-        if not any(text in rest or rest in text for text in texts if text):
+        if not any(text in rest or rest in text or _has_leaf(text, rest) for text in texts if text):
             return shape.lines[0]
         for text in texts:
             rest = rest.replace(text.strip(), " ; ")
         if rest != shape.text and finder.in_line(rest):
             return shape.lines[0]
         return None
+
+
+def _has_leaf(text: str, leaf: str) -> bool:
+    """Return whether a line of XML or JSON holds a leaf, which is listed as `PATH = VALUE`."""
+    path, _, value = leaf.rpartition(" = ")
+    name = path.rpartition("/")[2].lstrip("@")
+    return bool(name) and name in text and value in text
 
 
 def account_for(
