@@ -65,9 +65,10 @@ async def demo(session: Session, products: Products = None) -> int:
     session = _apart(session)
     documents: dict[str, Any] = {"schema": "transom.demo/1"}
     failed = False
-    length = "about two minutes" if len(names) == len(_PARTS) else "seconds, the checklist a minute"
-    session.tell(f"The demo needs no model and no network. It takes {length}, and keeps its runs")
-    session.tell(f"in {session.workspace_root}; the folder may be deleted.")
+    session.tell(
+        "The demo needs no model and no network. It takes less than a minute, and keeps its"
+    )
+    session.tell(f"runs in {session.workspace_root}; the folder may be deleted.")
     for name in names:
         about, show = _PARTS[name]
         session.tell("", style(f"== {name.capitalize()}: {about}", "bold"), "")
