@@ -60,13 +60,17 @@ LVS Done.
 
 
 def judge(
-    folder: Path, report: str, description: str = "Confirm it.", accept: object = None
+    folder: Path,
+    report: str,
+    description: str = "Confirm it.",
+    accept: object = None,
+    atom: str = ATOM,
 ) -> Verdict:
     """Check a report with a checker that only looks for what it knows."""
     checker = folder / "checker"
     write_files(
         folder,
-        {"checker/checker.yaml": CONFIG, "checker/atoms.py": ATOM, "run.log": report},
+        {"checker/checker.yaml": CONFIG, "checker/atoms.py": atom, "run.log": report},
     )
     data: dict[str, object] = {"description": description, "input_files": ["run.log"]}
     if accept is not None:
@@ -171,3 +175,43 @@ def test_a_verdict_says_what_it_is_a_verdict_of(tmp_path: Path) -> None:
     ]
     assert verdict.account is not None
     assert verdict.account["files"] == [{"path": "run.log", "used": True, "reason": "opensta.log"}]
+
+
+RULES_XML = """\
+<?xml version="1.0"?>
+<report>
+  <rule id="A1" result="pass"/>
+  <rule id="A2" result="{result}"/>
+</report>
+"""
+XML_ATOM = '''
+import re
+
+
+def extract_context(text, source_file):
+    """Return one entry for each rule of a report, with the attributes that {what} names."""
+    entries = []
+    for number, line in enumerate(text.split("\\n"), 1):
+        read = re.search(r'{what}="([^"]*)"', line)
+        if read and "<rule" in line:
+            entries.append({{
+                "value": read[1],
+                "source_file": source_file,
+                "line_number": number,
+                "matched_content": line,
+                "parsed_fields": {{"result": {{"text": read[1]}}}},
+            }})
+    return entries
+'''
+
+
+@pytest.mark.parametrize("result", ["waived", "failed", "violated", "error"])
+def test_a_value_of_a_tree_is_explained_only_by_a_checker_that_reads_it(
+    result: str, tmp_path: Path
+) -> None:
+    report = RULES_XML.format(result=result)
+    of_ids = judge(tmp_path / "id", report, atom=XML_ATOM.format(what="id"))
+    assert of_ids.status != "PASS"
+    assert any(result in cap.text for cap in of_ids.capped_by)
+    of_results = judge(tmp_path / "result", report, atom=XML_ATOM.format(what="result"))
+    assert not any(result in cap.text for cap in of_results.capped_by)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from transom.canonical import Json
 from transom.checklist.atoms import ClaimRow, Entry, ValidationItem
 from transom.checklist.judging.claim_account import (
     ClaimAccount,
@@ -136,6 +137,8 @@ class _JudgedLines:
     """The lines of a file that validation items judged, with the text that was read of each."""
 
     texts: dict[int, str] = field(default_factory=dict)
+    values: dict[int, set[str]] = field(default_factory=dict)
+    """The values that were read of a line, as texts."""
 
     def add(self, entry: Entry) -> None:
         """Add the line of an entry; the text of a record covers several lines."""
@@ -143,6 +146,7 @@ class _JudgedLines:
             return
         for number, text in enumerate(entry.matched_content.split("\n"), entry.line_number):
             self.texts[number] = f"{self.texts.get(number, '')}\n{text}".strip("\n")
+            self.values.setdefault(number, set()).update(_values_of(entry.parsed_fields))
 
     def first_unexplained(self, shape: UnexplainedShape, finder: TroubleFinder) -> int | None:
         """Return the first line of a shape that no item judged as a whole, or None."""
@@ -157,8 +161,11 @@ class _JudgedLines:
         # An item that reads a part of a line explains that part only.
         rest = shape.text
         texts = [text.strip() for text in self.texts[shape.lines[0]].split("\n")]
-        if not any(text in rest or rest in text or _has_leaf(text, rest) for text in texts if text):
-            return shape.lines[0]
+        if not any(text in rest or rest in text for text in texts if text):
+            # A leaf of XML or JSON is listed as `PATH = VALUE`: the value itself must be read.
+            _, _, value = rest.rpartition(" = ")
+            is_read = value in self.values.get(shape.lines[0], ())
+            return None if is_read else shape.lines[0]
         for text in texts:
             rest = rest.replace(text.strip(), " ; ")
         if rest != shape.text and finder.in_line(rest):
@@ -166,11 +173,13 @@ class _JudgedLines:
         return None
 
 
-def _has_leaf(text: str, leaf: str) -> bool:
-    """Return whether a line of XML or JSON holds a leaf, which is listed as `PATH = VALUE`."""
-    path, _, value = leaf.rpartition(" = ")
-    name = path.rpartition("/")[2].lstrip("@")
-    return bool(name) and name in text and value in text
+def _values_of(fields: Json) -> Iterator[str]:
+    """Yield the texts and numbers that the fields of an entry hold, as texts."""
+    if isinstance(fields, dict):
+        for value in fields.values():
+            yield from _values_of(value)
+    elif isinstance(fields, str | int | float):
+        yield str(fields)
 
 
 def account_for(
