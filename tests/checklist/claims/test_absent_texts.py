@@ -103,7 +103,9 @@ def test_a_text_without_quotes_is_offered() -> None:
 @pytest.mark.parametrize("description", NOT_AT_ONCE[:5])
 def test_the_other_sense_is_never_offered_whole(description: str) -> None:
     found = candidates(description, has_patterns=False)
-    assert [row.row for row in found if row.row.name == "text_absent" and not row.row.left_out] == []
+    assert [
+        row.row for row in found if row.row.name == "text_absent" and not row.row.left_out
+    ] == []
 
 
 YOSYS = """\

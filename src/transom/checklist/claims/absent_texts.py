@@ -36,7 +36,7 @@ _LIKE_PATTERN: Final = re.compile(r"[*?\\^$|]|\.\.\.|^regex:")
 _TWO_LETTERS: Final = re.compile(r"[^\W_].*[^\W_]")
 _NOUNS: Final = r"(?:messages?|lines?|entry|entries|texts?|strings?|occurrences?)"
 _LOG: Final = (
-    r"(?:the |its |each |any |every )?(?P<step>[a-z][\w +-]*? )?"
+    r"(?:the |its |each |any |every )?(?P<step>(?:[\w+-]{1,20} ){0,4})"
     r"(?:log ?files?|logs?|transcript|run output)"
 )
 _IN_LOG: Final = rf"(?: (?:in|of|from) {_LOG})?"
