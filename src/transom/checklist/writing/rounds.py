@@ -294,10 +294,9 @@ async def _walk(
         except ReplyError as error:
             unreadable = stage.note("unreadable.md", last)
             excerpt = " ".join(last.split())
-            quoted = (
-                f'; it says: "{excerpt[:_QUOTED]}{"..." if len(excerpt) > _QUOTED else ""}" (whole in'
-                f" {unreadable})"
-            )
+            if len(excerpt) > _QUOTED:
+                excerpt = f"{excerpt[:_QUOTED]}..."
+            quoted = f'; it says: "{excerpt}" (whole in {unreadable})'
             hint = "ask again, or ask another model with --model"
             raise ReplyError(
                 f"{error.problem}{quoted}", place=stage.name, hint=hint, bare=error.bare

@@ -35,10 +35,8 @@ def check_analysis(text: str, *, artifact: str = "analysis") -> list[Finding]:
     """Round 1: seven steps, a capability type with its reason, the notation's reading."""
     problems, analysis = _text(text, artifact), parse_analysis(text)
     numbers = [step.number for step in analysis.steps]
-    message = (
-        f"the analysis has steps {comma_list([str(number) for number in numbers])}; must be 1 to {STEPS},"
-        " in order"
-    )
+    listing = comma_list([str(number) for number in numbers])
+    message = f"the analysis has steps {listing}; must be 1 to {STEPS}, in order"
     problems.unless(numbers == list(range(1, STEPS + 1)), "spec.analysis.steps", 1, message)
     for step in analysis.steps:
         problems.thin(step.text, "spec.analysis.steps", step.line, f"step {step.number}")

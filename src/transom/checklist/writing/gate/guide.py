@@ -171,7 +171,10 @@ def _matrix(problems: Problems, section: GuideSection, check: CheckSection) -> N
         expected_rows = "; ".join(
             f"{requirements} with {waivers}" for requirements, waivers in CELLS
         )
-        message = f"the test matrix must have one row for each of requirements with waivers: {expected_rows}"
+        message = (
+            "the test matrix must have one row for each of requirements with waivers:"
+            f" {expected_rows}"
+        )
         problems.add("spec.matrix", _line(section, "4.3"), message)
         return
     for row in section.matrix:

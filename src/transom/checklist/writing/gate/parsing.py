@@ -63,9 +63,9 @@ def _category(problems: Problems, category: Category) -> None:
         not reserved, "spec.category.key", line, f"{name}: the key {category.key} is reserved"
     )
     problems.unless(category.fields, "spec.fields", line, f"{name}: Key Fields is missing or empty")
-    for field, count in Counter(field.name for field in category.fields).items():
+    for key, count in Counter(field.name for field in category.fields).items():
         problems.unless(
-            count == 1, "spec.fields", line, f"{name}: field {field} stands there {count} times"
+            count == 1, "spec.fields", line, f"{name}: field {key} stands there {count} times"
         )
     for field in category.fields:
         message = (
