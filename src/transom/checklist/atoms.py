@@ -355,12 +355,15 @@ class ClaimRow(Shape):
         left_out: words of the description that the claim does not check.
         format: path of the item's own report format, from the item's folder; empty if the shipped
             formats read its files.
+        stated_check: the check of the values of which the reports name none, and who stated it.
     """
 
     name: str
     parameters: dict[str, str] = {}
     left_out: tuple[str, ...] = ()
     format: str = Field(default="", exclude_if=operator.not_)
+    stated_check: str = Field(default="", exclude_if=operator.not_)
+    stated_by: str = Field(default="", exclude_if=operator.not_)
 
 
 class CheckerConfig(Shape):

@@ -45,10 +45,19 @@ def claim_of(item: Item, chain: Chain) -> ClaimRow | None:
     """
     if item.claim is not None:
         require_known(item, item.claim)
-        return item.claim
+        return _with_stated_check(item, item.claim)
     if chain.name != _RULES or chain.seats:
         return None
-    return read_at_once(item.description, has_patterns=has_patterns(item))
+    row = read_at_once(item.description, has_patterns=has_patterns(item))
+    return _with_stated_check(item, row) if row is not None else None
+
+
+def _with_stated_check(item: Item, row: ClaimRow) -> ClaimRow:
+    """Return a claim with the check that a person stated for values of which no report names it."""
+    if item.stated_check is None:
+        return row
+    stated = {"stated_check": item.stated_check.check, "stated_by": item.stated_check.by}
+    return row.model_copy(update=stated)
 
 
 def has_patterns(item: Item) -> bool:

@@ -30,12 +30,14 @@ from transom.formats.yaml_files import Key, load_yaml, parse_yaml
 
 _TOP = (
     *("item_id", "description", "reads_as", "requirements", "waivers", "input_files", "accept"),
-    "overturned",
+    *("overturned", "stated"),
 )
 _SUFFIXES = (".yaml", ".yml")
 _READS_AS = ("claim", "parameters", "left_out", "format")
 _ACCEPT = ("by", "reason", "until")
 _ACCEPT_CAP = ("text", "by", "until")
+_STATED = ("check", "by")
+_CHECKS = ("setup", "hold")
 _OVERTURNED = ("status", "by", "reason", "meaning")
 _ITEM_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
@@ -78,6 +80,14 @@ class OverturnedVerdict:
 
 
 @dataclass(frozen=True)
+class StatedCheck:
+    """The check of the values of which the item's reports name none, as a person stated it."""
+
+    check: str
+    by: str
+
+
+@dataclass(frozen=True)
 class Item:
     """A checklist item as read from its file.
 
@@ -88,6 +98,7 @@ class Item:
         accept: who accepts that it is not checked, if it is not; no verdict depends on it.
         accepted_caps: the caps of its verdict that a person accepts.
         overturned: verdicts that a person overturned, which it must not end with again.
+        stated_check: the check of the values of which its reports name none.
         requirements, waivers: None where the file has no such section, so that a checker's defaults
             apply.
         sha256: of the text.
@@ -107,6 +118,7 @@ class Item:
     accept: AcceptEntry | None = None
     accepted_caps: tuple[CapAcceptance, ...] = ()
     overturned: tuple[OverturnedVerdict, ...] = ()
+    stated_check: StatedCheck | None = None
     warnings: tuple[Notice, ...] = ()
 
     @property
@@ -115,7 +127,8 @@ class Item:
         word on it.
         """
         chosen = self.claim.model_dump(mode="json") if self.claim else None
-        return self.description + (canonical_json(chosen) if chosen else "")
+        words = self.description + (canonical_json(chosen) if chosen else "")
+        return words + (f" ({self.stated_check.check})" if self.stated_check else "")
 
     def where(self, line: int) -> str:
         return f"{self.path}:{line}"
@@ -172,6 +185,7 @@ class _ItemReader(SectionReader):
             accept=self.accept(data),
             accepted_caps=self.accepted_caps(data),
             overturned=self.overturned(data),
+            stated_check=self.stated_check(data),
         )
         return replace(item, warnings=tuple(self.warnings))
 
@@ -262,6 +276,19 @@ class _ItemReader(SectionReader):
                 hint = "write the cap's text as the verdict has it, and who accepts it"
                 self.fail(at, str(error).removeprefix("acceptance 1: "), hint)
         return tuple(acceptances)
+
+    def stated_check(self, data: dict[str, Json]) -> StatedCheck | None:
+        """Return the entry `stated`: of which check the values are that no report names."""
+        at = ("stated",)
+        if data.get("stated") is None:
+            return None
+        section = self.mapping(data["stated"], _STATED, at)
+        if section.get("check") not in _CHECKS:
+            self.fail((*at, "check"), "check is not setup or hold", "write one of them")
+        person = self.file.written.get((*at, "by"), "").strip()
+        if not person:
+            self.fail(at, "stated has no by", "write who states it")
+        return StatedCheck(str(section["check"]), person)
 
     def overturned(self, data: dict[str, Json]) -> tuple[OverturnedVerdict, ...]:
         """Return the entries of `overturned`, as `check overturn` writes them."""

@@ -77,6 +77,7 @@ class FileAccount:
         wrong: why it is the wrong file for the question, or None.
         unread: what stands in it instead of a measurement of the claim.
         unseen_formats: titles of its formats that nobody saw from the tool.
+        stated: what a person states of its values, or "".
     """
 
     path: str
@@ -87,6 +88,7 @@ class FileAccount:
     wrong: str | None = None
     unread: tuple[UnreadMatter, ...] = ()
     unseen_formats: tuple[str, ...] = ()
+    stated: str = ""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,8 @@ class CheckAccount:
         """Return what a reader must know of each file, as pairs of path and sentence."""
         remarks = list[tuple[str, str]]()
         for file in self.files:
+            if file.stated:
+                remarks.append((file.path, file.stated))
             for title in file.unseen_formats:
                 text = f"{title}: the format is known from documentation, not from the tool"
                 remarks.append((file.path, text))
@@ -264,6 +268,7 @@ def _account_of(
         wrong_file(matches) or of_claim.other_facts or None,
         of_claim.unread,
         tuple(dict.fromkeys(each.title for each in around if each.seen == "documentation")),
+        of_claim.stated,
     )
 
 
