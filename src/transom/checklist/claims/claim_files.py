@@ -141,6 +141,14 @@ def without_lost(facts):
     lost = {fact["scope"].get("object") for fact in facts if fact["name"].endswith("_not_read")}
     return [f for f in facts if f["name"] != "file_read" or f["scope"]["object"] not in lost]
 '''
+_WITH_STATED_CHECK = '''
+def with_stated_check(facts):
+    """Return the facts; one of which the report does not name the check is of the stated one."""
+    for fact in facts:
+        if "check" not in fact["scope"] or fact["scope"].get("assumed") == "check":
+            fact["scope"]["check"] = {check!r}
+    return facts
+'''
 _WITH_ECHOES = '''
 def with_echoes(facts):
     """Return the facts, each message with the lines right below it that tell it again."""
@@ -308,6 +316,9 @@ def _atoms(claim: Claim, row: ClaimRow) -> str:
         helpers, facts = helpers + _WITHOUT_LOST, "without_lost(facts)"
     elif "severity" in claim.fixed:
         helpers, facts = helpers + _WITH_ECHOES, "with_echoes(facts)"
+    elif row.stated_check:
+        helpers += _WITH_STATED_CHECK.format(check=row.stated_check)
+        facts = "with_stated_check(facts)"
     return _ATOMS.format(
         title=f"{claim.title}",
         facts=facts,
