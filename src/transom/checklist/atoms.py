@@ -341,8 +341,10 @@ class Waivers(Shape):
         reasons = data.pop("waive_reasons", None) or []
         padded = [*reasons, *([None] * len(data["waive_items"]))]
         data["waive_items"] = [
-            {"pattern": one, "reason": reason or None} if isinstance(one, str) else one
-            for one, reason in zip(data["waive_items"], padded, strict=False)
+            {"pattern": waive_item, "reason": reason or None}
+            if isinstance(waive_item, str)
+            else waive_item
+            for waive_item, reason in zip(data["waive_items"], padded, strict=False)
         ]
         return data
 

@@ -209,11 +209,11 @@ async def _choose_row(
     except Paused:
         if ask_now is None:
             return None
-        shown = [*(f"{row.says}; evidence: {row.evidence}" for row in rows), NONE]
-        option, person = ask_now(question, shown)
+        shown_options = [*(f"{row.says}; evidence: {row.evidence}" for row in rows), NONE]
+        option, person = ask_now(question, shown_options)
         if not option:
             return None
-        await run.decide(options[shown.index(option)], key, by=person)
+        await run.decide(options[shown_options.index(option)], key, by=person)
         answer = await run.ask(key, question, options=options)
     for row in rows:
         if row.says == answer.text:

@@ -58,7 +58,7 @@ class UnreadMatter:
     """Something that nobody could read: what stands there, where, and why it is no measurement."""
 
     text: str
-    where: str
+    place: str
 
 
 def account_for_claim(row: ClaimRow, path: str, reading: FileReading) -> ClaimAccount:
@@ -186,8 +186,8 @@ def excused_lines(row: ClaimRow, measurements: Iterable[Measurement]) -> Mapping
 def _is_step_of(text: str, tools: Collection[str]) -> bool:
     """Return whether words name a step of the flow, which each tool of the reports carries out."""
     words = " ".join(word for word in text.lower().split() if word not in ("the", "a", "an"))
-    known = shipped_claims().steps.get(words, ())
-    return bool(tools) and all(tool in known for tool in tools)
+    step_names = shipped_claims().steps.get(words, ())
+    return bool(tools) and all(tool in step_names for tool in tools)
 
 
 def _is_split_by(keys: Iterable[str], scopes: Sequence[Mapping[str, str]]) -> bool:
@@ -262,10 +262,10 @@ class _ClaimView:
 
     def matching(self, patterns: Iterable[FactPattern]) -> Iterator[Measurement]:
         """Yield the measurements that patterns speak of."""
-        wanted = scope_of_claim(self.claim, self.row.parameters)
+        claim_scope = scope_of_claim(self.claim, self.row.parameters)
         for fact in self.measurements:
             for pattern in patterns:
-                scope = {**wanted, **pattern.scope}
+                scope = {**claim_scope, **pattern.scope}
                 if pattern.check:
                     scope["check"] = pattern.check
                 is_named = fact.name == measure_name(pattern, self.row.parameters)
@@ -296,23 +296,23 @@ class _ClaimView:
             facts = list(self.matching([pattern]))
             measured = [fact for fact in facts if isinstance(fact.number, PrintedNumber)]
             key = pattern.whole
-            whole = [fact for fact in measured if key is None or _is_whole(fact, key)]
-            if key is not None and measured and not whole:
+            whole_facts = [fact for fact in measured if key is None or _is_whole(fact, key)]
+            if key is not None and measured and not whole_facts:
                 parts = ", ".join(dict.fromkeys(fact.scope[key] for fact in measured))
                 name = fact_words(measured[0])
                 text = f"{name} was measured of parts only ({key} {parts}), not of the whole"
                 yield Cap("measured", text, self.path, measured[0].line)
             for fact in facts:
                 is_part = key is not None and not _is_whole(fact, key)
-                if fact.is_not_measured and not (is_part and whole):
+                if fact.is_not_measured and not (is_part and whole_facts):
                     text = f"{fact_words(fact)} was not measured: {fact.content.strip()}"
                     yield Cap("measured", text, self.path, fact.line)
 
     def caps_of_unnamed_checks(self) -> Iterator[Cap]:
         """Yield a cap for each bad number of which the report does not name the check."""
-        wanted = scope_of_claim(self.claim, self.row.parameters)
+        claim_scope = scope_of_claim(self.claim, self.row.parameters)
         for pattern in bad_facts(self.claim, self.row.parameters):
-            check = pattern.check or wanted.get("check")
+            check = pattern.check or claim_scope.get("check")
             if check is None:
                 continue
             name = measure_name(pattern, self.row.parameters)
@@ -320,7 +320,9 @@ class _ClaimView:
                 if fact.name != name or not _lacks_check(fact, check):
                     continue
                 scope = {**fact.scope, "check": check}
-                if is_in_scope(scope, {**wanted, "check": check}) and self.is_bad(pattern, fact):
+                if is_in_scope(scope, {**claim_scope, "check": check}) and self.is_bad(
+                    pattern, fact
+                ):
                     text = f"the report does not name its check: {fact.content.strip()}"
                     yield Cap("measured", text, self.path, fact.line)
 
@@ -344,11 +346,11 @@ class _ClaimView:
 
     def names(self, patterns: Iterable[FactPattern]) -> list[str]:
         """Return what patterns speak of, in words: `worst slack of hold`."""
-        wanted = scope_of_claim(self.claim, self.row.parameters)
+        claim_scope = scope_of_claim(self.claim, self.row.parameters)
         names = list[str]()
         for pattern in patterns:
             name = measure_name(pattern, self.row.parameters).replace("_", " ")
-            check = pattern.check or wanted.get("check")
+            check = pattern.check or claim_scope.get("check")
             names.append(f"{name} of {check}" if check else name)
         return names
 
@@ -379,12 +381,12 @@ class _ClaimView:
                 yield UnreadMatter(fact.content.strip(), where)
             return
         for fact in facts:
-            where = f"{name}:{fact.line}, {self.why_unread(fact)}"
-            yield UnreadMatter(fact.content.strip(), where)
+            place = f"{name}:{fact.line}, {self.why_unread(fact)}"
+            yield UnreadMatter(fact.content.strip(), place)
         unnamed = () if facts else tuple(self.without_check())
         for fact in unnamed:
-            where = f"{name}:{fact.line}; the report does not name its check"
-            yield UnreadMatter(fact.content.strip(), where)
+            place = f"{name}:{fact.line}; the report does not name its check"
+            yield UnreadMatter(fact.content.strip(), place)
         if not facts and not unnamed:
             names = " or ".join(dict.fromkeys(self.names(self.proof[0])))
             yield UnreadMatter(names, f"{name}: no report format finds it there")
@@ -432,10 +434,10 @@ class _ClaimView:
         if fact.name not in self.proof_names:
             # The negative part of a slack says nothing of one that is not negative.
             return "" if number.value < 0 else "which is zero for any value above it"
-        wanted, unit = self.limit.number, number.unit
-        if not wanted.unit and wanted.value == 0:
+        limit, unit = self.limit.number, number.unit
+        if not limit.unit and limit.value == 0:
             return ""
-        if (quantity_of(wanted.unit) or "") != (quantity_of(unit) or ""):
+        if (quantity_of(limit.unit) or "") != (quantity_of(unit) or ""):
             return f"with the unit {unit}" if unit else "without a unit"
         return ""
 
@@ -452,9 +454,9 @@ class _ClaimView:
         if next(self.without_check(), None) is not None:
             return ""
         # Each report has a version, which says nothing of its matter.
-        others = sorted({fact_words(fact) for fact in self.measurements} - {"tool version"})
-        if not others:
+        fact_names = sorted({fact_words(fact) for fact in self.measurements} - {"tool version"})
+        if not fact_names:
             return ""
-        shown = ", ".join(others[:4]) + (", ..." if len(others) > 4 else "")
+        listing = ", ".join(fact_names[:4]) + (", ..." if len(fact_names) > 4 else "")
         names = " or ".join(dict.fromkeys(self.names(self.patterns[-2:])))
-        return f"wrong file: it holds no {names}, only {shown}"
+        return f"wrong file: it holds no {names}, only {listing}"
