@@ -28,10 +28,11 @@ from transom.formats.text_files import TextFile
 from transom.stories.story import Story, Task
 
 _BOX = re.compile(r"^\[([ xX~-])\](\*?)\s+")
-_NUMBER = re.compile(r"^(\d+)((?:\.\d+)*)\.?\s+(?=\S)")
+_NUMBER = re.compile(r"^(\d+)((?:\.\d+)*)\.?(\*?)\s+(?=\S)")
 _REQUIREMENT = re.compile(r"^requirement\s+(\d+)\b", re.IGNORECASE)
 _MEETS = re.compile(r"^\W*requirements?\W*:(.+)$", re.IGNORECASE)
-_GOAL = re.compile(r"^\W*user\s+story\W*:\s*(.+)$", re.IGNORECASE)
+_GOAL = re.compile(r"^\W*(?:user\s+story|objective)\W*:[\s*_]*(.+)$", re.IGNORECASE)
+_RANGE = re.compile(r"(\d+(?:\.\d+)?)(?:\s*[-–—]\s*(\d+(?:\.\d+)?))?")
 _SCENARIO = re.compile(r"^scenario\W", re.IGNORECASE)
 
 
@@ -42,7 +43,7 @@ class _Entry:
     Attributes:
         number: its first number, or "".
         is_part: whether its number has a second part.
-        is_optional: whether a star behind the box says that it may be left out.
+        is_optional: whether a star behind the box or the number says that it may be left out.
         requirements: the numbers that its lines name.
     """
 
@@ -72,14 +73,21 @@ def read_task_list(path: Path, text: str, source: str) -> tuple[Story, ...]:
         InputError: the list has no boxes that can be read.
     """
     entries: list[_Entry] = []
+    titles: dict[str, str] = {}
     for part in parse(text):
         entries += _entries(part.blocks)
+        if part.number:
+            titles.setdefault(part.number.rstrip("."), part.title)
     stories: tuple[Story, ...] = ()
     if entries and path.with_name("proposal.md").is_file():
         stories = (_change(path, entries, text, source),)
     elif path.with_name("requirements.md").is_file():
         requirements = _requirements(TextFile(path.with_name("requirements.md")).whole())
-        stories = tuple(_groups(path, entries, requirements, source))
+        groups = _grouped(entries)
+        stories = tuple(
+            _group(path, group, titles.get(number, ""), requirements, source)
+            for number, group in groups.items()
+        )
     if not stories:
         hint = 'write tasks as "- [ ] T001 ..." below "## Phase 1: ...", or as "- [ ] 1. ..."'
         raise InputError("holds no phase with tasks", place=source, hint=hint)
@@ -96,7 +104,7 @@ def _entries(blocks: Sequence[Node]) -> Iterator[_Entry]:
             yield _Entry(
                 number=number[1] if number else "",
                 is_part=bool(number and number[2]),
-                is_optional=bool(box[2]),
+                is_optional=bool(box[2] or (number and number[3])),
                 task=Task(text=text, done=box[1] in "xX"),
                 requirements=tuple(_met(item)),
                 line=item.line,
@@ -123,7 +131,17 @@ def _met(item: ListItem) -> Iterator[str]:
             lines += iter_lines([block])
     for line in lines:
         if match := _MEETS.match(line.text):
-            yield from re.findall(r"\d+(?:\.\d+)?", match[1])
+            for first, last in _RANGE.findall(match[1]):
+                yield from _numbers(first, last)
+
+
+def _numbers(first: str, last: str) -> list[str]:
+    """Return the numbers of a range: `1.2` to `1.4`, also written `1.2-4`; `last` may be ""."""
+    section, dot, start = first.rpartition(".")
+    end = last.rpartition(".")[2] or start
+    if "." in last and last.rpartition(".")[0] != section:
+        return [first, last]
+    return [f"{section}{dot}{number}" for number in range(int(start), int(end) + 1)]
 
 
 def _requirements(text: str) -> dict[str, _Requirement]:
@@ -146,43 +164,69 @@ def _requirements(text: str) -> dict[str, _Requirement]:
     return requirements
 
 
-def _groups(
-    path: Path, entries: Sequence[_Entry], requirements: Mapping[str, _Requirement], source: str
-) -> Iterator[Story]:
-    """Yield a story for each first number of a list."""
+def _grouped(entries: Sequence[_Entry]) -> dict[str, list[_Entry]]:
+    """Return first number -> its boxes. A box without a number belongs to those before it."""
     groups: dict[str, list[_Entry]] = {}
+    number = ""
     for entry in entries:
-        if entry.number:
-            groups.setdefault(entry.number, []).append(entry)
-    for number, group in groups.items():
-        head = next((entry for entry in group if not entry.is_part), group[0])
-        names = dict.fromkeys(name for entry in group for name in entry.requirements)
-        goals = [
-            requirements[first].goal for name in names if (first := _first(name)) in requirements
-        ]
-        criteria = dict.fromkeys(
-            text for name in names for text in _criteria_named(name, requirements)
-        )
-        required = [entry for entry in group if not entry.is_optional]
-        is_done = all(entry.task.done for entry in required)
-        title = _NUMBER.sub("", head.task.text)
-        yield Story(
-            id=number,
-            title=title,
-            epic=path.parent.name,
-            text="\n".join(_line(entry) for entry in group) + "\n",
-            goal=next(filter(None, goals), title),
-            criteria=tuple(criteria),
-            tasks=tuple(entry.task for entry in group),
-            status="done" if is_done else "backlog",
-            unclear=(
-                f"{source}:{head.line} is ticked, and a task of it is not"
-                if head.task.done and not is_done
-                else ""
-            ),
-            source=source,
-            line=head.line,
-        )
+        number = entry.number or number
+        if number:
+            groups.setdefault(number, []).append(entry)
+    return groups
+
+
+def _group(
+    path: Path,
+    group: Sequence[_Entry],
+    heading: str,
+    requirements: Mapping[str, _Requirement],
+    source: str,
+) -> Story:
+    """Return the story of the boxes with one first number.
+
+    Args:
+        heading: the title of the section with that number, or "".
+    """
+    head = next((entry for entry in group if not entry.is_part), None)
+    title = _NUMBER.sub("", head.task.text) if head else heading
+    title = title or _NUMBER.sub("", group[0].task.text)
+    goal = ""
+    criteria: dict[str, None] = {}
+    for entry in group:
+        for name in entry.requirements:
+            requirement = requirements.get(_first(name))
+            goal = goal or (requirement.goal if requirement else "")
+            criteria.update(dict.fromkeys(_criteria_named(name, requirements)))
+    is_done = all(entry.task.done for entry in group if not entry.is_optional)
+    return Story(
+        id=group[0].number,
+        title=title,
+        epic=path.parent.name,
+        text="\n".join(_line(entry) for entry in group) + "\n",
+        goal=goal or title,
+        criteria=tuple(criteria),
+        tasks=tuple(entry.task for entry in group),
+        status="done" if is_done else "backlog",
+        unclear=_contradiction(head, group, source),
+        source=source,
+        line=(head or group[0]).line,
+    )
+
+
+def _contradiction(head: _Entry | None, group: Sequence[_Entry], source: str) -> str:
+    """Return what in a group of boxes speaks against its own status, or ""."""
+    parts = [entry for entry in group if entry is not head]
+    required = [entry for entry in parts if not entry.is_optional]
+    place = f"{source}:{(head or group[0]).line}"
+    if head and head.task.done and not all(entry.task.done for entry in required):
+        return f"{place} is ticked, and a task of it is not"
+    if head and not head.task.done and parts and all(entry.task.done for entry in parts):
+        return f"{place} is not ticked, and all of its tasks are"
+    # Nothing that was ticked shows that the group is done, or that it was left out.
+    is_optional = all(entry.is_optional for entry in group)
+    if is_optional and not all(entry.task.done for entry in group):
+        return f"{place}: all of its tasks are optional"
+    return ""
 
 
 def _first(name: str) -> str:

@@ -64,19 +64,19 @@ class Logic:
             AtomFailed: an own atom failed, or answered something else.
         """
         calls = [
-            {"text": one.value, "pattern": text, "parsed_fields": one.parsed_fields}
-            for one, text in questions
+            {"text": pattern.value, "pattern": text, "parsed_fields": pattern.parsed_fields}
+            for pattern, text in questions
         ]
         return await self._ask("validate_logic", calls)
 
     async def exist(self, groups: Sequence[Sequence[Entry]]) -> list[Answer]:
         """Atom C: whether each group has what it should; raises as `match` does."""
         own = self._worker is not None  # the standard one looks at nothing but the length
-        told = [
+        answers = [
             [entry.model_dump(mode="json") for entry in group] if own else list(group)
             for group in groups
         ]
-        return await self._ask("check_existence", [{"items": items} for items in told])
+        return await self._ask("check_existence", [{"items": items} for items in answers])
 
     async def _ask(self, function: str, calls: Sequence[dict[str, Any]]) -> list[Answer]:
         if self._worker is None:
@@ -88,8 +88,8 @@ class Logic:
             try:
                 answers += _ANSWERS.validate_python(raw)
             except ValidationError as error:
-                what = f"{function} answered something else than is_match and reason"
-                raise AtomFailed(what, kind="schema", place="atoms.py") from error
+                message = f"{function} answered something else than is_match and reason"
+                raise AtomFailed(message, kind="schema", place="atoms.py") from error
         if len(answers) != len(calls):
             raise AtomFailed(
                 f"{function} left questions unanswered", kind="schema", place="atoms.py"
