@@ -209,9 +209,9 @@ class _Selective:
                 self.keywords
                 and item
                 and not item.waivable
-                and self.keyword(pattern, item) is not None
+                and self.keyword(pattern, violation) is not None
             ):
-                return f"{item.id} {item.name} is not to be waived by a keyword"
+                return f"{violation.id} {violation.name} is not to be waived by a keyword"
         passed = next(
             (checked for checked in self.outcome.found_items if self.hit(pattern, checked)), None
         )
