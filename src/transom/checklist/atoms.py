@@ -388,7 +388,7 @@ class CheckerConfig(Shape):
 
 
 def checker_type(requirements: int | None, waivers: int | None) -> int:
-    """The run type 1..4 from the two values: patterns or not, waivers or not."""
+    """Return the run type 1 to 4, from whether the run has patterns and waivers."""
     if requirements is None:
         return 1 if waivers is None else 4
     return 2 if waivers is None else 3

@@ -53,7 +53,7 @@ async def export(
 
 
 def source_of(store: Store, target: Path) -> Path | None:
-    """The run's own file that a copy was last made from, None where there was none."""
+    """Return the run's own file that a copy was last made from, or None."""
     source = _copy_record(store, target).get("source")
     return Path(source) if source else None
 

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def kind_by_name(name: str, sources: list[dict[str, Any]]) -> str | None:
-    """The kind of the first source whose glob fits the base name, whatever its case.
+    """Return the kind of the first source whose glob fits the base name, in any case.
 
     What packing and rotation append (`.gz`, `.1`, `.old`, `-20250304`) is left aside where the
     whole name fits nothing.

@@ -319,7 +319,7 @@ class _ItemReader(SectionReader):
         return tuple(overturned)
 
     def name(self, keys: tuple[Key, ...]) -> str:
-        """A key or a value of `reads_as`, as it is written."""
+        """Return a key or a value of `reads_as`, as it is written."""
         written = self.file.written.get(keys, "").strip()
         if not written:
             self.fail(

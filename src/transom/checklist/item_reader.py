@@ -84,7 +84,7 @@ class SectionReader:
         return self.mapping(value, keys, (name,))
 
     def number(self, name: str, section: dict[str, Json]) -> int | None:
-        """The section's `value`; None is N/A."""
+        """Read the section's `value`; None is N/A."""
         keys, value = (name, "value"), section.get("value")
         written = self.file.written.get(keys, "").strip()
         if value is None or (isinstance(value, str) and written.lower() in _NOT_APPLICABLE):
@@ -108,8 +108,9 @@ class SectionReader:
     def counted(
         self, name: str, value: int | None, key: str, entries: Sequence[object], *, least: int
     ) -> int | None:
-        """The number of entries, held against `value`: that decides the type, the list its
-        contents.
+        """Compare the number of entries with `value`.
+
+        The value decides the type, the list its contents.
         """
         keys, count = (name, "value"), len(entries)
         if value is None:
@@ -243,7 +244,7 @@ class SectionReader:
         may_be_blank: bool = False,
         may_be_any: bool = False,
     ) -> str:
-        """A text as it was written; `may_be_any`: a number or a date is meant as well as a text."""
+        """Read a text as it was written; `may_be_any` accepts numbers and dates as texts."""
         written = "" if entry is None else self.file.written.get(keys, "")
         if isinstance(entry, dict | list):
             key = next(iter(entry), "") if isinstance(entry, dict) else ""
@@ -264,7 +265,7 @@ class SectionReader:
         return written
 
     def mapping(self, value: Json, keys: Collection[str], path: tuple[Key, ...]) -> dict[str, Json]:
-        """A mapping of known keys; of any where none are known."""
+        """Read a mapping of known keys, or of any keys if none are known."""
         if not isinstance(value, dict):
             self.fail(
                 path,

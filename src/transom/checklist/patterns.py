@@ -85,5 +85,5 @@ def config_problems(config: CheckerConfig) -> Iterator[tuple[str, *tuple[Key, ..
 
 
 def parts(pattern: str | AnyOf) -> tuple[str, ...]:
-    """The texts that a pattern consists of; any one of them suffices."""
+    """Return the texts that a pattern consists of; any one of them suffices."""
     return pattern.any_of if isinstance(pattern, AnyOf) else (pattern,)

@@ -312,15 +312,14 @@ async def _is_taken(run: Run, result: SpecResult) -> bool:
 
 
 def checker_folder(item_id: str) -> str:
-    """The name of a checker's folder."""
+    """Return the name of a checker's folder."""
     return f"{item_id}_checker"
 
 
 def read_spec(
     path: Path, item: Item | None, *, allow_needs_review: bool = False
 ) -> tuple[str, str]:
-    """The text of an ItemSpec that a checker may be built from for an item, and the id of that
-    item.
+    """Read an ItemSpec that a checker may be built from, and the id of its item.
 
     Raises:
         InputError: not readable, not whole, with findings that nobody mended, or written for
@@ -359,7 +358,7 @@ def read_spec(
 
 
 def own_files(item: Item | None, roots: Roots) -> Sequence[Path]:
-    """The item's input files that exist, compressed ones included.
+    """Return the item's input files that exist, compressed ones included.
 
     Raises:
         InputError: a variable is not defined.

@@ -315,7 +315,7 @@ class BuildRecord(Shape):
         provider: str,
         model: str | None,
     ) -> BuildRecord:
-        """The record of a build, from its gates and the texts that it was made from."""
+        """Return the record of a build, from its gates and the texts that it was made from."""
         return BuildRecord(
             status="done" if all(row.passed for row in gates) else "needs_review",
             transom=__version__,
@@ -330,6 +330,6 @@ class BuildRecord(Shape):
 
     @staticmethod
     def unfinished(item_id: str, item: str, spec: str) -> BuildRecord:
-        """The record of a checker that never came to its gates."""
+        """Return the record of a checker that never came to its gates."""
         record = BuildRecord.of((), item, spec, "none", item_id, "nobody", None)
         return record.model_copy(update={"status": "human_required"})

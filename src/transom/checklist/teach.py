@@ -266,7 +266,7 @@ class _Pattern:
 
 
 def tokens(line: str) -> list[_Token]:
-    """A line in pieces: numbers, words, names of a design, blanks, signs."""
+    """Return a line in pieces: numbers, words, names of a design, blanks, signs."""
     return [_Token(str(match.lastgroup), match[0]) for match in _TOKEN.finditer(line.strip())]
 
 
@@ -303,7 +303,7 @@ class Lesson:
         return "beside" if any(re.match(regex, line) for regex in self.skipped) else "unread"
 
     def completed(self, text: str) -> str:
-        """A text as a complete log has it: with the end below where that is not there."""
+        """Return a text as a complete log has it, with the end below if it lacks one."""
         return (
             text
             if not self.ends or fitting(self.complete, text.split("\n"))
@@ -396,9 +396,7 @@ def end_regex(line: str) -> str:
 
 
 def clear_end(lines: Sequence[str]) -> int | None:
-    """The number of a log's last line where that says that all is over, and no other line says
-    it in the same form.
-    """
+    """Return the number of a log's last line if it alone says, in its form, that all is over."""
     last = next(
         (
             number
@@ -417,7 +415,7 @@ def clear_end(lines: Sequence[str]) -> int | None:
 
 
 def fitting(regexes: Sequence[str], lines: Sequence[str]) -> int:
-    """Number of lines that one of the regexes fits."""
+    """Return the number of lines that one of the regexes fits."""
     return sum(any(re.match(regex, line) for regex in regexes) for line in lines)
 
 
@@ -485,8 +483,9 @@ def _words_of_bad(marked: Sequence[Marked]) -> Iterable[str]:
 
 
 def _beginning(parts: Sequence[_Token]) -> str:
-    """The first word, name or number of a line with the signs before it; a name by its letters
-    alone.
+    """Return the first word, name or number of a line with the signs before it.
+
+    A name counts by its letters alone.
     """
     prefix = ""
     for part in parts:

@@ -25,8 +25,9 @@ _DEF = re.compile(r"(?:async\s+)?def\s+(\w+)")
 
 
 def route(findings: Iterable[Finding]) -> tuple[str, ...]:
-    """The artifacts to repair, in order: A alone while anything is wrong with it, then B, C and the
-    YAML together.
+    """Return the artifacts to repair, in order.
+
+    A goes alone while anything is wrong with it, then B, C and the YAML together.
 
     What names no artifact that is known here goes to A. What only the ItemSpec or the files can
     mend goes to nobody.
@@ -37,7 +38,7 @@ def route(findings: Iterable[Finding]) -> tuple[str, ...]:
 
 
 def file_of(artifact: str) -> str:
-    """The file of a checker folder in which an artifact stands."""
+    """Return the file of a checker folder that holds an artifact."""
     return "atoms.py" if artifact in FUNCTIONS.values() else artifact
 
 
@@ -96,7 +97,7 @@ class Parts:
         return owner
 
     def line_of(self, artifact: str) -> int | None:
-        """The line at which the function of an atom begins."""
+        """Return the line at which the function of an atom begins."""
         name = next((name for name, owner in FUNCTIONS.items() if owner == artifact), "")
         lines = enumerate(self.full_text.split("\n"), 1)
         return next(
@@ -130,7 +131,7 @@ def split(code: str) -> Parts:
 
 @lru_cache(maxsize=64)  # each gate asks again about the same parts
 def tree_of(code: str) -> ast.Module | None:
-    """The syntax tree, which nobody changes; None where it is no Python."""
+    """Return the syntax tree, which nobody changes, or None if the code is no Python."""
     try:
         return ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -16,8 +16,9 @@ _PLACES = 100
 
 
 def excerpt(path: Path, line_numbers: Sequence[int] | None = None) -> tuple[str, bool]:
-    """A file's text, and whether it was cut: a long one keeps its ends and the lines around those
-    in `line_numbers`.
+    """Return a file's text, and whether it was cut.
+
+    A long text keeps its ends and the lines around `line_numbers`.
 
     Where nobody has looked yet (None), a long one has no text.
 
@@ -54,7 +55,7 @@ def _cut(pieces: Iterator[str], near_lines: frozenset[int] | None) -> tuple[str,
 
 
 def _lines(text: str, before: int, near_lines: frozenset[int] | None) -> str:
-    """The wanted lines of a piece."""
+    """Return the lines of a piece that the excerpt shows."""
     if not near_lines or near_lines.isdisjoint(range(before + 1, before + text.count("\n") + 2)):
         return ""
     lines = text.splitlines(keepends=True)
@@ -62,12 +63,15 @@ def _lines(text: str, before: int, near_lines: frozenset[int] | None) -> str:
 
 
 def _last_edge(text: str, position: int) -> int:
-    """The end of a line before a place; of a blank one, if one is near, so that no block is cut."""
+    """Return the end of a line before a position, of a blank line if one is near.
+
+    A cut at a blank line leaves blocks whole.
+    """
     blank = text.rfind("\n\n", position // 2, position)
     return blank + 2 if blank >= 0 else text.rfind("\n", 0, position) + 1
 
 
 def _first_edge(text: str, position: int) -> int:
-    """The beginning of a line behind a place; behind a blank one, if one is near."""
+    """Return the beginning of a line behind a position, behind a blank line if one is near."""
     blank = text.find("\n\n", position, position + _TAIL // 2)
     return blank + 2 if blank >= 0 else text.find("\n", position) + 1

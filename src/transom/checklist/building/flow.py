@@ -89,8 +89,9 @@ async def build_checker(
 
 
 def start_of(run: Run, inputs: BuildInputs, max_iterations: int) -> BuildState:
-    """The state at first. A person who had the run go on granted it as many repairs again, or
-    one.
+    """Return the state at first.
+
+    A person who had the run go on granted as many repairs again, or one.
     """
     extra_repairs = (
         help_["after"] + (max(max_iterations, 1) if help_["reset"] else 1)
@@ -102,7 +103,7 @@ def start_of(run: Run, inputs: BuildInputs, max_iterations: int) -> BuildState:
 def build_table(
     run: Run, sandbox: Sandbox, settings: BuildSettings, folder: Path | None, repairs: int
 ) -> FlowTable[BuildState]:
-    """The flow as a table; every node declared, every route pure."""
+    """Return the flow as a table; every node is declared, every route is pure."""
     nodes = _Nodes(
         run, Writers(run, settings), TrialRun(run, sandbox, tests=settings.tests), settings, folder
     )
@@ -182,8 +183,9 @@ class _Nodes:
         return replace(state, record=await self.bench.gates(state))
 
     async def questions(self, state: BuildState) -> BuildState:
-        """The gates' questions to the writer of atom A; where nobody answers they stay for who
-        approves the checker.
+        """Ask the gates' questions of the writer of atom A.
+
+        Questions without an answer stay for the person who approves the checker.
         """
         assert state.record
         questions = [row.message for row in state.record.value.questions]
@@ -216,7 +218,7 @@ class _Nodes:
         return replace(_after(state, "repair_b", unread, stuck), logic=logic or state.logic)
 
     async def human_required(self, state: BuildState) -> BuildState:
-        """The report, and a stub in the checker's place: what was not finished must never pass."""
+        """Write the report and a stub in the checker's place, which never passes."""
         target = self.folder or self.run.folder / "build" / "unfinished"
         report = report_of(self.run, state)
         text = pretty_json(report).encode("utf-8")
@@ -248,7 +250,7 @@ class _Nodes:
         return replace(state, result=_result(self.run, state, "human_required", target, waits))
 
     async def done(self, state: BuildState) -> BuildState:
-        """The folder of the last iteration, and a copy of it where a person wants one."""
+        """Hand over the folder of the last iteration, and a copy of it if a person wants one."""
         if state.result:
             return state
         assert state.atoms and state.config and state.record
@@ -292,7 +294,7 @@ class _Nodes:
         return value, unread, ""
 
     async def _write_beside(self, inputs: BuildInputs, target: Path) -> None:
-        """A copy of item and ItemSpec beside the checker."""
+        """Write a copy of item and ItemSpec beside the checker."""
         files = {SPEC_FILE: inputs.spec_text.encode("utf-8")}
         if inputs.item_text is not None:
             files[ITEM_FILE] = inputs.item_text.encode("utf-8")
@@ -311,7 +313,7 @@ async def _read(
 
 
 def _after(state: BuildState, role: str, unread: tuple[Finding, ...], stuck: str) -> BuildState:
-    """The state after a repair; one that nobody could make is none."""
+    """Return the state after a repair, or the unchanged state if no repair was possible."""
     if stuck:
         return replace(state, stuck=stuck)
     return replace(
@@ -330,7 +332,7 @@ def adopt_edits(run: Run, target: Path) -> None:
 
 
 def _unseen(run: Run, overview: FileOverview, inputs: BuildInputs) -> BuildResult | None:
-    """The answer where there is nothing to look at, or something that cannot be read."""
+    """Return the answer if there is no file to look at, or one that cannot be read."""
     if not overview.files:
         folders = ", ".join(str(root) for root in inputs.roots) or "any root"
         expected = (

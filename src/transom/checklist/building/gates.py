@@ -76,7 +76,7 @@ class Trial:
         return [path for path in dict.fromkeys((*self.own, *self.other_files)) if path.is_file()]
 
     def paths(self, sources: Sequence[Source]) -> list[Path]:
-        """The files for the schema gate; those that do not exist any more are passed over."""
+        """Return the files for the schema gate without those that do not exist any more."""
         fitting = [
             path
             for path in self.other_files
@@ -118,7 +118,7 @@ async def run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> G
 
 
 async def run_parser_gates(code: str, trial: Trial) -> tuple[Finding, ...]:
-    """Findings on atom A as far as it is wrong without the logic that belongs to it."""
+    """Return the findings on atom A that do not depend on its logic."""
     atoms = split(code)
     rows = _static_rows(atoms)
     if tree_of(atoms.a):
@@ -195,8 +195,9 @@ async def _run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> 
 
 
 def _disagreement(test: Combination) -> Finding:
-    """A test that came out otherwise. What the file says is atom A's, what is made of it the
-    configuration's.
+    """Return the finding on a test that ended otherwise.
+
+    What the file says is atom A's part, what follows from it the configuration's.
     """
     artifact = ATOM_A if test.name.endswith("_base") else CHECKER
     first = test.example.strip().split("\n")[0]
@@ -221,7 +222,7 @@ def _static_rows(atoms: Parts) -> list[GateRow]:
 async def _parser_rows(
     prober: Prober, trial: Trial, *, may_be_silent: bool
 ) -> tuple[list[GateRow], list[Entry], list[RealFile]]:
-    """The gates of atom A, what it sees, and the files that it was tried on."""
+    """Return the rows of atom A's gates, what it reads, and the files that it was tried on."""
     sources, unfit = await check_sources(prober)
     files, findings = await take_files(prober, trial.paths(sources))
     entries: list[Entry] = []

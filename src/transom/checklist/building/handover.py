@@ -57,12 +57,12 @@ def report_of(run: Run, state: BuildState) -> Intervention:
 
 
 def error_row(number: int, attempt: RepairAttempt) -> ErrorRow:
-    """The `number`-th repair, and why it was made."""
+    """Return the row of the `number`-th repair with its cause."""
     return ErrorRow(iteration=number, source=attempt.role, errors=attempt.because)
 
 
 def stub_files(state: BuildState) -> dict[str, bytes]:
-    """The files of a checker folder whose verdict is always ERROR, by name."""
+    """Return the files, by name, of a checker folder whose verdict is always ERROR."""
     summary = _summary(state).replace("\\", "/").replace('"', "'").replace("\n", " ")
     code = _STUB.format(report=REPORT_FILE, summary=summary, others=STANDARD_SOURCE.strip() + "\n")
     item = ValidationItem(id="2.1", name="Unfinished checker", select="unfinished.checker")
@@ -93,9 +93,7 @@ def _summary(state: BuildState) -> str:
 
 
 def _actions(run: Run, state: BuildState) -> list[str]:
-    """Steps that could help, from what is wrong: edit, say, name a model, correct the ItemSpec
-    or bring other logs.
-    """
+    """Yield steps that could help, such as an edit, another model, or other logs."""
     artifacts = route(state.findings)
     source = (state.config if artifacts == (CHECKER,) else state.atoms) or state.atom_a
     actions = [f"edit {source.path} and give: transom resume {run.id}"] if source else []

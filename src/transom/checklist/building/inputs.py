@@ -39,8 +39,9 @@ class BuildInputs:
         return self.spec.value if isinstance(self.spec, Artifact) else self.spec
 
     def section(self, number: str) -> Artifact[str] | str:
-        """A section as an input of its own: a stage is redone when its sections change, not when
-        others do.
+        """Return a section as an input of its own.
+
+        A stage is then redone when its sections change, not when others do.
 
         Raises:
             InputError: the ItemSpec has no such section.

@@ -68,7 +68,7 @@ def learn(run: Run, playbook: Playbook, state: BuildState) -> None:
 
 
 def named_in(build: Path) -> list[str]:
-    """The insights that the roles of a build named, each once; `build` is the folder of its run."""
+    """Return the insights that the roles of a build named; `build` is the folder of its run."""
     stages = [
         path.parent.relative_to(build).as_posix()
         for path in sorted(build.glob(f"build/*/{RESPONSE_FILE}"))
@@ -77,7 +77,7 @@ def named_in(build: Path) -> list[str]:
 
 
 def told_plainly(findings: Sequence[Finding]) -> list[str]:
-    """The first message of each gate, without its place, which differs from draft to draft.
+    """Return the first message of each gate without its place, which differs from draft to draft.
 
     What the hard-coding gate quotes is a value that no role may see.
     """
@@ -87,7 +87,7 @@ def told_plainly(findings: Sequence[Finding]) -> list[str]:
 
 
 def _keys_in_reply(folder: Path, stage: str) -> tuple[str, ...]:
-    """The insights that the reply of a stage named, of those that it was shown."""
+    """Return the insights named by a stage's reply, of those that the stage was shown."""
     recall, reply = folder / RECALL / _FILE, folder / stage / RESPONSE_FILE
     if not (recall.is_file() and reply.is_file()):
         return ()

@@ -166,7 +166,7 @@ def _patterns(chance: random.Random) -> Iterator[str]:
 
 
 def _like(pattern: str, chance: random.Random) -> str:
-    """A text that is near to what the pattern matches, so that both answers come up."""
+    """Return a text near to what the pattern matches, so that both answers come up."""
     part = chance.choice(pattern.removeprefix("regex:").split("|"))
     fitting = "".join(
         _text(chance) if sign == "*" else chance.choice("ab[]") if sign == "?" else sign
@@ -259,7 +259,7 @@ def _holds(literal: str, value: str) -> bool:
 
 
 def literals(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """The texts in the code with their lines, docstrings left out."""
+    """Return the texts in the code with their lines, without docstrings."""
     docstrings = {
         id(node.body[0].value)
         for node in ast.walk(tree)

@@ -44,13 +44,11 @@ class FileOverview(Shape):
     broken: dict[str, str] = Field(default_factory=dict)
 
     def listed(self) -> tuple[str, ...]:
-        """The names of all files that the text names, whether something of them was shown or
-        not.
-        """
+        """Return the names of all listed files, whether their text was shown or not."""
         return tuple(dict.fromkeys((*(file.name for file in self.files), *self.shown)))
 
     def listing(self) -> str:
-        """The files as text."""
+        """Return the files as text."""
         own, other_names = (
             [
                 f"{file.name} ({file.size} bytes, {file.type})"
@@ -71,7 +69,7 @@ class FileOverview(Shape):
 
 
 def present_files(names: Sequence[str], roots: Sequence[Path]) -> list[Path]:
-    """The files of those names below the roots that exist."""
+    """Return the existing files of those names below the roots."""
     return [path for name in names for root in roots if (path := root / name).is_file()]
 
 

@@ -58,15 +58,13 @@ class RealFile:
         return self.text.split("\n")
 
     def with_line(self, number: int, line: str) -> str:
-        """The text with another line in place of one; of the same length in lines where `line`
-        is one.
-        """
+        """Return the text with one line replaced; a `line` that is one line keeps the numbers."""
         lines = self.lines
         return "\n".join([*lines[: number - 1], line, *lines[number:]])
 
 
 def quoted(file: RealFile, number: int) -> str:
-    """A line of a file as a finding shows it."""
+    """Return a line of a file as a finding shows it."""
     line = " ".join(file.lines[number - 1].split())
     return json.dumps(line if len(line) <= _QUOTED else f"{line[:_QUOTED]}...", ensure_ascii=False)
 
@@ -151,12 +149,13 @@ class Prober:
             return Answer(refused=error.problem)
 
     async def sources(self) -> tuple[Source, ...]:
-        """The kinds of files that the atoms declare."""
+        """Return the kinds of files that the atoms declare."""
         return (await declared(await self._started()))[1]
 
     async def findings(self, check: Check, gate: str, artifact: str = ATOM_A) -> list[Finding]:
-        """Findings of a check on an artifact; a crash of the code is a finding on the atom in
-        which it happened.
+        """Return the findings of a check on an artifact.
+
+        A crash of the code is a finding on the atom in which it happened.
         """
         loaded = False
         try:
@@ -171,7 +170,7 @@ class Prober:
             return [Finding(gate, owner, line, f"{error.kind}: {error.problem}")]
 
     def finding(self, gate: str, message: str) -> Finding:
-        """A finding on atom A, at its function."""
+        """Return a finding on atom A, at its function."""
         return Finding(gate, ATOM_A, self._atoms.line_of(ATOM_A), message)
 
     async def _started(self) -> AtomWorker:

@@ -40,7 +40,7 @@ class LogicReply(Shape):
     atoms: str = ""
 
     def config(self, item_id: str, description: str) -> CheckerConfig:
-        """The checker's configuration for an item.
+        """Return the checker's configuration for an item.
 
         Raises:
             ValidationError: the reply does not fit the model.
@@ -51,8 +51,7 @@ class LogicReply(Shape):
 
 
 def read_atom_a(reply: str) -> str:
-    """The code of atom A in `<atom_a>`: every Python fence, joined, else what parses of the tag's
-    text.
+    """Read the code of atom A from `<atom_a>`: all Python fences, or whatever parses of the text.
 
     Functions that are atom B's and C's are left out; helpers stay.
 
@@ -63,7 +62,7 @@ def read_atom_a(reply: str) -> str:
 
 
 def read_logic(reply: str) -> LogicReply:
-    """The checker's YAML, and atoms B and C where the reply says `atoms: own`.
+    """Read the checker's YAML, and atoms B and C if the reply says `atoms: own`.
 
     Raises:
         ReplyError: no tag, no YAML, or a model that does not hold; each naming the part.
@@ -128,8 +127,9 @@ def _code(text: str, names: Sequence[str], other_names: Sequence[str], tag: str)
 
 
 def _fenced(text: str) -> str:
-    """The Python fences, joined; a fence that names no language counts where the whole still
-    parses.
+    """Return the joined Python fences.
+
+    A fence that names no language counts if the whole still parses.
     """
     fenced_codes = [fence.text.strip("\n") for fence in read_fences(text, "python")]
     every = [fence.text.strip("\n") for fence in read_fences(text, "python", "")]
@@ -152,7 +152,7 @@ def _bare(text: str) -> str:
 
 
 def _without(code: str, names: Sequence[str]) -> str:
-    """The code without these functions of its module level; as it is where it does not parse."""
+    """Return the code without these module-level functions, or unchanged if it does not parse."""
     lines, tree = code.split("\n"), tree_of(code)
     for node in reversed(tree.body) if tree else ():
         if isinstance(node, ast.FunctionDef) and node.name in names:
@@ -162,7 +162,7 @@ def _without(code: str, names: Sequence[str]) -> str:
 
 
 def _yaml(text: str) -> dict[str, Any]:
-    """The last YAML fence, else the last one without a language, else the text."""
+    """Return the last YAML fence, or the last fence without a language, or the text."""
     fences = read_fences(text, "yaml") or read_fences(text, "")
     try:
         data = parse_yaml(fences[-1].text if fences else text, Path(LOGIC_TAG)).data

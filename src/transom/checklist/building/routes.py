@@ -30,21 +30,19 @@ def _after_validate(state: BuildState) -> str:
 
 
 def _after_repair_a(state: BuildState) -> str:
-    """The logic is written again only where it has none yet or the parser's fields are others
-    than before.
-    """
+    """Write the logic again only if there is none yet or the parser's fields changed."""
     return _unless_unread(
         state, "validate" if state.logic and not state.fields_changed else "logic"
     )
 
 
 def _unless_unread(state: BuildState, then: str) -> str:
-    """A reply that could not be read, or that nobody could give, is repaired."""
+    """Send a reply that could not be read, or that nobody could give, to repair."""
     return _repair(state) if state.stuck or state.unread else then
 
 
 def emitted_fields(code: str) -> frozenset[str]:
-    """The keys that a parser's code writes: a superset of the fields that it emits.
+    """Return the keys that a parser's code writes: a superset of the fields that it emits.
 
     Read from the text, since code that does not parse has fields as well.
     """

@@ -152,7 +152,7 @@ def finding_text(finding: Finding) -> str:
 
 
 def shortly(findings: tuple[Finding, ...]) -> str:
-    """The first of the findings, and how many more there are."""
+    """Return the first of the findings, and how many more there are."""
     return finding_text(findings[0]) + (
         f" and {len(findings) - 1} more" if len(findings) > 1 else ""
     )
@@ -162,7 +162,7 @@ _CRASH_HINT: Final = "any text gives a list: catch what a line of another form r
 
 
 def hinted(findings: tuple[Finding, ...]) -> str:
-    """Findings, one a line, and for each gate among them what would satisfy it."""
+    """Return the findings, one a line, and for each gate what would satisfy it."""
     hints = [
         f"- {gate}: {hint}"
         for gate, hint in _HINTS.items()
@@ -178,5 +178,5 @@ def _is_crash(finding: Finding) -> bool:
 
 
 def listed(findings: tuple[Finding, ...]) -> str:
-    """Findings, one a line."""
+    """Return the findings, one a line."""
     return "\n".join(f"- {finding_text(finding)}" for finding in findings) or "- nothing"

@@ -138,9 +138,7 @@ def _parameters(node: ast.stmt) -> tuple[object, ...]:
 
 
 def check_forbidden(atoms: Parts) -> list[Finding]:
-    """Imports outside the allow-list, and calls that reach for files, the terminal or the
-    interpreter.
-    """
+    """Report imports outside the allow-list, and calls that reach for files or the interpreter."""
     findings: list[Finding] = []
     for node in atoms.nodes:
         for problem in _forbidden(node):
@@ -172,7 +170,7 @@ def _imported(node: ast.AST) -> Iterator[str]:
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
-    """The names that a node gives a meaning to."""
+    """Yield the names that a node binds."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             yield name
@@ -266,9 +264,7 @@ def check_yaml(
 
 
 def _keys(node: ast.AST) -> Iterator[str]:
-    """The keys that a dict may have by what stands in the code: texts, lists of words, named
-    groups, keywords.
-    """
+    """Yield the keys that a dict may have by the code: texts, lists of words, groups, keywords."""
     if isinstance(node, ast.keyword) and node.arg:
         yield node.arg
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):

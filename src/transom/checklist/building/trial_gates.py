@@ -34,7 +34,7 @@ _ODD_TEXTS = {
 
 
 async def take_files(prober: Prober, paths: Sequence[Path]) -> tuple[list[RealFile], list[Finding]]:
-    """The files' texts, and what is wrong with atom A on the whole of those that are long.
+    """Read the files' texts, and try atom A on the whole of those that are long.
 
     Raises:
         InputError: a file cannot be read.
@@ -149,7 +149,7 @@ def _extraction(file: RealFile, entries: list[object]) -> Check:
 
 
 def _difference(at_once: Sequence[object], pieces: Sequence[object]) -> str:
-    """The first entry that differs, where there are as many."""
+    """Return the first entry that differs, if there are as many."""
     if len(at_once) != len(pieces):
         return f": {len(at_once)} entries in the whole and {len(pieces)} in pieces"
     number, first, second = next(
@@ -219,7 +219,7 @@ def _untrue(file: RealFile, entries: Sequence[Entry]) -> list[str]:
 
 
 async def check_sources(prober: Prober) -> tuple[tuple[Source, ...], list[Finding]]:
-    """The atom's `SOURCES`, and whether it and `SCOPE` have their shapes."""
+    """Return the atom's `SOURCES`, and the findings on the shapes of `SOURCES` and `SCOPE`."""
     sources: list[Source] = []
 
     async def problems(worker: AtomWorker) -> list[str]:

@@ -65,7 +65,7 @@ class TrialRun:
         )
 
     async def parser(self, state: BuildState) -> tuple[Finding, ...]:
-        """Findings on atom A by itself, if there is no logic to try it with."""
+        """Return the findings on atom A by itself, if there is no logic to try it with."""
         assert state.overview is not None and state.atom_a is not None
         return await run_parser_gates(
             state.atom_a.value, trial_of(state.inputs, state.overview.value, self.sandbox)
@@ -126,7 +126,7 @@ class TrialRun:
     async def answered(
         self, state: BuildState, answers: Artifact[Answers]
     ) -> Artifact[BuildRecord]:
-        """The record with what the writer of atom A answered to the gates' questions."""
+        """Record what the writer of atom A answered to the gates' questions."""
         name = numbered("build/answered", state.iteration)
         output = model_file(
             BUILD_FILE, BuildRecord, numbered(f"{FOLDER}_answered", state.iteration)
@@ -155,7 +155,7 @@ def trial_of(inputs: BuildInputs, overview: FileOverview, sandbox: Sandbox) -> T
 
 
 def author(state: BuildState) -> str:
-    """Author of the atoms, and whether a person had a hand in the checker since."""
+    """Return the author of the atoms, and whether a person changed the checker since."""
     assert state.atom_a is not None
     parser = state.atom_a.by
     hands = {

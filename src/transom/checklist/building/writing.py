@@ -53,9 +53,7 @@ class _Given:
     trust: Trust = "ours"
 
     def blocks(self, value: object) -> list[Block]:
-        """The blocks of the value as the stage hands it over, the same over all turns of a
-        conversation.
-        """
+        """Return the blocks of the value, the same over all turns of a conversation."""
         texts = {self.block: value}
         if isinstance(value, FileOverview):
             texts = {"available_files": value.listing(), "log_snippets": value.snippets}
@@ -80,8 +78,9 @@ class Writers:
     settings: BuildSettings
 
     def _tools(self, role: str) -> tuple[ToolSpec, ...]:
-        """The embedded rules call none, and holding them to their schemas takes a tenth of a
-        second.
+        """Return the tools of a role's chain.
+
+        The embedded rules call none, and checking them against schemas takes a tenth of a second.
         """
         return () if self.run.chain.of(role).name == RULES else FILE_TOOLS
 
@@ -99,7 +98,7 @@ class Writers:
         )
 
     async def logic(self, state: BuildState) -> Artifact[LogicReply]:
-        """The checker's YAML, from Sections 2, 3 and 4.2 and the parser's code."""
+        """Write the checker's YAML, from Sections 2, 3 and 4.2 and the parser's code."""
         role = make_role("checklist.logic", self.settings.logic, prompts=self.settings.prompts)
         blocks = [*_logic_sections(state), *_hints(state)]
         name, output = numbered("build/logic", state.iteration), model_file(LOGIC_FILE, LogicReply)
@@ -119,8 +118,9 @@ class Writers:
         return await self._write(name, role, blocks, read_atom_a, text_file(ATOM_A_FILE), state)
 
     async def repair_b(self, state: BuildState) -> Artifact[LogicReply]:
-        """The YAML and own atoms again; what the findings do not name keeps its bytes, whatever
-        the reply says.
+        """Write the YAML and own atoms again.
+
+        What the findings do not name keeps its bytes, whatever the reply says.
         """
         role = make_role("checklist.repair_b", self.settings.repair, prompts=self.settings.prompts)
         artifacts = frozenset(route(state.findings))
@@ -183,8 +183,9 @@ class Writers:
     def tools_for(
         self, inputs: BuildInputs, overview: Artifact[FileOverview] | None = None
     ) -> Toolbox:
-        """A new session of looking at files, for one attempt of a role; what its window lists
-        can be read.
+        """Return a new session of looking at files, for one attempt of a role.
+
+        It can read what its window lists.
         """
         listed = [
             *inputs.files,
@@ -197,12 +198,12 @@ class Writers:
 
 
 def numbered(stage: str, iteration: int) -> str:
-    """The name of a stage in an iteration; the first draft's has no number."""
+    """Return the name of a stage in an iteration; the first draft's has no number."""
     return f"{stage}#{iteration}" if iteration else stage
 
 
 def keeping(before: LogicReply, after: LogicReply, artifacts: frozenset[str]) -> LogicReply:
-    """A repair in which only the artifacts that the findings name have changed."""
+    """Return a repair in which only the artifacts named by the findings have changed."""
     checker = after.checker if CHECKER in artifacts else before.checker
     atoms = after.atoms if artifacts & {ATOM_B, ATOM_C} else before.atoms
     if atoms != before.atoms:
@@ -246,7 +247,7 @@ def _reply_text(logic: LogicReply) -> str:
 
 
 def inputs_of(inputs: BuildInputs) -> dict[str, Artifact[str] | str]:
-    """The sections of an ItemSpec that a build reads.
+    """Return the sections of an ItemSpec that a build reads.
 
     Raises:
         InputError: it lacks one.

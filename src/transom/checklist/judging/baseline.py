@@ -53,8 +53,9 @@ class Baseline:
             self.statuses.setdefault(check.item_id, []).append(check.counted_as)
 
     def compare(self, verdict: Verdict, *, fail_on_unused: bool = False) -> Verdict:
-        """The verdict with what is new in its lists and the rest among `known_items`; unused
-        waivers may count.
+        """Return the verdict with the violations that are not new among `known_items`.
+
+        Unused waivers may count.
         """
         remaining = Counter(self._accepted.get(verdict.item_id, ()))
         known_items: list[Violation] = []

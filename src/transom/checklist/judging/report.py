@@ -40,7 +40,10 @@ _STATUS: dict[str, Tone] = {"PASS": "pass", "FAIL": "fail", "ERROR": "error"}
 
 
 def next_words(rows: Sequence[WordsRow]) -> str:
-    """What a person can do about words that are not understood; other words do not change a log."""
+    """Say what a person can do about words that are not understood.
+
+    Other words do not change a log.
+    """
     if any(row.where.startswith(_SAID) for row in rows):
         return f"ask a model (--model), reword it, or {_TEACH}"
     return (
@@ -116,7 +119,7 @@ def tone_of(status: str) -> Tone:
 
 
 def headline(verdict: Verdict) -> tuple[str, str]:
-    """The status, and what it rests on."""
+    """Return the status and what it rests on."""
     if verdict.acceptance and verdict.is_accepted:
         return "NOT_CHECKED", f"{verdict.acceptance.sentence}: {verdict.acceptance.reason}"
     errors = len(verdict.errors)

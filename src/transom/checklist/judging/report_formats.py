@@ -186,7 +186,7 @@ def _csv(checks: Checks, context: ReportContext) -> bytes:
 
 
 def _rows(verdict: Verdict) -> Iterator[dict[str, object]]:
-    """A row an entry, or one without an entry, so that no item is lost."""
+    """Yield a row for each entry, or a row without an entry, so that no item is lost."""
     rows: list[dict[str, object]] = []
     for kind, entries in verdict.entries.items():
         for entry in entries:

@@ -62,9 +62,7 @@ class Scope:
     formats: tuple[CompiledFormat, ...] = ()
 
     def open(self, path: Path) -> TextFile:
-        """The file with the limits that fit: a text that is handed over at once must fit into
-        memory.
-        """
+        """Open the file with limits: a text handed over at once must fit into memory."""
         if self.unit == "file":
             return TextFile(path, limit=MAX_TEXT_BYTES)
         return TextFile(path, limit=STREAMED_BYTES, longest_line=MAX_RECORD_CHARS)

@@ -397,8 +397,10 @@ def together(checks: Sequence[Verdict]) -> Verdicts:
 
 
 def printed(verdict: Verdict, *, run_id: str, seconds: float, applied_at: str = "") -> Verdict:
-    """The verdict as it is shown: with the run, its duration, the moment at which waivers were
-    applied, else now, and the commands that accept what holds it back.
+    """Return the verdict as it is shown.
+
+    It has the run, its duration, the moment at which waivers were applied, else now, and the
+    commands that accept what holds it back.
     """
     applied_at = applied_at or datetime.now(UTC).isoformat(timespec="seconds")
     waived = tuple(

@@ -86,7 +86,7 @@ def _move(
     tag: Literal["[WAIVED_AS_INFO]", "[WAIVER]"],
     use: Callable[[Violation], WaiverUse | None],
 ) -> Outcome:
-    """The outcome with every violation among `waived` for which there is a waiver."""
+    """Move the violations for which there is a waiver into `waived`."""
     waived: list[WaivedItem] = []
 
     def move_waived(
@@ -125,7 +125,7 @@ class _Selective:
         self.stages: dict[str, bool] = {}
 
     def use(self, violation: Violation) -> WaiverUse | None:
-        """The first waiver that fits; all that fit count as used."""
+        """Return the first waiver that fits; all that fit count as used."""
         first: WaiverUse | None = None
         for index, waiver in enumerate(self.waivers):
             hit = None if _expired(waiver, self.as_of) else self.hit(waiver.pattern, violation)
@@ -154,9 +154,7 @@ class _Selective:
         return None if keyword is None else ("keyword", keyword)
 
     def keyword(self, pattern: str, entry: CheckedItem) -> str | None:
-        """The text that a word of a waiver stands in: the entry's, the item's, or a keyword of
-        the item.
-        """
+        """Return the text that holds a word of a waiver: the entry's, the item's, or a keyword."""
         item = self.items.get(entry.id)
         name = _name(entry, item) or entry.value
         for word in () if pattern.startswith(REGEX) else _alternatives(pattern):
@@ -188,7 +186,7 @@ class _Selective:
         return not self.stages[word]
 
     def unused(self) -> list[UnusedWaiver]:
-        """The waivers that no violation needed, and why."""
+        """Return the waivers that no violation needed, and why."""
         unused = [
             waiver for index, waiver in enumerate(self.waivers) if index not in self.used_indexes
         ]

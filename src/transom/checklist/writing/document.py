@@ -90,7 +90,7 @@ def parse_section4(text: str, item_ids: Sequence[str] = ()) -> GuideSection:
 
 
 def section_parts(text: str, number: str) -> tuple[MarkdownPart, ...]:
-    """The parts of one main section; all parts where the text has no heading of that section."""
+    """Return the parts of one main section, or all parts if the text has no heading of it."""
     parts = parse(text)
     return _section(parts, number) or parts
 
@@ -119,8 +119,9 @@ def parse_analysis(text: str) -> Analysis:
 
 
 def section_texts(text: str, *, artifact: str = "ItemSpec") -> dict[str, str]:
-    """The Markdown of sections 1, 2, 3, 4.1, 4.2 and 4.3, byte for byte, each from its heading to
-    the next section's.
+    """Return the Markdown of sections 1, 2, 3, 4.1, 4.2 and 4.3, byte for byte.
+
+    Each goes from its heading to the next section's.
 
     Raises:
         InputError: one of them is missing or has nothing under its heading; the message names it.
@@ -140,7 +141,7 @@ def section_texts(text: str, *, artifact: str = "ItemSpec") -> dict[str, str]:
 
 
 def assemble(item_id: str, description: str, sections: Mapping[str, str]) -> str:
-    """The ItemSpec of an item from its four sections, keyed `"1"` to `"4"`.
+    """Return the ItemSpec of an item from its four sections, keyed `"1"` to `"4"`.
 
     What precedes a section's heading in its text is dropped; a section without a heading of its own
     is given one.
@@ -152,8 +153,9 @@ def assemble(item_id: str, description: str, sections: Mapping[str, str]) -> str
 
 
 def needs_review(text: str, findings: Sequence[Finding]) -> str:
-    """The text under a comment that lists the findings. Their lines are those of the result,
-    header included.
+    """Return the text below a comment that lists the findings.
+
+    Their lines are those of the result, header included.
     """
     rows = (
         f"- {f.gate}{f' (line {f.line})' if f.line else ''}: {f.message}" for f in shifted(findings)
@@ -170,7 +172,7 @@ def needs_review(text: str, findings: Sequence[Finding]) -> str:
 
 
 def shifted(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings with the lines that they have below that comment."""
+    """Return the findings with the lines that they have below that comment."""
     return [
         replace(finding, line=finding.line + len(findings) + 4) if finding.line else finding
         for finding in findings
@@ -178,7 +180,7 @@ def shifted(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def clean(text: str) -> str:
-    """The text without the comment that `needs_review` writes; any other text as it is."""
+    """Return the text without the comment of `needs_review`, or unchanged without one."""
     if not is_marked(text):
         return text
     return text.partition("-->")[2].lstrip("\r\n")
@@ -214,7 +216,7 @@ def _is_main(part: MarkdownPart, number: str) -> bool:
 
 
 def _section(parts: Sequence[MarkdownPart], number: str) -> tuple[MarkdownPart, ...]:
-    """The parts of a main section, from its heading to the next main section's."""
+    """Return the parts of a main section, from its heading to the next main section's."""
     other_numbers = [n for n in SECTION_TITLES if n != number]
     for index, part in enumerate(parts):
         if _is_main(part, number):

@@ -89,7 +89,7 @@ conditions stay.
 def earlier_blocks(
     role: str, texts: Mapping[str, str], *, tokens: int = SUMMARY_TOKENS
 ) -> list[Block]:
-    """The blocks by which a round sees the earlier ones, from their texts by tag.
+    """Return the blocks by which a round sees the earlier ones, from their texts by tag.
 
     `tokens` bounds what the last round sees; where names and ids alone exceed it, they are given
     alone.
@@ -115,9 +115,7 @@ def _excerpt(tag: str, text: str, names: Collection[str]) -> str:
 
 
 def _cut(text: str, names: Collection[str]) -> str:
-    """The text without the parts below headings that begin with one of the names, and without
-    those labels.
-    """
+    """Return the text without the parts and labels that begin with one of the names."""
     text = without(
         text,
         lambda part: any(f"{normal(part.title)} ".startswith(f"{n} ") for n in names),
@@ -144,7 +142,7 @@ def _depth(line: str) -> int:
 
 
 def _read(tag: str, text: str, names: Collection[str]) -> object:
-    """The names, ids and decisions of a text, which an excerpt without those parts must hold."""
+    """Return the names, ids and decisions that an excerpt must keep."""
     if tag == "analysis":
         analysis = parse_analysis(text)
         parts = {

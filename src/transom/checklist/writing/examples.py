@@ -84,7 +84,7 @@ def _line_like(lines: Sequence[str], pattern: re.Pattern[str], start: int) -> in
 
 
 def left_out(parts: Sequence[MarkdownPart]) -> tuple[str, ...]:
-    """The items of which the text says that there is no example: `No example for item 2.1: ...`."""
+    """Return the items for which the text says `No example for item 2.1: ...`."""
     part = _part(parts)
     lines = [line.text for line in iter_lines(part.blocks)] if part else []
     return words.item_ids(

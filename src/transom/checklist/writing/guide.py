@@ -127,7 +127,7 @@ def _extractions(parts: Sequence[MarkdownPart]) -> Iterator[Extraction]:
 
 
 def _patterns(label: Label | None) -> Iterator[SpecPattern]:
-    """The first code span of every line is the pattern; others on the line explain it."""
+    """Yield the first code span of every line as its pattern; other spans explain it."""
     if label is None:
         return
     for line in label.lines():

@@ -39,7 +39,7 @@ _FIELD = re.compile(
 
 
 def subsections(parts: Sequence[MarkdownPart], section: str) -> Iterator[tuple[MarkdownPart, ...]]:
-    """The regions of the headings numbered `section.N`, in order."""
+    """Return the regions of the headings numbered `section.N`, in order."""
     for index, part in enumerate(parts):
         if is_sub(part, section):
             yield region(parts, index, lambda p: is_sub(p, section))
@@ -52,7 +52,7 @@ def is_sub(part: MarkdownPart, section: str) -> bool:
 
 
 def body(label: Label | None) -> str:
-    """A label's whole text, "" where there is no label."""
+    """Return a label's whole text, or "" without a label."""
     return label.text().strip() if label else ""
 
 

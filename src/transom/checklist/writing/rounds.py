@@ -66,7 +66,7 @@ class Round:
     accept: Callable[[str], bool]
 
     def findings(self, written: str, texts: Sequence[str]) -> list[Finding]:
-        """Findings of the gate on the text that was written from the texts of the inputs."""
+        """Return the gate's findings on the text, given the texts of the inputs."""
         return self.gate(written, dict(zip(self.inputs, texts, strict=True)))
 
     @property
@@ -87,9 +87,7 @@ class Round:
 
 
 def simplified(item: Item) -> str:
-    """Description and what it means, requirements and waivers; of the input files only how many
-    there are.
-    """
+    """Return the item without its files' names: a round sees only how many there are."""
     requirements, waivers = item.requirements, item.waivers
     count = len(item.input_files)
     return dump_yaml(
@@ -111,8 +109,9 @@ def simplified(item: Item) -> str:
 
 
 def input_details(item: Item, sizes: Mapping[str, int]) -> str:
-    """Base names, endings and sizes (where the file was found) of the input files; never a path
-    or a content.
+    """Return base names, endings and sizes of the input files, never a path or a content.
+
+    Only files that were found have a size.
     """
     rows = []
     for name in item.input_files:

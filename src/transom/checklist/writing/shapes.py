@@ -41,7 +41,7 @@ class Category:
     line: int
 
     def dotted(self) -> tuple[str, ...]:
-        """The fields as Section 2 names them: `netlist.tool_name`."""
+        """Return the fields as Section 2 names them: `netlist.tool_name`."""
         return tuple(f"{self.key}.{f.name}" for f in self.fields) if self.key else ()
 
 
@@ -68,7 +68,7 @@ class ParsingSection:
         return tuple(name for category in self.categories for name in category.dotted())
 
     def keys(self) -> tuple[str, ...]:
-        """The keys of parsed_fields, in order."""
+        """Return the keys of parsed_fields, in order."""
         return tuple(category.key for category in self.categories if category.key)
 
 

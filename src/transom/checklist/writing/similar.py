@@ -20,8 +20,9 @@ _HEADING = (
 
 
 async def recall_similar(run: Run, memory: Memory, item_id: str, description: str) -> Artifact[str]:
-    """The nearest earlier items, as the text of a block; asked once, so that a run that is
-    resumed sees the same.
+    """Return the nearest earlier items as the text of a block.
+
+    They are looked up once, so that a run that is resumed sees the same.
     """
 
     async def step(_: Stage, item_id: str, description: str) -> str:

@@ -47,12 +47,12 @@ class View:
 
 @cache
 def load_prompt(name: str) -> str:
-    """The text of `prompts/<name>.md`, without its final line end."""
+    """Return the text of `prompts/<name>.md`, without its final line end."""
     return (PROMPTS_DIR / f"{name}.md").read_text(encoding="utf-8").rstrip("\n")
 
 
 def own_prompt(name: str, folder: Path | None) -> str:
-    """The text of `<name>.md` in a person's folder of prompts, or else the shipped one."""
+    """Return the text of `<name>.md` from a person's folder of prompts, or else the shipped one."""
     if folder is not None and (path := folder / f"{name}.md").is_file():
         return read_text(path).rstrip("\n")
     return load_prompt(name)
@@ -171,8 +171,9 @@ def make_role(
     beyond: Collection[str] = (),
     prompts: Path | None = None,
 ) -> Role:
-    """The role of a name of `VIEWS`: its prompt blocks but those `beyond` it, and what it may
-    see beside them. Files in the folder `prompts` replace shipped ones of the same name.
+    """Return the role of a name of `VIEWS` without the prompt blocks `beyond` it.
+
+    Files in the folder `prompts` replace shipped ones of the same name.
     """
     view = VIEWS[name]
     prompt = tuple(

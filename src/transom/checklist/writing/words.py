@@ -95,7 +95,7 @@ def is_none(text: str) -> bool:
 
 
 def field_type(word: str) -> str | None:
-    """The type of `FIELD_TYPES` that a word such as `str` or `Boolean` means."""
+    """Return the type of `FIELD_TYPES` that a word such as `str` or `Boolean` means."""
     match = re.match(r"[A-Za-z]+", word.strip())
     return _TYPE_WORDS.get(match[0].casefold()) if match else None
 
@@ -140,8 +140,9 @@ def keywords(label: Label | None) -> tuple[str, ...]:
 
 
 def choice(text: str, words: Mapping[str, V]) -> V | None:
-    """The value of the word with which the text begins, or of the only one that it contains;
-    longer words first.
+    """Return the value of the word that begins the text, or of the only one that it contains.
+
+    Longer words are looked for first.
     """
     plain = re.sub(r"[`*_\s-]+", " ", text.casefold()).strip()
     for word, value in words.items():
@@ -166,7 +167,7 @@ def count(text: str) -> Count | None:
 
 
 def yes_no(text: str) -> bool | None:
-    """True, False, or None where the text begins with neither."""
+    """Return True or False by the first word, or None if the text begins with neither."""
     plain = text.casefold().strip(" `*_.:—–-")
     if re.match(r"(?:no\b|not\b|never\b|non-?waivable|false\b|n/a|✗|❌)", plain):
         return False
@@ -176,7 +177,7 @@ def yes_no(text: str) -> bool | None:
 
 
 def capability(text: str) -> int | None:
-    """The type 1..4 with which a text begins: `4 (...)`, `Type 4`, `` `4` ``."""
+    """Return the type 1 to 4 with which a text begins: `4 (...)`, `Type 4`, `` `4` ``."""
     match = re.match(r"[\s`*]*(?:type\s*)?([1-4])(?![\d.])", text, re.IGNORECASE)
     return int(match[1]) if match else None
 
@@ -205,8 +206,7 @@ def condition(text: str) -> Condition | None:
 
 
 def literal(text: str) -> Json:
-    """A JSON or Python literal as JSON data; an assignment (`parsed_fields = {...}`) counts as its
-    value.
+    """Read a JSON or Python literal as JSON data; an assignment counts as its value.
 
     Raises:
         ValueError: it is neither, with the reason.
@@ -231,7 +231,7 @@ def literal(text: str) -> Json:
 
 
 def example(fence: Fence | None) -> Example | None:
-    """The literal of a fence, or why it is none."""
+    """Return the literal of a fence, or why it is none."""
     if fence is None:
         return None
     try:

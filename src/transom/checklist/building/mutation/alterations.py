@@ -74,7 +74,7 @@ def noticed(alteration: Alteration, before: Answer, after: Answer) -> bool:
 
 
 def _spread(entries: Sequence[Entry]) -> list[Entry]:
-    """Some of each kind of entry: the first, the last and some between."""
+    """Return some alterations of each kind of entry: the first, the last and some between."""
     kinds: dict[str, list[Entry]] = {}
     for entry in entries:
         kinds.setdefault(",".join(sorted(entry.parsed_fields)), []).append(entry)
@@ -88,7 +88,7 @@ def _spread(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def _changed(file: RealFile, number: int, entry: Entry) -> Iterator[Alteration]:
-    """A digit or letter changed of each value that stands in the entry's line."""
+    """Yield alterations of a digit or letter in each value that stands in the entry's line."""
     line = file.lines[number - 1]
     for value in dict.fromkeys(_values(entry)):
         for start, end in places(line, value):
@@ -126,13 +126,14 @@ def places(line: str, value: str | float) -> list[tuple[int, int]]:
 
 
 def _digits(number: str) -> str:
-    """The significant digits of a number: those of 1.23e-03, 0.00123 and 1.230 are the same."""
+    """Return the significant digits of a number: 1.23e-03, 0.00123 and 1.230 have the same."""
     return _ZEROS.sub("", re.split(r"[eE]", number)[0].replace(".", "").lstrip("+-"))
 
 
 def other_token(token: str) -> str:
-    """The token with its last digit one higher, of a number the first; without a digit its last
-    letter is another.
+    """Return the token with its last digit raised by one, of a number the first digit.
+
+    A token without a digit gets another last letter.
     """
     digits = [
         index

@@ -63,7 +63,7 @@ async def run_tests(examples: Examples, spec: SpecDocument) -> tuple[Combination
 def _tests(
     item: ValidationItem, example: SpecExample, entries: Sequence[Entry], selective: Waivers
 ) -> Iterator[tuple[str, Requirements, Waivers]]:
-    """Tests of an example: one that holds passes by its own text and fails by any other."""
+    """Yield tests of an example: one that holds passes by its own text and fails by any other."""
     yield "base", _NO_PATTERN, Waivers()
     if example.outcome == "fails":
         yield "global_waiver", _NO_PATTERN, _ALL
@@ -77,9 +77,7 @@ def _tests(
 
 
 def _selective(spec: SpecDocument, item: ValidationItem) -> Waivers:
-    """A waiver that Section 3 gives for the item, else one that names it; and one that fits
-    nothing.
-    """
+    """Return a waiver that fits the item, by Section 3 or by name, and one that fits nothing."""
     stages = {word.casefold() for word in spec.waiver.stages_of(item.id)}
     words = [word for word in spec.waiver.keywords_of(item.id) if word.casefold() not in stages]
     keyword_waiver = (next(iter(words), item.id), _NOT_NEEDED)

@@ -49,8 +49,9 @@ class Examples:
     files: tuple[RealFile, ...]
 
     async def alone(self, example: SpecExample) -> Tried:
-        """The example as all that a file holds; an atom that needs more around it must read it
-        in a real file.
+        """Try the example as the whole text of a file.
+
+        An atom that needs more around it must read it in a real file.
         """
         item, name = self._item(example), self.name_of(example)
         if item is None:
@@ -84,8 +85,9 @@ class Examples:
         return Tried(problem=message, spec=bool(example.fields))
 
     async def in_place(self, example: SpecExample) -> Tried | None:
-        """The example's line in place of the real line that is most like it; None where no line
-        is like it.
+        """Try the example's line in place of the real line that is most like it.
+
+        Returns None if no line is like it.
         """
         item = self._item(example)
         spot = (
@@ -145,8 +147,9 @@ class Examples:
         return alone != await outcomes(file.text, number)
 
     async def _only_in_place(self, example: SpecExample, item: ValidationItem) -> Tried:
-        """An example that an atom reads only among other lines: then it must be right there,
-        with all its fields.
+        """Try an example that an atom reads only among other lines.
+
+        There all its fields must be right.
         """
         spot, placed = await self._spot(example, item), await self.in_place(example)
         if spot is None or placed is None:
@@ -197,8 +200,7 @@ class Examples:
         return (best, number, line) if score >= _ALIKE else None
 
     async def _deciding_line(self, example: SpecExample, item: ValidationItem) -> str | None:
-        """The line of the entry that makes the example's outcome; the last line where atom A sees
-        no entry.
+        """Return the line of the entry that decides the example, or the last line without one.
 
         None where other lines decide as well, or what the text lacks decides: another file may have
         that.
@@ -225,9 +227,7 @@ class Examples:
         )
 
     async def entries(self, example: SpecExample, item: ValidationItem) -> list[Entry] | None:
-        """The item's entries of the example alone; None where atom A reads such a text only
-        among other lines.
-        """
+        """Return the item's entries of the example alone, or None if it needs lines around it."""
         answer = await self.prober.answer(self.name_of(example), _ended(example.text))
         own_entries = [entry for entry in answer.entries if _belongs(entry, item)]
         return (
@@ -259,9 +259,7 @@ class Examples:
         return next((item for item in self.config.items if item.id == example.item), None)
 
     def name_of(self, example: SpecExample) -> str:
-        """A name for the file that the example stands in: its own, a real one, else one of the
-        first kind.
-        """
+        """Return a name for the example's file: its own, a real one, or one of the first kind."""
         if example.file:
             return example.file
         if self.files:
@@ -324,8 +322,9 @@ def _belongs(entry: Entry, item: ValidationItem) -> bool:
 
 
 def _wrong_fields(example: SpecExample, entries: Sequence[Entry]) -> str | None:
-    """The first field that no entry yields as the ItemSpec says; each expected entry has one of
-    its own, in order.
+    """Return the first field that no entry yields as the ItemSpec says.
+
+    Each expected entry is compared with an entry of its own, in order.
     """
     remaining = list(entries)
     for expected in example.fields:

@@ -202,7 +202,7 @@ async def _altered(
 
 
 async def _moved(prober: Prober, file: RealFile, before: Answer) -> list[str]:
-    """A blank line at the top changes nothing but the numbers of the lines."""
+    """Ask whether a blank line at the top changes anything but the numbers of the lines."""
     if not is_prose(file) or not before.entries:
         return []
     after = await prober.answer(file.name, f"\n{file.text}")
@@ -220,9 +220,7 @@ async def _moved(prober: Prober, file: RealFile, before: Answer) -> list[str]:
 async def _same_again(
     prober: Prober, answers: Sequence[tuple[RealFile, Answer]], score: _Score
 ) -> list[str]:
-    """The same text gives the same entries: after other texts, in a fresh process, with another
-    order of sets.
-    """
+    """Report entries that differ for the same text: after others, in a fresh process, reordered."""
     problems: list[str] = []
     for file, before in answers:
         if (await prober.asked_again(file.name, file.text)) != before:

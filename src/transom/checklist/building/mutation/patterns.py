@@ -117,8 +117,9 @@ def without_examples(text: str) -> str:
 
 
 def _judged(spec: SpecDocument, config: CheckerConfig) -> set[SpecPattern]:
-    """The patterns that fill a field by which an item is judged; where no group names a field,
-    the category counts.
+    """Return the patterns that fill a field by which an item is judged.
+
+    If no group names a field, the category counts.
     """
     conditions = [item.condition.field for item in config.items if item.condition]
     questions = {
@@ -183,9 +184,7 @@ async def _is_keyed(
 def _unmatched(
     spec: SpecDocument, matched: set[SpecPattern], files: Read
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Extractions none of whose patterns matches: those that atom A reads all the same, and the
-    others.
-    """
+    """Return the extractions none of whose patterns matches, those that atom A reads apart."""
     names = ", ".join(file.name for file, _ in files)
     missed: list[str] = []
     untried: list[str] = []
@@ -201,7 +200,7 @@ def _unmatched(
 
 
 def _read(category: str | None, files: Read) -> str:
-    """The lines from which atom A takes that category all the same."""
+    """Return the lines from which atom A takes that category all the same."""
     read = [
         f"{file.name}:{entry.line_number} {quoted(file, entry.line_number)}"
         for file, entries in files
@@ -234,8 +233,9 @@ def _names_of_atom_a(code: str, spec: SpecDocument) -> set[str]:
 
 
 def _questions_about(names: set[str], files: Read) -> tuple[str, ...]:
-    """A question for each such name of these files: an atom that looks for one design's own
-    names reads no other.
+    """Return a question for each such name.
+
+    An atom that looks for one design's own names reads no other.
     """
     questions: dict[str, str] = {}
     for file, entries in files:

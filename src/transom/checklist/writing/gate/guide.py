@@ -35,7 +35,7 @@ ALLOWED: Final = {1: {1}, 2: {1, 4}, 3: {1, 2, 3, 4, 5, 6}, 4: {1, 2, 3}}
 def check_guide(
     problems: Problems, section: GuideSection, parsing: ParsingSection, check: CheckSection
 ) -> None:
-    """The findings of Section 4."""
+    """Check Section 4."""
     for number in ("4.1", "4.2", "4.3"):
         problems.unless(
             number in section.lines, "spec.sections", section.line, f"section {number} is missing"

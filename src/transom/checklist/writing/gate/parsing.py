@@ -26,7 +26,7 @@ _TYPES: Final[Mapping[str, cs.CoreSchema]] = {
 
 
 def check_parsing(problems: Problems, section: ParsingSection) -> None:
-    """The findings of Section 1."""
+    """Check Section 1."""
     message = "no category with a key in parsed_fields (`### 1.1 ...`)"
     problems.unless(section.keys(), "spec.categories", section.line, message)
     problems.numbered(

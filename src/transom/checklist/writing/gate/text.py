@@ -63,9 +63,7 @@ def check_text(problems: Problems, text: str, patterns: Collection[str] = ()) ->
 
 
 def check_headings(problems: Problems, text: str) -> None:
-    """The main headings of a whole ItemSpec are those of the four sections, each once and in
-    order.
-    """
+    """Check that the main headings are those of the four sections, each once and in order."""
     expected = list(SECTION_TITLES)
     mains = [part for part in parse(text) if part.number in SECTION_TITLES and 1 <= part.level <= 2]
     for position, part in enumerate(mains):

@@ -17,7 +17,7 @@ WAIVER_TYPES: Final = (3, 4)
 
 
 def check_waivers(problems: Problems, section: WaiverSection, check: CheckSection) -> None:
-    """The findings of Section 3."""
+    """Check Section 3."""
     if section.supported is False and not section.scenarios and not section.decisions:
         # an item without waivers; a round that has the item's configuration knows whether that is
         # so
@@ -91,7 +91,7 @@ def _scenario(problems: Problems, scenario: WaiverScenario, check: CheckSection)
 def _decision(
     problems: Problems, decision: WaiverDecision, section: WaiverSection, check: CheckSection
 ) -> None:
-    """A decision names an item and a reason, and says what the scenarios say."""
+    """Check that a decision names an item and a reason, and agrees with the scenarios."""
     gate, item, line = "spec.waiver.decisions", decision.item, decision.line
     message = f"a decision names item {item}, which Section 2 does not have"
     problems.unless(item in check.item_ids(), "spec.cross.items", line, message)
