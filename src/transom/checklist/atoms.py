@@ -163,7 +163,9 @@ OPERATORS: Final[Mapping[str, Operator]] = MappingProxyType(
 
 
 def _operator(value: object) -> object:
-    return OPERATORS.get(value.strip().casefold(), value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return OPERATORS.get(value.strip().casefold(), value)
+    return value
 
 
 # Section 2 says `existence check` and `per file`; the configuration may use the same words.
@@ -274,7 +276,9 @@ class ValidationItem(Shape):
 
 
 def _not_applicable(value: object) -> object:
-    return None if isinstance(value, str) and value.strip().upper() in ("N/A", "NA", "") else value
+    if isinstance(value, str) and value.strip().upper() in ("N/A", "NA", ""):
+        return None
+    return value
 
 
 # `N/A`, as people write it, is None.
@@ -390,5 +394,9 @@ class CheckerConfig(Shape):
 def checker_type(requirements: int | None, waivers: int | None) -> int:
     """Return the run type 1 to 4, from whether the run has patterns and waivers."""
     if requirements is None:
-        return 1 if waivers is None else 4
-    return 2 if waivers is None else 3
+        if waivers is None:
+            return 1
+        return 4
+    if waivers is None:
+        return 2
+    return 3

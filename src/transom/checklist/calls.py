@@ -193,7 +193,11 @@ async def validate_code(
         sandbox: where the code runs; None: the strongest of this machine.
     """
     rows = await run_code_gates(code, checker_yaml, sandbox or Sandbox())
-    findings = [finding for row in rows if not row.passed for finding in row.findings]
+    findings = []
+    for row in rows:
+        if not row.passed:
+            for finding in row.findings:
+                findings.append(finding)
     return CodeReport(
         tuple(str(finding) for finding in findings), {row.gate: row.passed for row in rows}
     )

@@ -48,4 +48,6 @@ def complexity_of(description: str) -> Complexity:
     )
     if entities <= 2 and ambiguity < 0.3:
         return "simple"
-    return "medium" if entities <= 4 and ambiguity < 0.6 else "complex"
+    if entities <= 4 and ambiguity < 0.6:
+        return "medium"
+    return "complex"

@@ -55,7 +55,9 @@ async def export(
 def source_of(store: Store, target: Path) -> Path | None:
     """Return the run's own file that a copy was last made from, or None."""
     source = _copy_record(store, target).get("source")
-    return Path(source) if source else None
+    if source:
+        return Path(source)
+    return None
 
 
 def adopt(
@@ -113,4 +115,6 @@ def _copy_record(store: Store, target: Path) -> dict[str, str]:
     nothing was.
     """
     row = store.get(_EXPORTS, str(target.absolute()))
-    return {key: str(value) for key, value in row.items()} if isinstance(row, dict) else {}
+    if isinstance(row, dict):
+        return {key: str(value) for key, value in row.items()}
+    return {}

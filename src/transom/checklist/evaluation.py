@@ -52,10 +52,9 @@ def outcome_of(
         "extra": answer.extra_items,
     }
     entries = [*answer.found_items, *answer.missing_items, *answer.extra_items, *answer.waived]
-    troubles = [
-        f"{problem.source_file or ''}: {problem.message}"
-        for problem in (*answer.errors, *answer.warnings)
-    ]
+    troubles = []
+    for problem in (*answer.errors, *answer.warnings):
+        troubles.append(f"{problem.source_file or ''}: {problem.message}")
     unused = [f"unused waiver {waiver.pattern}: {waiver.why}" for waiver in answer.unused_waivers]
     return ScenarioOutcome(
         verdict=answer.status,
@@ -83,11 +82,10 @@ def _evidence(
         if entry.source_file and data:
             places = [root / entry.source_file for root in (*roots, data)]
             path = next((place for place in places if place.is_file()), places[0])
-            name = (
-                path.relative_to(data).as_posix()
-                if path.is_relative_to(data)
-                else entry.source_file
-            )
+            if path.is_relative_to(data):
+                name = path.relative_to(data).as_posix()
+            else:
+                name = entry.source_file
             yield EvaluationCitation(
                 source=name, locator=str(entry.line_number or ""), quote=entry.matched_content
             )

@@ -334,6 +334,7 @@ class _ItemReader(SectionReader):
         names = self.texts(data.get("input_files"), keys, "path")
         if not names:
             self.warn(keys, "input_files is empty; `check run` has nothing to read")
-        return tuple(
-            InputName(name, self.file.line_of(*keys, index)) for index, name in enumerate(names)
-        )
+        input_names = []
+        for index, name in enumerate(names):
+            input_names.append(InputName(name, self.file.line_of(*keys, index)))
+        return tuple(input_names)

@@ -131,7 +131,9 @@ class SectionReader:
             self.warn(
                 keys, f"{name}.value is {value}, but {key} has {count}; the list counts: correct it"
             )
-        return count if value else value
+        if value:
+            return count
+        return value
 
     # -- lists
 
@@ -170,11 +172,13 @@ class SectionReader:
         if not isinstance(entry, dict) or "pattern" not in entry:
             return Waiver(pattern=self.text(entry, keys, "waiver"))
         self.mapping(entry, _WAIVER, keys)
-        present = [key for key in _WAIVER if entry.get(key) is not None]
-        fields = {
-            key: self.text(entry[key], (*keys, key), key, may_be_any=key == "expires")
-            for key in present
-        }
+        present = []
+        for key in _WAIVER:
+            if entry.get(key) is not None:
+                present.append(key)
+        fields = {}
+        for key in present:
+            fields[key] = self.text(entry[key], (*keys, key), key, may_be_any=key == "expires")
         if "pattern" not in fields:
             self.fail(keys, "the waiver has no pattern", "write `pattern: text`")
         if "reason" in fields:
@@ -209,10 +213,12 @@ class SectionReader:
                 " each",
             )
         pairs = zip(waivers, [*reasons[:count], *[""] * len(waivers)], strict=False)
-        return [
-            waiver.model_copy(update={"reason": waiver.reason or why or None})
-            for waiver, why in pairs
-        ]
+        complete_waivers: list[Waiver] = []
+        for waiver, why in pairs:
+            complete_waivers.append(
+                waiver.model_copy(update={"reason": waiver.reason or why or None})
+            )
+        return complete_waivers
 
     # -- entries
 
@@ -230,10 +236,10 @@ class SectionReader:
         return []
 
     def texts(self, value: Json, keys: tuple[Key, ...], name: str) -> list[str]:
-        return [
-            self.text(entry, (*keys, index), name)
-            for index, entry in enumerate(self.entries(value, keys))
-        ]
+        texts: list[str] = []
+        for index, entry in enumerate(self.entries(value, keys)):
+            texts.append(self.text(entry, (*keys, index), name))
+        return texts
 
     def text(
         self,

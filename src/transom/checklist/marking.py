@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast, get_args
 
 from transom.checklist.item import Item
+from transom.checklist.line_patterns import Mark
+from transom.checklist.taught_format import format_text
 from transom.checklist.teach import (
     Lesson,
-    Mark,
     Marked,
     clear_end,
     fitting,
-    format_text,
     learn,
     limited_line,
 )

@@ -42,7 +42,9 @@ def range_regex(comparison: Comparison, limit: str) -> str:
         return rf"(?:(?:{positive}|-{least}{_PLAIN}){_ENDS})"
     # Above a negative limit lie all positive numbers, and negative ones that are smaller in size.
     size = rf"-{_magnitude(_MIRRORED[comparison], integer, fraction)}"
-    return rf"(?:{size}{_ENDS})" if is_upper else rf"(?:(?:\+?{_PLAIN}|{size}){_ENDS})"
+    if is_upper:
+        return rf"(?:{size}{_ENDS})"
+    return rf"(?:(?:\+?{_PLAIN}|{size}){_ENDS})"
 
 
 def fulfils(number: float, comparison: Comparison, limit: float) -> bool:
@@ -89,5 +91,9 @@ def _magnitude(comparison: Comparison, integer: str, fraction: str) -> str:
 def _other_digits(digit: str, *, is_upper: bool) -> str:
     """Return the class of the digits below a digit, or above it; empty if there is none."""
     if is_upper:
-        return f"[0-{int(digit) - 1}]" if digit != "0" else ""
-    return f"[{int(digit) + 1}-9]" if digit != "9" else ""
+        if digit != "0":
+            return f"[0-{int(digit) - 1}]"
+        return ""
+    if digit != "9":
+        return f"[{int(digit) + 1}-9]"
+    return ""

@@ -218,7 +218,10 @@ async def try_scenarios(
     inputs = Inputs.of(item, places.roots(item, checker.folder))
     target = folder / FOLDER
     rows = await run_scenarios(checker, item, inputs, manner.sandbox, manner.occasion.as_of, target)
-    wrong = [row for row in rows if row.problem]
+    wrong = []
+    for row in rows:
+        if row.problem:
+            wrong.append(row)
     run.progress(f"{len(rows) - len(wrong)} of {len(rows)} scenarios are as expected: {target}")
     return [Doubt(gate=FOLDER, line=None, message=f"{row.file}: {row.problem}") for row in wrong]
 
@@ -390,11 +393,15 @@ def input_problems(
     if item is None or isinstance(result, SpecResult):
         return []
     if isinstance(result, Verdict):
-        wrong = {
-            error.source_file: error.message for error in result.errors if error.line_number is None
-        }
+        wrong = {}
+        for error in result.errors:
+            if error.line_number is None:
+                wrong[error.source_file] = error.message
     else:
-        wrong = {row.artifact: row.message for row in result.findings if row.gate == "inputs"}
+        wrong = {}
+        for row in result.findings:
+            if row.gate == "inputs":
+                wrong[row.artifact] = row.message
     roots, problems = places.roots(item, otherwise), list[str]()
     for name in item.input_files:
         for written, path in roots.spread(name.written, item.place_of(name.line)):
@@ -403,9 +410,10 @@ def input_problems(
                 (wrong[name_of_file] for name_of_file in spellings if name_of_file in wrong), None
             )
             if message:
-                hint = (
-                    "; write ${NAME} and say --var NAME=PATH" if _SHELL.search(name.written) else ""
-                )
+                if _SHELL.search(name.written):
+                    hint = "; write ${NAME} and say --var NAME=PATH"
+                else:
+                    hint = ""
                 problem = f"{item.place_of(name.line)}: {name.written}: {message}"
                 problems.append(f"{problem}; looked for at {path.absolute()}{hint}")
     return problems

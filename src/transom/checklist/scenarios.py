@@ -122,7 +122,10 @@ def _selective(checker: LoadedChecker, base: Verdict) -> Waivers:
     patterns: dict[str, None] = {}
     for item in checker.config.items:
         if item.id in violated or not violated:
-            words = [word for word in item.keywords if word not in item.stages]
+            words = []
+            for word in item.keywords:
+                if word not in item.stages:
+                    words.append(word)
             patterns[words[0] if words and item.waivable else item.id] = None
     patterns[_NOT_NEEDED] = None
     return Waivers(
@@ -187,7 +190,9 @@ def _item_text(item: Item, scenario: Scenario) -> str:
 
 def _placed(item: Item, written: str) -> str:
     """Return an input file as it must be written in another folder."""
-    return written if written.startswith("$") else str(item.path.absolute().parent / written)
+    if written.startswith("$"):
+        return written
+    return str(item.path.absolute().parent / written)
 
 
 def _ids(entries: Sequence[object]) -> tuple[str, ...]:

@@ -93,9 +93,10 @@ def _item(cells: dict[str, str], path: Path, folder: Path, line: int) -> SheetIt
     patterns, waivers, reasons = (
         _texts(cells, name) for name in ("pattern_items", "waive_items", "waive_reasons")
     )
-    ownership: dict[str, Json] = {
-        name: cells[name] for name in ("owner", "expires") if cells.get(name)
-    }
+    ownership: dict[str, Json] = {}
+    for name in ("owner", "expires"):
+        if cells.get(name):
+            ownership[name] = cells[name]
     if waivers and len(reasons) not in (0, 1, len(waivers)):
         problem = f"there are {len(reasons)} waive_reasons for {len(waivers)} waive_items"
         raise InputError(problem, place=f"{path}:{line}", hint="write one for all, or one for each")
@@ -140,4 +141,8 @@ def _input_files(cells: Mapping[str, str], sheet: Path, folder: Path) -> list[Js
 
 
 def _texts(cells: Mapping[str, str], name: str) -> list[str]:
-    return [text.strip() for text in re.split(r"[;\n]", cells.get(name, "")) if text.strip()]
+    texts: list[str] = []
+    for text in re.split(r"[;\n]", cells.get(name, "")):
+        if text.strip():
+            texts.append(text.strip())
+    return texts

@@ -33,9 +33,10 @@ class Call:
             return [f"the result is {type(result).__name__}, not a dict"]
         reason, begins = result.get("reason"), str(self.equals.get("reason", ""))
         is_explained = isinstance(reason, str) and reason.startswith(begins)
-        wrong = (
-            [] if is_explained else [f"reason {reason!r} is no text that begins with {begins!r}"]
-        )
+        if is_explained:
+            wrong = []
+        else:
+            wrong = [f"reason {reason!r} is no text that begins with {begins!r}"]
         return [
             f"{key} is {result.get(key)!r}, not {value!r}"
             for key, value in self.equals.items()

@@ -34,12 +34,16 @@ def route(findings: Iterable[Finding]) -> tuple[str, ...]:
     """
     artifacts = {finding.artifact for finding in findings} - {SPEC}
     later = tuple(artifact for artifact in (ATOM_B, ATOM_C, CHECKER) if artifact in artifacts)
-    return later if artifacts == set(later) else (ATOM_A,)
+    if artifacts == set(later):
+        return later
+    return (ATOM_A,)
 
 
 def file_of(artifact: str) -> str:
     """Return the file of a checker folder that holds an artifact."""
-    return "atoms.py" if artifact in FUNCTIONS.values() else artifact
+    if artifact in FUNCTIONS.values():
+        return "atoms.py"
+    return artifact
 
 
 @dataclass(frozen=True)
@@ -72,11 +76,9 @@ class Parts:
     def trees(self) -> tuple[ast.Module, ...]:
         """Trees of the code: the whole, else the parts that parse."""
         whole_tree = tree_of(self.full_text)
-        return (
-            (whole_tree,)
-            if whole_tree
-            else tuple(tree for part in (self.a, self.logic) if (tree := tree_of(part)))
-        )
+        if whole_tree:
+            return (whole_tree,)
+        return tuple(tree for part in (self.a, self.logic) if (tree := tree_of(part)))
 
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:

@@ -68,10 +68,14 @@ def _last_edge(text: str, position: int) -> int:
     A cut at a blank line leaves blocks whole.
     """
     blank = text.rfind("\n\n", position // 2, position)
-    return blank + 2 if blank >= 0 else text.rfind("\n", 0, position) + 1
+    if blank >= 0:
+        return blank + 2
+    return text.rfind("\n", 0, position) + 1
 
 
 def _first_edge(text: str, position: int) -> int:
     """Return the beginning of a line behind a position, behind a blank line if one is near."""
     blank = text.find("\n\n", position, position + _TAIL // 2)
-    return blank + 2 if blank >= 0 else text.find("\n", position) + 1
+    if blank >= 0:
+        return blank + 2
+    return text.find("\n", position) + 1

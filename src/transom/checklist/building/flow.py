@@ -93,10 +93,9 @@ def start_of(run: Run, inputs: BuildInputs, max_iterations: int) -> BuildState:
 
     A person who had the run go on granted as many repairs again, or one.
     """
-    extra_repairs = (
-        help_["after"] + (max(max_iterations, 1) if help_["reset"] else 1)
-        for help_ in run.state.helps
-    )
+    extra_repairs = []
+    for help_ in run.state.helps:
+        extra_repairs.append(help_["after"] + (max(max_iterations, 1) if help_["reset"] else 1))
     return BuildState(inputs, max([max_iterations, *extra_repairs]), tuple(run.state.helps))
 
 
@@ -130,9 +129,10 @@ class _Nodes:
 
     async def load_spec(self, state: BuildState) -> BuildState:
         playbook = self.settings.playbook
-        hints = (
-            await playbook.recall(self.run, RECALL, state.inputs.description) if playbook else None
-        )
+        if playbook:
+            hints = await playbook.recall(self.run, RECALL, state.inputs.description)
+        else:
+            hints = None
         return replace(
             state, sections=inputs_of(state.inputs), hints=hints if hints and hints.value else None
         )
@@ -194,9 +194,9 @@ class _Nodes:
             answers = await self.writers.answers(state, questions)
         except (EgressError, NeedsModel, ReplyError):
             return state
-        answer = (
-            f"{row.question} The writer's answer: {row.answer}" for row in answers.value.to_mend
-        )
+        answer = []
+        for row in answers.value.to_mend:
+            answer.append(f"{row.question} The writer's answer: {row.answer}")
         unread = tuple(Finding("questions", ATOM_A, None, text) for text in answer)
         return replace(state, record=await self.bench.answered(state, answers), unread=unread)
 

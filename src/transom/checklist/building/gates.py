@@ -73,16 +73,23 @@ class Trial:
     @property
     def files(self) -> list[Path]:
         """All files that there are today."""
-        return [path for path in dict.fromkeys((*self.own, *self.other_files)) if path.is_file()]
+        existing: list[Path] = []
+        for path in dict.fromkeys((*self.own, *self.other_files)):
+            if path.is_file():
+                existing.append(path)
+        return existing
 
     def paths(self, sources: Sequence[Source]) -> list[Path]:
         """Return the files for the schema gate without those that do not exist any more."""
-        fitting = [
-            path
-            for path in self.other_files
-            if path not in self.own and classify(path.name, sources)[0]
-        ]
-        return [path for path in (*self.own, *fitting) if path.is_file()]
+        fitting = []
+        for path in self.other_files:
+            if path not in self.own and classify(path.name, sources)[0]:
+                fitting.append(path)
+        existing: list[Path] = []
+        for path in (*self.own, *fitting):
+            if path.is_file():
+                existing.append(path)
+        return existing
 
 
 @dataclass(frozen=True)
@@ -125,7 +132,12 @@ async def run_parser_gates(code: str, trial: Trial) -> tuple[Finding, ...]:
         async with Prober(atoms.a, trial.sandbox) as prober:
             # Whether an empty file is a clean one, only the logic says.
             rows += (await _parser_rows(prober, trial, may_be_silent=True))[0]
-    return tuple(finding for row in rows for finding in row.findings if finding.artifact == ATOM_A)
+    findings = []
+    for row in rows:
+        for finding in row.findings:
+            if finding.artifact == ATOM_A:
+                findings.append(finding)
+    return tuple(findings)
 
 
 async def run_code_gates(code: str, yaml: str | None, sandbox: Sandbox) -> tuple[GateRow, ...]:
@@ -171,10 +183,8 @@ async def _run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> 
         own = item_values(config, trial.item, entries) if config else {}
         if worker or tree_of(atoms.logic):
             logic = worker or await start(atoms.logic)
-            rows += [
-                _row(f"vectors.{vector.name}", await check_vector(logic, vector))
-                for vector in VECTORS
-            ]
+            for vector in VECTORS:
+                rows.append(_row(f"vectors.{vector.name}", await check_vector(logic, vector)))
             rows.append(_row("likeness", await check_likeness(logic, atoms, tuple(own))))
         rows += parsed
         if config and file:

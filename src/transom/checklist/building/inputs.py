@@ -36,7 +36,9 @@ class BuildInputs:
 
     @property
     def spec_text(self) -> str:
-        return self.spec.value if isinstance(self.spec, Artifact) else self.spec
+        if isinstance(self.spec, Artifact):
+            return self.spec.value
+        return self.spec
 
     def section(self, number: str) -> Artifact[str] | str:
         """Return a section as an input of its own.
@@ -47,7 +49,9 @@ class BuildInputs:
             InputError: the ItemSpec has no such section.
         """
         text = section_texts(self.spec_text)[number]
-        return self.spec.part(text) if isinstance(self.spec, Artifact) else text
+        if isinstance(self.spec, Artifact):
+            return self.spec.part(text)
+        return text
 
 
 @dataclass(frozen=True)

@@ -47,10 +47,14 @@ def learn(run: Run, playbook: Playbook, state: BuildState) -> None:
         if number:
             role = state.attempts[number - 1].role
             authors["parser" if role == "repair_a" else "logic"] = numbered(f"build/{role}", number)
-        of_parser = [finding for finding in findings if route([finding]) == (ATOM_A,)]
-        of_logic = [
-            finding for finding in findings if finding not in of_parser and route([finding])
-        ]
+        of_parser = []
+        for finding in findings:
+            if route([finding]) == (ATOM_A,):
+                of_parser.append(finding)
+        of_logic = []
+        for finding in findings:
+            if finding not in of_parser and route([finding]):
+                of_logic.append(finding)
         # What is wrong with the logic may come of the parser while that is wrong.
         author, wrong = ("parser", of_parser) if of_parser else ("logic", of_logic)
         if wrong:
@@ -69,10 +73,9 @@ def learn(run: Run, playbook: Playbook, state: BuildState) -> None:
 
 def named_in(build: Path) -> list[str]:
     """Return the insights that the roles of a build named; `build` is the folder of its run."""
-    stages = [
-        path.parent.relative_to(build).as_posix()
-        for path in sorted(build.glob(f"build/*/{RESPONSE_FILE}"))
-    ]
+    stages = []
+    for path in sorted(build.glob(f"build/*/{RESPONSE_FILE}")):
+        stages.append(path.parent.relative_to(build).as_posix())
     return [*dict.fromkeys(key for stage in stages for key in _keys_in_reply(build, stage))]
 
 

@@ -72,10 +72,8 @@ async def check_vector(prober: Prober, vector: Vector) -> list[Finding]:
         problems: list[str] = []
         for call in vector.calls:
             result = await worker.call(vector.function, dict(call.arguments))
-            problems += [
-                f"{vector.function}({_arguments_text(call.arguments)}): {problem}"
-                for problem in call.problems(result)
-            ]
+            for problem in call.problems(result):
+                problems.append(f"{vector.function}({_arguments_text(call.arguments)}): {problem}")
         return problems
 
     return await prober.findings(problems, f"vectors.{vector.name}", FUNCTIONS[vector.function])
@@ -91,11 +89,15 @@ async def check_likeness(prober: Prober, atoms: Parts, own: Sequence[str] = ()) 
     if is_shipped(atoms):
         return []
     chance = random.Random(0)  # the same questions in every build
-    questions = [
-        (_like(pattern, chance), pattern) for _ in range(_TRIES) for pattern in _patterns(chance)
-    ]
+    questions = []
+    for _ in range(_TRIES):
+        for pattern in _patterns(chance):
+            questions.append((_like(pattern, chance), pattern))
     findings = await prober.findings(_compared(questions), "likeness", ATOM_B)
-    own_texts = [text for text in own[:_OWN] if not text.startswith("regex:")]
+    own_texts = []
+    for text in own[:_OWN]:
+        if not text.startswith("regex:"):
+            own_texts.append(text)
     if not findings and await prober.findings(
         _compared([(first, second) for first in own_texts for second in own_texts]),
         "likeness",
@@ -234,15 +236,18 @@ def item_values(
         origins[re.split(r"[/\\]", name.written)[-1]] = "a file name"
     for entry in entries:
         origins.update(dict.fromkeys(_texts(entry), "a value of the evidence"))
-    return {
-        value: origin
-        for value, origin in origins.items()
-        if value.strip() and value.strip().casefold() not in CONTRACT
-    }
+    values: dict[str, str] = {}
+    for value, origin in origins.items():
+        if value.strip() and value.strip().casefold() not in CONTRACT:
+            values[value] = origin
+    return values
 
 
 def _texts(entry: Entry) -> list[str]:
-    fields = [part for part in entry.parsed_fields.values() if isinstance(part, dict)]
+    fields = []
+    for part in entry.parsed_fields.values():
+        if isinstance(part, dict):
+            fields.append(part)
     return [
         entry.value,
         *(text for part in fields for text in part.values() if isinstance(text, str)),
@@ -260,13 +265,14 @@ def _holds(literal: str, value: str) -> bool:
 
 def literals(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Return the texts in the code with their lines, without docstrings."""
-    docstrings = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.FunctionDef)
-        and node.body
-        and isinstance(node.body[0], ast.Expr)
-    }
+    docstrings = set()
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Module | ast.FunctionDef)
+            and node.body
+            and isinstance(node.body[0], ast.Expr)
+        ):
+            docstrings.add(id(node.body[0].value))
     for node in ast.walk(tree):
         if (
             isinstance(node, ast.Constant)
@@ -279,4 +285,6 @@ def literals(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 def _arguments_text(arguments: object) -> str:
     text = str(arguments)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    if len(text) <= 80:
+        return text
+    return f"{text[:77]}..."

@@ -57,11 +57,10 @@ class FileOverview(Shape):
             ]
             for is_own in (True, False)
         )
-        rows = (
-            ["The item's input files:", *own, *(["Other files:"] if other_names else [])]
-            if own
-            else []
-        )
+        if own:
+            rows = ["The item's input files:", *own, *(["Other files:"] if other_names else [])]
+        else:
+            rows = []
         rows += other_names
         if self.total_found > len(self.files):
             rows.append(f"... and {self.total_found - len(self.files)} more")

@@ -204,7 +204,9 @@ class Prober:
 
 def _line_of(place: str | None) -> int | None:
     _, _, line = (place or "").rpartition(":")
-    return int(line) if line.isdigit() else None
+    if line.isdigit():
+        return int(line)
+    return None
 
 
 class _Shown(TextFile):

@@ -68,7 +68,10 @@ def read_logic(reply: str) -> LogicReply:
         ReplyError: no tag, no YAML, or a model that does not hold; each naming the part.
     """
     data = _yaml(read_tag(reply, LOGIC_TAG).text)
-    checker = {key: value for key, value in data.items() if key not in _SETTLED}
+    checker = {}
+    for key, value in data.items():
+        if key not in _SETTLED:
+            checker[key] = value
     own = data.get("atoms") == "own"
     atoms = _code(read_tag(reply, ATOMS_TAG).text, ATOMS_BC, (ATOM_A,), ATOMS_TAG) if own else ""
     result = LogicReply(checker=checker, atoms=atoms)
@@ -90,7 +93,11 @@ class Answers(Shape):
 
     @property
     def to_mend(self) -> tuple[AnswerRow, ...]:
-        return tuple(row for row in self.rows if row.answer.startswith(MEND))
+        rows = []
+        for row in self.rows:
+            if row.answer.startswith(MEND):
+                rows.append(row)
+        return tuple(rows)
 
 
 def read_answers(reply: str, questions: Sequence[str]) -> Answers:
@@ -101,7 +108,10 @@ def read_answers(reply: str, questions: Sequence[str]) -> Answers:
     """
     text = read_tag(reply, ANSWERS_TAG).text
     numbered = {int(number): " ".join(answer.split()) for number, answer in _NUMBERED.findall(text)}
-    missing = [number for number in range(1, len(questions) + 1) if not numbered.get(number)]
+    missing = []
+    for number in range(1, len(questions) + 1):
+        if not numbered.get(number):
+            missing.append(number)
     if missing:
         numbers = ", ".join(map(str, missing))
         raise ReplyError(
@@ -134,7 +144,9 @@ def _fenced(text: str) -> str:
     fenced_codes = [fence.text.strip("\n") for fence in read_fences(text, "python")]
     every = [fence.text.strip("\n") for fence in read_fences(text, "python", "")]
     chosen = every if not fenced_codes or tree_of("\n\n".join(every)) else fenced_codes
-    return "\n\n".join(chosen) + "\n" if chosen else ""
+    if chosen:
+        return "\n\n".join(chosen) + "\n"
+    return ""
 
 
 def _bare(text: str) -> str:
@@ -142,7 +154,10 @@ def _bare(text: str) -> str:
     makes it parse.
     """
     lines = text.strip("\n").split("\n")
-    starts = [index for index, line in enumerate(lines) if _BEGINS.match(line)]
+    starts = []
+    for index, line in enumerate(lines):
+        if _BEGINS.match(line):
+            starts.append(index)
     for start in starts[:_TRIES]:
         for end in range(len(lines), max(start, len(lines) - _TRIES), -1):
             code = "\n".join(lines[start:end]) + "\n"

@@ -22,11 +22,9 @@ def _after_validate(state: BuildState) -> str:
     if state.findings:
         return _repair(state)
     asks = state.record and state.record.value.questions and not state.was_asked
-    return (
-        "questions"
-        if asks and state.atom_a and state.atom_a.by not in ("rules", A_PERSON)
-        else "done"
-    )
+    if asks and state.atom_a and state.atom_a.by not in ("rules", A_PERSON):
+        return "questions"
+    return "done"
 
 
 def _after_repair_a(state: BuildState) -> str:
@@ -38,7 +36,9 @@ def _after_repair_a(state: BuildState) -> str:
 
 def _unless_unread(state: BuildState, then: str) -> str:
     """Send a reply that could not be read, or that nobody could give, to repair."""
-    return _repair(state) if state.stuck or state.unread else then
+    if state.stuck or state.unread:
+        return _repair(state)
+    return then
 
 
 def emitted_fields(code: str) -> frozenset[str]:
@@ -53,10 +53,12 @@ def _repair(state: BuildState) -> str:
     artifacts = route(state.findings)
     exhausted = not artifacts or state.stuck or state.iteration >= state.repairs
     if exhausted or any(state.belongs_to_a_person(artifact) for artifact in artifacts):
-        return (
-            "done" if {finding.gate for finding in state.findings} <= _DOUBTS else "human_required"
-        )
-    return "repair_a" if ATOM_A in artifacts else "repair_b"
+        if {finding.gate for finding in state.findings} <= _DOUBTS:
+            return "done"
+        return "human_required"
+    if ATOM_A in artifacts:
+        return "repair_a"
+    return "repair_b"
 
 
 ENDS = ("human_required", "done")

@@ -99,40 +99,46 @@ class BuildState:
         """Findings of now: on a reply that could not be read, else with what was tried last."""
         if self.unread:
             return self.unread
-        return self.record.value.findings if self.record else ()
+        if self.record:
+            return self.record.value.findings
+        return ()
 
     @property
     def decisions(self) -> tuple[dict[str, str], ...]:
         """Decisions on the way, and their reasons: one `{round, decision, reason}` for each
         repair.
         """
-        return tuple(
-            {
-                "round": str(number),
-                "decision": attempt.role,
-                "reason": finding_text(attempt.because[0]),
-            }
-            for number, attempt in enumerate(self.attempts, 1)
-        )
+        rows = []
+        for number, attempt in enumerate(self.attempts, 1):
+            rows.append(
+                {
+                    "round": str(number),
+                    "decision": attempt.role,
+                    "reason": finding_text(attempt.because[0]),
+                }
+            )
+        return tuple(rows)
 
     @property
     def summary(self) -> str:
         """The repairs so far and what remained after each, for whoever repairs next."""
         remained = [*(attempt.because for attempt in self.attempts[1:]), self.findings]
-        rows = [
-            f"{number}. {attempt.role}, because of:\n{listed(attempt.because)}\n   What"
-            f" remained:\n{listed(after)}"
-            for number, (attempt, after) in enumerate(zip(self.attempts, remained, strict=False), 1)
-        ]
+        rows = []
+        for number, (attempt, after) in enumerate(zip(self.attempts, remained, strict=False), 1):
+            rows.append(
+                f"{number}. {attempt.role}, because of:\n{listed(attempt.because)}\n   What"
+                f" remained:\n{listed(after)}"
+            )
         return "\n".join(rows)
 
     @property
     def signatures(self) -> dict[str, str]:
         """The functions of `atoms.py` and their parameters, as far as it parses."""
         tree = tree_of(self.atoms.value) if self.atoms else None
-        functions = (
-            [node for node in tree.body if isinstance(node, ast.FunctionDef)] if tree else []
-        )
+        if tree:
+            functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        else:
+            functions = []
         return {node.name: ast.unparse(node.args) for node in functions}
 
     def belongs_to_a_person(self, artifact: str) -> bool:
@@ -163,11 +169,10 @@ _CRASH_HINT: Final = "any text gives a list: catch what a line of another form r
 
 def hinted(findings: tuple[Finding, ...]) -> str:
     """Return the findings, one a line, and for each gate what would satisfy it."""
-    hints = [
-        f"- {gate}: {hint}"
-        for gate, hint in _HINTS.items()
-        if any(finding.gate == gate and not _is_crash(finding) for finding in findings)
-    ]
+    hints = []
+    for gate, hint in _HINTS.items():
+        if any(finding.gate == gate and not _is_crash(finding) for finding in findings):
+            hints.append(f"- {gate}: {hint}")
     if any(map(_is_crash, findings)):
         hints.append(f"- crash: {_CRASH_HINT}")
     return "\n".join([listed(findings), *(["", "What satisfies a gate:", *hints] if hints else [])])

@@ -66,9 +66,10 @@ def check_syntax(atoms: Parts) -> list[Finding]:
     """Whether the code parses: atom A by itself, B and C by themselves, then all of it."""
     if tree_of(atoms.full_text):
         return []
-    findings = [
-        finding for source in (atoms.a, atoms.logic) for finding in _unparsed(source, atoms)
-    ]
+    findings = []
+    for source in (atoms.a, atoms.logic):
+        for finding in _unparsed(source, atoms):
+            findings.append(finding)
     return findings or list(_unparsed(atoms.full_text, atoms))
 
 
@@ -95,15 +96,10 @@ def check_signatures(atoms: Parts) -> list[Finding]:
     Nothing else may have its name, so that what is looked at is what runs.
     """
     top = {id(node) for tree in atoms.trees for node in tree.body}
-    methods = {
-        id(node) for kind in atoms.nodes if isinstance(kind, ast.ClassDef) for node in kind.body
-    }
-    bound = [
-        (name, node) for node in atoms.nodes if id(node) not in methods for name in _bound(node)
-    ]
+    bound = _bound_nodes(atoms)
     findings: list[Finding] = []
     for name, signature in SIGNATURES.items():
-        owner, own = FUNCTIONS[name], [node for bound_name, node in bound if bound_name == name]
+        owner, own = FUNCTIONS[name], bound.get(name, [])
         expected = ast.parse(f"{signature}: ...").body[0]
         first = next(
             (node for node in own if isinstance(node, ast.FunctionDef) and id(node) in top), None
@@ -118,12 +114,26 @@ def check_signatures(atoms: Parts) -> list[Finding]:
                     "signatures", owner, None, f"there is no function {name}; write {signature}"
                 )
             )
-        repeated_lines = [getattr(node, "lineno", None) for node in own if node is not first]
-        findings += [
-            Finding("signatures", owner, line, f"{name} is defined a second time")
-            for line in repeated_lines
-        ]
+        for node in own:
+            if node is not first:
+                line = getattr(node, "lineno", None)
+                message = f"{name} is defined a second time"
+                findings.append(Finding("signatures", owner, line, message))
     return findings
+
+
+def _bound_nodes(atoms: Parts) -> dict[str, list[ast.AST]]:
+    """Return the nodes that bind each name; a method of a class hides no function."""
+    methods: set[int] = set()
+    for node in atoms.nodes:
+        if isinstance(node, ast.ClassDef):
+            methods.update(map(id, node.body))
+    bound: dict[str, list[ast.AST]] = {}
+    for node in atoms.nodes:
+        if id(node) not in methods:
+            for name in _bound(node):
+                bound.setdefault(name, []).append(node)
+    return bound
 
 
 def _parameters(node: ast.stmt) -> tuple[object, ...]:
@@ -222,12 +232,12 @@ def check_locked_layer(atoms: Parts) -> list[Finding]:
 
 def emitted(entries: Iterable[Entry]) -> frozenset[str]:
     """Dotted names of all fields of the entries."""
-    return frozenset(
-        f"{category}.{name}" if name else category
-        for entry in entries
-        for category, part in entry.parsed_fields.items()
-        for name in ("", *(part if isinstance(part, dict) else ()))
-    )
+    names = set()
+    for entry in entries:
+        for category, part in entry.parsed_fields.items():
+            for name in ("", *(part if isinstance(part, dict) else ())):
+                names.add(f"{category}.{name}" if name else category)
+    return frozenset(names)
 
 
 def check_yaml(
@@ -238,22 +248,21 @@ def check_yaml(
 
     `fields` is what atom A emits for the real files, None where there are none.
     """
-    findings = [
-        Finding("yaml", CHECKER, number, f"{PLACEHOLDER} is left")
-        for number, line in enumerate(file.text.splitlines(), 1)
-        if PLACEHOLDER in line
-    ]
+    findings = []
+    for number, line in enumerate(file.text.splitlines(), 1):
+        if PLACEHOLDER in line:
+            findings.append(Finding("yaml", CHECKER, number, f"{PLACEHOLDER} is left"))
     ids = [item.id for item in config.items]
     for index, ident in enumerate(ids):
         if ident in ids[:index]:
             findings.append(_finding_at(file, f"id {ident} is given twice", "items", index, "id"))
-    findings += [_finding_at(file, problem, *keys) for problem, *keys in config_problems(config)]
-    absent = [
-        (index, field, keys)
-        for index in range(len(config.items))
-        for field, *keys in _fields(config, index)
-        if fields is not None and field not in fields
-    ]
+    for problem, *keys in config_problems(config):
+        findings.append(_finding_at(file, problem, *keys))
+    absent = []
+    for index in range(len(config.items)):
+        for field, *keys in _fields(config, index):
+            if fields is not None and field not in fields:
+                absent.append((index, field, keys))
     tree = tree_of(atoms.a) if absent else None
     key_names = {name for node in ast.walk(tree) for name in _keys(node)} if tree else set()
     for index, field, keys in absent if tree else ():
@@ -316,7 +325,10 @@ def check_agreement(config: CheckerConfig, text: str, section: CheckSection) -> 
                 problems.append((f"item {ident}: {difference}", ident))
     findings = []
     for message, needle in problems:
-        lines = [number for number, line in enumerate(text.splitlines(), 1) if needle in line]
+        lines = []
+        for number, line in enumerate(text.splitlines(), 1):
+            if needle in line:
+                lines.append(number)
         findings.append(Finding("agreement", CHECKER, lines[0] if lines else None, message))
     return findings
 
@@ -332,7 +344,10 @@ def _differences(described: DescribedItem, configured: ValidationItem) -> Iterat
             yield f"{name} is {pair[0]!r}, Section 2 says {pair[1]!r}"
     # A condition demands its own field; to name that field as required as well changes nothing.
     conditions = (configured.condition, expected.condition)
-    implied = {condition.field for condition in conditions if condition}
+    implied = set()
+    for condition in conditions:
+        if condition:
+            implied.add(condition.field)
     required = [_listed(set(item.required) - implied) for item in (configured, expected)]
     if required[0] != required[1]:
         yield f"required is {required[0]}, Section 2 says {required[1]}"
@@ -348,7 +363,9 @@ def _comparable(item: ValidationItem, name: str) -> str:
     """Return a part of an item as a text in which it can be compared and shown."""
     value = getattr(item, name)
     if name == "count":
-        return f"{value.op} {value.value}" if value else "none"
+        if value:
+            return f"{value.op} {value.value}"
+        return "none"
     if name == "name":
         return str(value).casefold()
     absent = "all" if name == "take" else "none"
@@ -356,7 +373,9 @@ def _comparable(item: ValidationItem, name: str) -> str:
 
 
 def _condition_text(condition: Condition | None) -> str:
-    return f"{condition.field} {condition.op} {condition.value!r}" if condition else "none"
+    if condition:
+        return f"{condition.field} {condition.op} {condition.value!r}"
+    return "none"
 
 
 def _listed(fields: set[str]) -> str:

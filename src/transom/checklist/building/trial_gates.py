@@ -48,7 +48,10 @@ async def take_files(prober: Prober, paths: Sequence[Path]) -> tuple[list[RealFi
             continue
         entries: list[Entry] = []
         findings += await prober.findings(_check_of_file(path, entries), "schema")
-        lines = [entry.line_number for entry in entries if entry.line_number]
+        lines = []
+        for entry in entries:
+            if entry.line_number:
+                lines.append(entry.line_number)
         text, _ = await asyncio.to_thread(excerpt, path, lines)
         files.append(RealFile(path.name, text, tuple(entries)))
     return files, findings
@@ -90,11 +93,13 @@ async def check_schema(
             problem.message.startswith(_REFUSAL) for problem in problems
         ):
             continue  # it judges the whole; that it will not judge a part is no fault
-        findings += [_with_text(finding, file) for finding in problems]
+        for finding in problems:
+            findings.append(_with_text(finding, file))
         if not problems:
             entries = [Entry.model_validate(entry) for entry in raw]
             entries_of_files += entries if file.known_entries is None else ()
-            findings += [prober.finding("schema", text) for text in _untrue(file, entries)[:_SHOWN]]
+            for text in _untrue(file, entries)[:_SHOWN]:
+                findings.append(prober.finding("schema", text))
     if not findings and not entries_of_files and not may_be_silent:
         names = ", ".join(file.name for file in files) or "no file at all"
         findings.append(prober.finding("schema", f"atom A finds nothing in {names}"))
@@ -122,11 +127,9 @@ async def _check_odd(prober: Prober) -> list[Finding]:
     for label, text in _ODD_TEXTS.items():
         odd: list[object] = []
         problems = await prober.findings(_extraction(RealFile("odd.log", text), odd), "schema.odd")
-        findings += [
-            Finding(f.gate, f.artifact, f.line, f"on {label}: {f.message}")
-            for f in problems
-            if not f.message.startswith(_REFUSAL)
-        ]
+        for f in problems:
+            if not f.message.startswith(_REFUSAL):
+                findings.append(Finding(f.gate, f.artifact, f.line, f"on {label}: {f.message}"))
     return findings
 
 
@@ -156,7 +159,10 @@ def _difference(at_once: Sequence[object], pieces: Sequence[object]) -> str:
         row for row in zip(itertools.count(1), at_once, pieces) if row[1] != row[2]
     )
     if isinstance(first, dict) and isinstance(second, dict):
-        keys = [key for key in first if first[key] != second.get(key)]
+        keys = []
+        for key in first:
+            if first[key] != second.get(key):
+                keys.append(key)
         first = {key: first[key] for key in keys}
         second = {key: second.get(key) for key in keys}
     return f": entry {number} has {first!r:.120} in the whole and {second!r:.120} in pieces"
@@ -179,10 +185,10 @@ def _cut(text: str) -> list[str]:
     """
     lines = text.split("\n")
     line_texts = [*(f"{line}\n" for line in lines[:-1]), *lines[-1:]]
-    return [
-        "".join(line_texts[(1 << n) - 1 : (2 << n) - 1])
-        for n in range(len(line_texts).bit_length())
-    ]
+    pieces: list[str] = []
+    for n in range(len(line_texts).bit_length()):
+        pieces.append("".join(line_texts[(1 << n) - 1 : (2 << n) - 1]))
+    return pieces
 
 
 def _misshapen(entry: object, file: RealFile) -> list[str]:
@@ -194,9 +200,9 @@ def _misshapen(entry: object, file: RealFile) -> list[str]:
             f"an entry has {'.'.join(map(str, first['loc'])) or 'another form'}: {first['msg']}"
         ]
     wrong = validated.source_file != file.name
-    return (
-        [f"source_file is {validated.source_file!r}, not what the atom was given"] if wrong else []
-    )
+    if wrong:
+        return [f"source_file is {validated.source_file!r}, not what the atom was given"]
+    return []
 
 
 def _untrue(file: RealFile, entries: Sequence[Entry]) -> list[str]:

@@ -158,14 +158,13 @@ def author(state: BuildState) -> str:
     """Return the author of the atoms, and whether a person changed the checker since."""
     assert state.atom_a is not None
     parser = state.atom_a.by
-    hands = {
-        artifact.by
-        for artifact in (state.atom_a, state.logic, state.atoms, state.config)
-        if artifact
-    }
-    return (
-        parser if parser == A_PERSON or A_PERSON not in hands else f"{parser}, edited by {A_PERSON}"
-    )
+    hands = set()
+    for artifact in (state.atom_a, state.logic, state.atoms, state.config):
+        if artifact:
+            hands.add(artifact.by)
+    if parser == A_PERSON or A_PERSON not in hands:
+        return parser
+    return f"{parser}, edited by {A_PERSON}"
 
 
 async def _answered(stage: Stage, record: BuildRecord, answers: Answers) -> BuildRecord:

@@ -59,9 +59,11 @@ class _Given:
             texts = {"available_files": value.listing(), "log_snippets": value.snippets}
         elif isinstance(value, LogicReply):
             texts = {self.block: _reply_text(value)}
-        return [
-            Block(name, str(text), Tier.SESSION, self.trust) for name, text in texts.items() if text
-        ]
+        blocks: list[Block] = []
+        for name, text in texts.items():
+            if text:
+                blocks.append(Block(name, str(text), Tier.SESSION, self.trust))
+        return blocks
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,9 @@ class Writers:
 
         The embedded rules call none, and checking them against schemas takes a tenth of a second.
         """
-        return () if self.run.chain.of(role).name == RULES else FILE_TOOLS
+        if self.run.chain.of(role).name == RULES:
+            return ()
+        return FILE_TOOLS
 
     async def parser(self, state: BuildState) -> Artifact[str]:
         """Atom A, from Sections 1 and 4.1 and what was seen of the files."""
@@ -129,7 +133,9 @@ class Writers:
 
         def read(reply: str) -> LogicReply:
             answer = read_logic(reply)
-            return keeping(state.logic.value, answer, artifacts) if state.logic else answer
+            if state.logic:
+                return keeping(state.logic.value, answer, artifacts)
+            return answer
 
         name, output = (
             numbered("build/repair_b", state.iteration + 1),
@@ -166,11 +172,10 @@ class Writers:
         """One stage in which a role is asked once, with what it is given as the stage's inputs."""
 
         async def step(stage: Stage, *values: object) -> T:
-            blocks = [
-                block
-                for given_block, value in zip(given_blocks, values, strict=True)
-                for block in given_block.blocks(value)
-            ]
+            blocks = []
+            for given_block, value in zip(given_blocks, values, strict=True):
+                for block in given_block.blocks(value):
+                    blocks.append(block)
             tools = self.tools_for(state.inputs, state.overview) if role.tools else None
             answer = await call(stage, role, blocks, read, tools=tools)
             stage.note(RESPONSE_FILE, answer.reply.text)
@@ -199,7 +204,9 @@ class Writers:
 
 def numbered(stage: str, iteration: int) -> str:
     """Return the name of a stage in an iteration; the first draft's has no number."""
-    return f"{stage}#{iteration}" if iteration else stage
+    if iteration:
+        return f"{stage}#{iteration}"
+    return stage
 
 
 def keeping(before: LogicReply, after: LogicReply, artifacts: frozenset[str]) -> LogicReply:
@@ -213,9 +220,10 @@ def keeping(before: LogicReply, after: LogicReply, artifacts: frozenset[str]) ->
 
 def _sections(state: BuildState, *numbers: str) -> list[_Given]:
     assert state.sections is not None
-    return [
-        _Given(f"section_{number.replace('.', '_')}", state.sections[number]) for number in numbers
-    ]
+    blocks: list[_Given] = []
+    for number in numbers:
+        blocks.append(_Given(f"section_{number.replace('.', '_')}", state.sections[number]))
+    return blocks
 
 
 def _parser_sections(state: BuildState) -> list[_Given]:
@@ -237,7 +245,9 @@ def _so_far(state: BuildState) -> list[_Given]:
 
 def _hints(state: BuildState) -> list[_Given]:
     """Hints of the playbook; none where it has nothing, so that nothing is redone for that."""
-    return [_Given("playbook", state.hints, "untrusted")] if state.hints else []
+    if state.hints:
+        return [_Given("playbook", state.hints, "untrusted")]
+    return []
 
 
 def _reply_text(logic: LogicReply) -> str:

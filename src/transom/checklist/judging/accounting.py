@@ -127,12 +127,19 @@ class CheckAccount:
         """Return what stands in place of the claim's measurements, if no file has one."""
         if any(not file.unread for file in self.files):
             return ()
-        return tuple(matter for file in self.files for matter in file.unread)
+        matters = []
+        for file in self.files:
+            for matter in file.unread:
+                matters.append(matter)
+        return tuple(matters)
 
     @property
     def caps(self) -> tuple[Cap, ...]:
         """Return everything that holds a positive verdict back."""
-        caps = [cap for file in self.files for cap in file.caps]
+        caps = []
+        for file in self.files:
+            for cap in file.caps:
+                caps.append(cap)
         return (*self.words, *self.account.caps(), *caps)
 
 
@@ -169,7 +176,9 @@ class _JudgedLines:
             # A leaf of XML or JSON is listed as `PATH = VALUE`: the value itself must be read.
             _, _, value = remainder.rpartition(" = ")
             is_read = value in self.values.get(shape.lines[0], ())
-            return None if is_read else shape.lines[0]
+            if is_read:
+                return None
+            return shape.lines[0]
         for text in texts:
             remainder = remainder.replace(text.strip(), " ; ")
         if remainder != shape.text and finder.in_line(remainder):
@@ -309,7 +318,10 @@ def _sections_around(
 
 def _identity(file: File, sections: Sequence[SectionReading]) -> Identity:
     """Return what the reports of a file say of themselves, or else the banner of its tool."""
-    facts = [fact for section in sections for fact in section.identity.facts]
+    facts = []
+    for section in sections:
+        for fact in section.identity.facts:
+            facts.append(fact)
     if not any(fact.facet == "tool" for fact in facts):
         for number, line in enumerate(itertools.islice(file.lines(), _BANNER_LINES), 1):
             tool = banner_tool(line)

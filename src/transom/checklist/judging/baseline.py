@@ -66,10 +66,9 @@ class Baseline:
             known_items.extend([violation] if was else [])
             return not was
 
-        lists = {
-            name: tuple(filter(is_new, getattr(verdict, name)))
-            for name in ("missing_items", "extra_items")
-        }
+        lists = {}
+        for name in ("missing_items", "extra_items"):
+            lists[name] = tuple(filter(is_new, getattr(verdict, name)))
         new = sum(map(len, lists.values())) + (len(verdict.unused_waivers) if fail_on_unused else 0)
         compared = Compared(
             new=new, known=len(known_items), gone=0 if verdict.errors else remaining.total()

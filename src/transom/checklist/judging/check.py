@@ -125,12 +125,14 @@ async def check_files(
             # There is nothing to accept in a FAIL: a person says what is meant.
             status = "NEEDS_REVIEW"
     # What the claim's account says of a file already is not said twice.
-    measured_files = {cap.source_file for cap in account.caps if cap.rule == "measured"}
-    unmeasured = [
-        Cap("measured", note.message, note.source_file or "")
-        for note in outcome.unmeasured
-        if note.source_file not in measured_files
-    ]
+    measured_files = set()
+    for cap in account.caps:
+        if cap.rule == "measured":
+            measured_files.add(cap.source_file)
+    unmeasured = []
+    for note in outcome.unmeasured:
+        if note.source_file not in measured_files:
+            unmeasured.append(Cap("measured", note.message, note.source_file or ""))
     capped = cap_verdict(
         status,
         [*account.caps, *unmeasured, *held_back],
@@ -263,7 +265,9 @@ def _status(checker: LoadedChecker, outcome: Outcome, *, fail_on_unused: bool) -
     if checker.unreviewed:
         return "NEEDS_REVIEW"
     unused = outcome.unused_waivers if fail_on_unused else ()
-    return "FAIL" if outcome.missing_items or outcome.extra_items or unused else "PASS"
+    if outcome.missing_items or outcome.extra_items or unused:
+        return "FAIL"
+    return "PASS"
 
 
 def _differences(
@@ -294,7 +298,9 @@ def _comparable(config: CheckerConfig) -> dict[str, str]:
 
 
 def _number_text(number: int | None) -> str:
-    return "N/A" if number is None else str(number)
+    if number is None:
+        return "N/A"
+    return str(number)
 
 
 def _list_text(texts: Sequence[str]) -> str:

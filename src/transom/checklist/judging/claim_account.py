@@ -134,8 +134,12 @@ def caps_of_words(row: ClaimRow, readings: Iterable[FileReading]) -> tuple[Cap, 
         for reading in readings:
             tools.update(section.tool for section in reading.sections if not section.inside)
             view = _ClaimView(claim, row, reading.path, reading.measurements)
-            patterns = [pattern for group in view.proof for pattern in group]
-            scopes += [fact.scope for fact in view.matching(patterns)]
+            patterns = []
+            for group in view.proof:
+                for pattern in group:
+                    patterns.append(pattern)
+            for fact in view.matching(patterns):
+                scopes.append(fact.scope)
     caps = list[Cap]()
     for text in row.left_out:
         if not _is_step_of(text, tools) and not _is_stated(text, scopes):
@@ -149,7 +153,10 @@ def _is_stated(text: str, scopes: Sequence[Mapping[str, str]]) -> bool:
     "All corners" is said by a report that tells more than one corner apart.
     """
     written = text.lower().split()
-    words = [word for word in written if word not in shipped_claims().grammar]
+    words = []
+    for word in written:
+        if word not in shipped_claims().grammar:
+            words.append(word)
     if not scopes or not words:
         return False
     quantified = bool(_QUANTIFIERS & set(written))
@@ -249,7 +256,10 @@ class _ClaimView:
     @property
     def patterns(self) -> tuple[FactPattern, ...]:
         """Return all measurements that prove or break the claim."""
-        proof = [pattern for group in self.proof for pattern in group]
+        proof = []
+        for group in self.proof:
+            for pattern in group:
+                proof.append(pattern)
         return (*bad_facts(self.claim, self.row.parameters), *proof)
 
     @property
@@ -278,7 +288,10 @@ class _ClaimView:
                 names = " or ".join(self.names(group))
                 yield Cap("measured", f"{names} was not measured", self.path)
         counts = list(self.matching(self.claim.looked_at))
-        numbers = [fact.number for fact in counts if isinstance(fact.number, PrintedNumber)]
+        numbers = []
+        for fact in counts:
+            if isinstance(fact.number, PrintedNumber):
+                numbers.append(fact.number)
         if counts and not any(number.value > 0 for number in numbers):
             text = f"nothing was looked at: {counts[0].content.strip()}"
             yield Cap("measured", text, self.path, counts[0].line)
@@ -288,12 +301,21 @@ class _ClaimView:
 
         A part without a value, such as a path group with no path, is covered by the whole.
         """
-        proof = [pattern for group in self.proof for pattern in group]
+        proof = []
+        for group in self.proof:
+            for pattern in group:
+                proof.append(pattern)
         for pattern in proof:
             facts = list(self.matching([pattern]))
-            measured = [fact for fact in facts if isinstance(fact.number, PrintedNumber)]
+            measured = []
+            for fact in facts:
+                if isinstance(fact.number, PrintedNumber):
+                    measured.append(fact)
             key = pattern.whole
-            whole_facts = [fact for fact in measured if key is None or _is_whole(fact, key)]
+            whole_facts = []
+            for fact in measured:
+                if key is None or _is_whole(fact, key):
+                    whole_facts.append(fact)
             if key is not None and measured and not whole_facts:
                 parts = ", ".join(dict.fromkeys(fact.scope[key] for fact in measured))
                 name = fact_words(measured[0])
@@ -398,7 +420,10 @@ class _ClaimView:
             if "check" not in fact.scope and fact.name in self.proof_names:
                 yield fact
                 continue
-            patterns = [p for p in bad if measure_name(p, self.row.parameters) == fact.name]
+            patterns = []
+            for p in bad:
+                if measure_name(p, self.row.parameters) == fact.name:
+                    patterns.append(p)
             if any(self.is_bad(pattern, fact) for pattern in patterns):
                 yield fact
 
@@ -415,7 +440,10 @@ class _ClaimView:
     def asked_checks(self) -> list[str]:
         """Return the checks that the claim asks about."""
         wanted = scope_of_claim(self.claim, self.row.parameters).get("check")
-        checks = [pattern.check for group in self.proof for pattern in group]
+        checks = []
+        for group in self.proof:
+            for pattern in group:
+                checks.append(pattern.check)
         return [check for check in dict.fromkeys([wanted, *checks]) if check]
 
     def why_unread(self, fact: Measurement) -> str:
@@ -425,23 +453,32 @@ class _ClaimView:
         """
         number = fact.number
         if isinstance(number, UnknownNumber):
-            return "" if number.reason in ("not_measured", "rounded") else number.message
+            if number.reason in ("not_measured", "rounded"):
+                return ""
+            return number.message
         if number is None or self.limit is None:
             return ""
         if fact.name not in self.proof_names:
             # The negative part of a slack says nothing of one that is not negative.
-            return "" if number.value < 0 else "which is zero for any value above it"
+            if number.value < 0:
+                return ""
+            return "which is zero for any value above it"
         limit, unit = self.limit.number, number.unit
         if not limit.unit and limit.value == 0:
             return ""
         if (quantity_of(limit.unit) or "") != (quantity_of(unit) or ""):
-            return f"with the unit {unit}" if unit else "without a unit"
+            if unit:
+                return f"with the unit {unit}"
+            return "without a unit"
         return ""
 
     @property
     def proof_names(self) -> set[str]:
         """Return the names of the measurements that prove the claim."""
-        patterns = [pattern for group in self.proof for pattern in group]
+        patterns = []
+        for group in self.proof:
+            for pattern in group:
+                patterns.append(pattern)
         return {measure_name(pattern, self.row.parameters) for pattern in patterns}
 
     def other_facts(self) -> str:

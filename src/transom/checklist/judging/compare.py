@@ -53,7 +53,10 @@ def patterned_items(config: CheckerConfig) -> list[ValidationItem]:
     count = len(config.requirements.pattern_items)
     if config.requirements.value is None or not count:
         return []
-    items = [item for item in config.items if item.check == "pattern"]
+    items = []
+    for item in config.items:
+        if item.check == "pattern":
+            items.append(item)
     is_ordered = config.matching == "ordered"
     if not items or (is_ordered and count > len(items)):
         raise InputError(
@@ -64,7 +67,9 @@ def patterned_items(config: CheckerConfig) -> list[ValidationItem]:
                 "write fewer, or requirements.value: N/A, or build the checker again from this item"
             ),
         )
-    return items[:count] if is_ordered else items
+    if is_ordered:
+        return items[:count]
+    return items
 
 
 async def compare(
@@ -87,7 +92,10 @@ async def compare(
     if not items:
         return Outcome()
     _refuse_literal_alternatives(items, patterns)
-    with_entry = [candidate for candidate in candidates if candidate.entry is not None]
+    with_entry = []
+    for candidate in candidates:
+        if candidate.entry is not None:
+            with_entry.append(candidate)
     answers = await _match_all(with_entry, patterns, logic)
     table = _MatchTable(items, patterns, matching, with_entry, answers)
     columns, matched_columns = table.assign_patterns()
@@ -109,7 +117,10 @@ async def compare(
                 mode="python", exclude={"nearest", "severity", "reason"}
             )
             found_items.append(CheckedItem(**fields, reason=table.answers[row][column].reason))
-    without_entry = [candidate.violation for candidate in candidates if candidate.entry is None]
+    without_entry = []
+    for candidate in candidates:
+        if candidate.entry is None:
+            without_entry.append(candidate.violation)
     missing += table.unmatched_patterns(matched_columns, without_entry)
     return Outcome(tuple(found_items), tuple(missing), tuple(extra))
 
@@ -144,14 +155,18 @@ async def _match_all(
     for candidate in candidates:
         if candidate.entry is not None:
             for pattern in patterns:
-                questions += [(candidate.entry, part) for part in parts(pattern)]
+                for part in parts(pattern):
+                    questions.append((candidate.entry, part))
     answers = iter(await logic.match(questions))
     rows = []
     for _ in candidates:
         row = []
         for pattern in patterns:
             part_answers = [next(answers) for _ in parts(pattern)]
-            matching = [answer for answer in part_answers if answer.is_match]
+            matching = []
+            for answer in part_answers:
+                if answer.is_match:
+                    matching.append(answer)
             row.append((matching or part_answers)[0])
         rows.append(row)
     return rows
@@ -218,7 +233,10 @@ class _MatchTable:
             item = self.items[column] if is_ordered else required[0]
             if column in matched or item.mode != "require":
                 continue
-            of_item = [row for row in remaining if not is_ordered or row.id == item.id]
+            of_item = []
+            for row in remaining:
+                if not is_ordered or row.id == item.id:
+                    of_item.append(row)
             if of_item:
                 remaining.remove(of_item[0])
                 reason = f"nothing matches it: {of_item[0].reason}"

@@ -93,7 +93,10 @@ def show(value: Json) -> str:
 
 def shortfall(item: ValidationItem, parsed_fields: Mapping[str, Json]) -> str | None:
     """Return why an entry does not fulfil an item, as one clause, or None if it does."""
-    empty = [name for name in item.required if is_empty(field_of(parsed_fields, name))]
+    empty = []
+    for name in item.required:
+        if is_empty(field_of(parsed_fields, name)):
+            empty.append(name)
     if empty:
         return f"{_enumerate(empty)} {'is' if len(empty) == 1 else 'are'} empty"
     if item.condition is not None:
@@ -117,7 +120,9 @@ def achievement(item: ValidationItem, parsed_fields: Mapping[str, Json]) -> str:
 def _why(item: ValidationItem, parsed_fields: Mapping[str, Json]) -> str:
     """Return what atom A itself says why an entry holds or does not, or ""."""
     why = field_of(parsed_fields, f"{item.category}.why")
-    return why if isinstance(why, str) else ""
+    if isinstance(why, str):
+        return why
+    return ""
 
 
 def judge_count(item: ValidationItem, count: Count, number: int) -> tuple[str, bool]:
@@ -178,7 +183,9 @@ def _number(value: Json) -> float | None:
     except (ValueError, OverflowError):
         return None
     is_nan = number != number  # NaN compares with nothing
-    return None if is_nan else number
+    if is_nan:
+        return None
+    return number
 
 
 # -- which entries report on which file, and which of them count
@@ -219,7 +226,9 @@ def subjects(item: ValidationItem, evidence: Evidence) -> list[Subject]:
 
 def deciding_entries(item: ValidationItem, subject: Subject) -> tuple[Entry, ...]:
     """Return the entries of a subject that an item judges."""
-    return subject.answers if item.quantifier == "per_file" else subject.entries
+    if item.quantifier == "per_file":
+        return subject.answers
+    return subject.entries
 
 
 def asks_for_contents(item: ValidationItem) -> bool:
@@ -236,13 +245,23 @@ def _expected_files(
     item: ValidationItem, evidence: Evidence, reported: Iterable[str]
 ) -> list[File]:
     """Return the files that some entry must report on, so that a missing report is noticed."""
-    files_of_category = [file for file in evidence.files if file.kind == item.category]
+    files_of_category = []
+    for file in evidence.files:
+        if file.kind == item.category:
+            files_of_category.append(file)
     if files_of_category:
         return files_of_category
     # If the category is no kind of file, every given file is expected that is of the same kind as
     # a file with a report.
-    kinds = {evidence.by_name[name].kind for name in reported if name in evidence.by_name}
-    return [file for file in evidence.files if file.is_input and file.kind in kinds]
+    kinds = set()
+    for name in reported:
+        if name in evidence.by_name:
+            kinds.add(evidence.by_name[name].kind)
+    files: list[File] = []
+    for file in evidence.files:
+        if file.is_input and file.kind in kinds:
+            files.append(file)
+    return files
 
 
 def _subject(
@@ -281,7 +300,10 @@ def _answers(
     if is_about_use and _has_better_source(item, name, evidence):
         sources_with_value.remove(name)
         entries = [entry for entry in entries if entry.source_file != name]
-    counting = [entry for entry in entries if entry.source_file in sources_with_value]
+    counting = []
+    for entry in entries:
+        if entry.source_file in sources_with_value:
+            counting.append(entry)
     counting = counting or list(entries)
     if item.take:
         return _first_or_last(item.take, name, counting, evidence)

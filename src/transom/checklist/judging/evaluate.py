@@ -126,7 +126,10 @@ def _without_absences(found_items: list[CheckedItem], config: CheckerConfig) -> 
     """Return what was found without the absence of what refutes a claim: nobody asked for that."""
     if config.claim is None:
         return found_items
-    forbidden = {item.id for item in config.items if item.mode == "forbid"}
+    forbidden = set()
+    for item in config.items:
+        if item.mode == "forbid":
+            forbidden.add(item.id)
     return [checked for checked in found_items if checked.id not in forbidden]
 
 
@@ -159,7 +162,10 @@ def applicable_items(
 
     If none applies, all of them do. A file whose name reveals no kind may be of any kind.
     """
-    kinds = {file.kind for file in evidence.files if file.is_input}
+    kinds = set()
+    for file in evidence.files:
+        if file.is_input:
+            kinds.add(file.kind)
     applicable = []
     warnings = []
     for item in items:
@@ -183,11 +189,13 @@ def _cases(item: ValidationItem, evidence: Evidence) -> list[Case]:
         case = _case(item, entries, subject)
         if item.mode == "forbid":
             # Each entry that fulfils the item is a violation of its own.
-            cases += [Case(item, (entry,), (), subject) for entry in case.holding]
+            for entry in case.holding:
+                cases.append(Case(item, (entry,), (), subject))
         elif item.quantifier == "per_file" and not item.count and case.failing:
             # A file holds by all of its entries. Each entry that does not is a violation of its
             # own, so that it can be waived by itself.
-            cases += [Case(item, (), (failing,), subject) for failing in case.failing]
+            for failing in case.failing:
+                cases.append(Case(item, (), (failing,), subject))
         else:
             cases.append(case)
     return cases or [Case(item)]
@@ -210,7 +218,10 @@ def _questions(item: ValidationItem, evidence: Evidence) -> list[tuple[Subject, 
     entries: list[Entry] = []
     for subject in item_subjects:
         entries += subject.entries
-    with_entries = [subject for subject in item_subjects if subject.entries]
+    with_entries = []
+    for subject in item_subjects:
+        if subject.entries:
+            with_entries.append(subject)
     return [(subject, entries) for subject in (with_entries or item_subjects)[:1]]
 
 
@@ -420,7 +431,10 @@ def unreported_files(items: Iterable[ValidationItem], evidence: Evidence) -> lis
             reporting_files.setdefault(reference.kind, set()).add(entry.source_file)
     unreported = []
     for category, names in reporting_files.items():
-        kinds = {evidence.by_name[name].kind for name in names if evidence.by_name[name].is_input}
+        kinds = set()
+        for name in names:
+            if evidence.by_name[name].is_input:
+                kinds.add(evidence.by_name[name].kind)
         for file in evidence.files:
             if file.is_input and file.shown_name not in names and file.kind in kinds:
                 unreported.append((file, category))

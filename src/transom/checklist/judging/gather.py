@@ -91,7 +91,9 @@ class Evidence:
     def rank(self, entry: Entry) -> Rank:
         """Return the rank of the file that an entry stands in."""
         file = self.by_name.get(entry.source_file)
-        return file.rank if file else "fallback"
+        if file:
+            return file.rank
+        return "fallback"
 
 
 def reference_of(entry: Entry) -> Reference | None:
@@ -103,7 +105,9 @@ def reference_of(entry: Entry) -> Reference | None:
         reference = Reference.model_validate(value)
     except ValidationError:
         return None
-    return reference if reference.path.strip() else None
+    if reference.path.strip():
+        return reference
+    return None
 
 
 def _key(entry: Entry, reference: Reference) -> tuple[str, str, str]:
@@ -267,7 +271,10 @@ class _Gatherer:
         lies_in_some_workspace = False
         for path in existing:
             real = real_path(path)
-            folders = [folder for folder in self.folders if real.is_relative_to(folder)]
+            folders = []
+            for folder in self.folders:
+                if real.is_relative_to(folder):
+                    folders.append(folder)
             if not all(lies_in_workspace(real, folder) for folder in folders):
                 return path, ""
             lies_in_some_workspace = lies_in_some_workspace or bool(folders)

@@ -155,7 +155,10 @@ class Roots:
 
     def folders(self) -> list[Path]:
         """Return the folders in which a name in a log is looked for: `--root`, then variables."""
-        defaults = [path for name, path in self.defaults.items() if name not in self.values]
+        defaults = []
+        for name, path in self.defaults.items():
+            if name not in self.values:
+                defaults.append(path)
         return _existing([*self.other_roots, *self.values.values(), *defaults])
 
     def readable(self) -> list[Path]:

@@ -265,7 +265,10 @@ def complete_atoms(code: str) -> str:
         body = ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError):
         return code  # the syntax gate names the line
-    functions = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
+    functions = {}
+    for node in body:
+        if isinstance(node, ast.FunctionDef):
+            functions[node.name] = node
     extract = functions.get("extract_context")
     if extract is None:
         return code
@@ -291,7 +294,10 @@ def complete_config(file: YamlFile, spec: str | None) -> YamlFile:
         "item_id": title[1] if title else file.path.absolute().parent.name,
         "description": description[1] if description else "A checker that was written by hand.",
     }
-    missing = {key: value for key, value in defaults.items() if key not in file.data}
+    missing = {}
+    for key, value in defaults.items():
+        if key not in file.data:
+            missing[key] = value
     if not missing:
         return file
     return parse_yaml(f"{file.text.rstrip()}\n{dump_yaml(missing)}", file.path)
@@ -299,7 +305,10 @@ def complete_config(file: YamlFile, spec: str | None) -> YamlFile:
 
 def item_of_files(folder: Path, description: str) -> Item | None:
     """Return an item whose inputs are the reports in `files/`, or None if there are none."""
-    paths = [path for path in (folder / FILES).rglob("*") if path.is_file()]
+    paths = []
+    for path in (folder / FILES).rglob("*"):
+        if path.is_file():
+            paths.append(path)
     names = sorted(path.relative_to(folder).as_posix() for path in paths)
     if not names:
         return None

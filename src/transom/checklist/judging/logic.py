@@ -63,19 +63,21 @@ class Logic:
         Raises:
             AtomFailed: an own atom failed, or answered something else.
         """
-        calls = [
-            {"text": pattern.value, "pattern": text, "parsed_fields": pattern.parsed_fields}
-            for pattern, text in questions
-        ]
+        calls = []
+        for pattern, text in questions:
+            calls.append(
+                {"text": pattern.value, "pattern": text, "parsed_fields": pattern.parsed_fields}
+            )
         return await self._ask("validate_logic", calls)
 
     async def exist(self, groups: Sequence[Sequence[Entry]]) -> list[Answer]:
         """Atom C: whether each group has what it should; raises as `match` does."""
         own = self._worker is not None  # the standard one looks at nothing but the length
-        answers = [
-            [entry.model_dump(mode="json") for entry in group] if own else list(group)
-            for group in groups
-        ]
+        answers = []
+        for group in groups:
+            answers.append(
+                [entry.model_dump(mode="json") for entry in group] if own else list(group)
+            )
         return await self._ask("check_existence", [{"items": items} for items in answers])
 
     async def _ask(self, function: str, calls: Sequence[dict[str, Any]]) -> list[Answer]:

@@ -80,7 +80,9 @@ def note_of_overturned(item: Item, entry: OverturnedVerdict) -> Note:
 
 def _sentence(entry: OverturnedVerdict) -> str:
     sentence = f"{entry.by} overturned {entry.status} of this item"
-    return f"{sentence}: {entry.reason}" if entry.reason else sentence
+    if entry.reason:
+        return f"{sentence}: {entry.reason}"
+    return sentence
 
 
 def _meaning(item: Item) -> str:

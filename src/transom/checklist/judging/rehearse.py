@@ -47,11 +47,10 @@ async def rehearse(runner: AtomRunner, config: CheckerConfig, evidence: Evidence
                 try:
                     await _in_time(asyncio.ensure_future(worker.call("try_regex", request)))
                 except (TimeoutError, AtomFailed) as error:
-                    why = (
-                        f"fails: {error.problem}"
-                        if isinstance(error, AtomFailed)
-                        else f"finds no end within {SECONDS:g} s"
-                    )
+                    if isinstance(error, AtomFailed):
+                        why = f"fails: {error.problem}"
+                    else:
+                        why = f"finds no end within {SECONDS:g} s"
                     message = f"the regular expression '{REGEX}{expression}' {why}"
                     raise RegexFailed(
                         message, hint="write it without repetitions inside of repetitions"
@@ -78,23 +77,20 @@ def _trials(
     config: CheckerConfig, evidence: Evidence
 ) -> Iterator[tuple[str, str, Iterable[tuple[str, ...]]]]:
     """Each expression, how it is used (`search` or `match`), and on what, in batches."""
-    matched = [
-        item.condition
-        for item in config.items
-        if item.condition and item.condition.op is Operator.MATCHES
-    ]
-    expressions = [
-        (waiver.pattern, "match") for waiver in config.waivers.waive_items if config.waivers.value
-    ]
-    expressions += [
-        (part, "search")
-        for pattern in config.requirements.pattern_items
-        for part in parts(pattern)
-        if not is_split_regex(part)
-    ]
-    expressions += [
-        (REGEX + str(condition.value).removeprefix(REGEX), "search") for condition in matched
-    ]
+    matched = []
+    for item in config.items:
+        if item.condition and item.condition.op is Operator.MATCHES:
+            matched.append(item.condition)
+    expressions = []
+    for waiver in config.waivers.waive_items:
+        if config.waivers.value:
+            expressions.append((waiver.pattern, "match"))
+    for pattern in config.requirements.pattern_items:
+        for part in parts(pattern):
+            if not is_split_regex(part):
+                expressions.append((part, "search"))
+    for condition in matched:
+        expressions.append((REGEX + str(condition.value).removeprefix(REGEX), "search"))
     fields = {
         *(condition.field for condition in matched),
         *(f"{item.category}.name" for item in config.items),

@@ -56,10 +56,9 @@ def reading_lines(readings: Sequence[ReadingRow], choose: str | None) -> list[st
     """Return the readings of a description that was not understood, and how to choose one."""
     if not readings:
         return [f"nothing that the rules know comes near; {_PAGE}"]
-    lines = [
-        f"{number}: {reading.says}; evidence: {reading.evidence}"
-        for number, reading in enumerate(readings, 1)
-    ]
+    lines = []
+    for number, reading in enumerate(readings, 1):
+        lines.append(f"{number}: {reading.says}; evidence: {reading.evidence}")
     if choose:
         lines.append(f"choose with: {choose}; {_PAGE}")
     else:
@@ -137,7 +136,10 @@ def _counted_entries(verdict: Verdict) -> Iterator[str]:
     violated = by_word["violated"]
     rules = {entry.id for entry in violated}
     # What holds of the same rules is told with the entries that do not: `1 of 180 violated`.
-    holding = [entry for entry in by_word["found"] if entry.id in rules]
+    holding = []
+    for entry in by_word["found"]:
+        if entry.id in rules:
+            holding.append(entry)
     for word in ("holds", "found", "violations", "violated", "missing", "not wanted", "known"):
         count = len(by_word[word])
         if word == "found":
@@ -155,7 +157,9 @@ def _counted_entries(verdict: Verdict) -> Iterator[str]:
 def ended_acceptance(verdict: Verdict) -> list[str]:
     """Return the sentence that an item's acceptance ended, if it did."""
     acceptance = verdict.acceptance
-    return [acceptance.sentence] if acceptance and acceptance.state == "ended" else []
+    if acceptance and acceptance.state == "ended":
+        return [acceptance.sentence]
+    return []
 
 
 def reason_of(verdict: Verdict) -> str:
@@ -170,11 +174,10 @@ def reason_of(verdict: Verdict) -> str:
 def part_of(verdict: Verdict, question: str = "") -> VerdictPart:
     """Return the contents of a page of one verdict on a question, the item's description."""
     status, tail = headline(verdict)
-    kind = (
-        f"  (type {verdict.checker_type}, {TYPE_NAMES[verdict.checker_type].lower()})"
-        if verdict.checker_type
-        else ""
-    )
+    if verdict.checker_type:
+        kind = f"  (type {verdict.checker_type}, {TYPE_NAMES[verdict.checker_type].lower()})"
+    else:
+        kind = ""
     judged = verdict.checker_type is not None or verdict.status == "ERROR"
     judged = judged and not verdict.is_accepted
     lead = f"{tail or '0 found'}{kind}" if judged else tail
@@ -206,19 +209,18 @@ def _sections(verdict: Verdict) -> Iterator[Section]:
         title = "It may mean" if verdict.readings else ""
         yield Section(title, text=tuple(reading_lines(verdict.readings, verdict.choose)))
     yield _caps_section(verdict)
-    accepted = (
-        f"{row.text} (accepted by {row.by}{_until(row.until)})" for row in verdict.accepted_caps
-    )
+    accepted = []
+    for row in verdict.accepted_caps:
+        accepted.append(f"{row.text} (accepted by {row.by}{_until(row.until)})")
     yield Section("Accepted", text=tuple(accepted))
     doubts = tuple(PageEntry(f"{doubt.gate}: {doubt.message}", "warn") for doubt in verdict.doubted)
     yield Section("Doubted by the gates of its build", doubts, (NEXT_DOUBTED,) if doubts else ())
     by_word, lines = verdict.entries, {file.path: file.lines for file in verdict.inputs}
     for word in ("violations", "violated", "missing", "not wanted", "known", "waived"):
         yield _judged(word, by_word[word], lines)
-    comments = (
-        f"{comment.text} ({comment.reason})" if comment.reason else comment.text
-        for comment in verdict.waiver_comments
-    )
+    comments = []
+    for comment in verdict.waiver_comments:
+        comments.append(f"{comment.text} ({comment.reason})" if comment.reason else comment.text)
     yield Section("Global waiver", text=tuple(comments))
     yield Section(
         "Unused waivers",
@@ -231,21 +233,18 @@ def _sections(verdict: Verdict) -> Iterator[Section]:
         yield _judged(word, by_word[word], lines, closed=verdict.exit_code == 1)
     judged = verdict.checker_type is not None or verdict.status == "ERROR"
     yield Section("Warnings" if judged else "", _notes("warn", verdict.warnings))
-    differences = (
-        f"{difference.key}: {difference.item}, checker {difference.checker}"
-        for difference in verdict.config_differences
-    )
+    differences = []
+    for difference in verdict.config_differences:
+        differences.append(f"{difference.key}: {difference.item}, checker {difference.checker}")
     yield Section(
         "Taken from the item (the checker was built with other values)", text=tuple(differences)
     )
-    read = (
-        (
-            input_file.path,
-            f"{input_file.lines} lines, {input_file.bytes} bytes, sha256 {input_file.sha256[:12]}",
-        )
-        for input_file in verdict.inputs
-    )
-    yield Section("Inputs", tuple(PageEntry(line, file=path) for path, line in read), closed=True)
+    read = []
+    for input_file in verdict.inputs:
+        sha256 = input_file.sha256[:12]
+        line = f"{input_file.lines} lines, {input_file.bytes} bytes, sha256 {sha256}"
+        read.append(PageEntry(line, file=input_file.path))
+    yield Section("Inputs", tuple(read), closed=True)
 
 
 def _caps_section(verdict: Verdict) -> Section:
@@ -259,7 +258,9 @@ def _caps_section(verdict: Verdict) -> Section:
 
 
 def _until(day: str | None) -> str:
-    return f" until {day}" if day else ""
+    if day:
+        return f" until {day}"
+    return ""
 
 
 def _notes(tone: Tone, rows: Iterable[Note]) -> tuple[PageEntry, ...]:
@@ -270,18 +271,19 @@ def _judged(
     word: str, entries: Sequence[CheckedItem], lines: Mapping[str, int], *, closed: bool = False
 ) -> Section:
     tone = _KINDS.get(word, "fail")
-    rows = [
-        PageEntry(
-            title_of(entry),
-            tone,
-            entry.source_file,
-            entry.line_number,
-            entry.reason,
-            tuple(_facts(entry, lines)),
-            entry.matched_content,
+    rows = []
+    for entry in entries:
+        rows.append(
+            PageEntry(
+                title_of(entry),
+                tone,
+                entry.source_file,
+                entry.line_number,
+                entry.reason,
+                tuple(_facts(entry, lines)),
+                entry.matched_content,
+            )
         )
-        for entry in entries
-    ]
     return Section(word.capitalize(), tuple(rows), closed=closed)
 
 

@@ -161,10 +161,15 @@ def trend_of(checks: Sequence[Verdict], earlier: Mapping[str, Sequence[Counted]]
         parts.append(f"{changes['new']} new")
     if removed:
         parts.append(f"{removed} not checked any more")
-    comparisons = [check.baseline for check in checks if check.baseline is not None]
+    comparisons = []
+    for check in checks:
+        if check.baseline is not None:
+            comparisons.append(check.baseline)
     new = sum(comparison.new for comparison in comparisons)
     known_total = sum(comparison.known for comparison in comparisons)
     gone_total = sum(comparison.gone for comparison in comparisons)
     violations = f"{new} new, {known_total} known, {gone_total} gone"
     line = f"since the baseline: {', '.join(parts)}; violations: {violations}"
-    return f"{line}; worse: {', '.join(worse)}" if worse else line
+    if worse:
+        return f"{line}; worse: {', '.join(worse)}"
+    return line

@@ -281,7 +281,9 @@ class Verdict(Shape):
 
     @property
     def exit_code(self) -> int:
-        return 0 if self.nothing_new else EXIT_CODES[self.counted_as]
+        if self.nothing_new:
+            return 0
+        return EXIT_CODES[self.counted_as]
 
     @property
     def nothing_new(self) -> bool:
@@ -294,7 +296,10 @@ class Verdict(Shape):
         violation. An entry that was read and has another value than it must have is violated;
         missing is only what was not read.
         """
-        absent = [entry for entry in self.missing_items if not _is_found(entry)]
+        absent = []
+        for entry in self.missing_items:
+            if not _is_found(entry):
+                absent.append(entry)
         return {
             "violations": tuple(
                 entry for entry in (*self.missing_items, *self.extra_items) if _is_found(entry)
@@ -324,7 +329,9 @@ class Verdict(Shape):
         """Return what it counts as; a doubted answer needs review."""
         if self.is_accepted:
             return "NOT_CHECKED"
-        return "NEEDS_REVIEW" if self.doubted and self.is_judged else self.status
+        if self.doubted and self.is_judged:
+            return "NEEDS_REVIEW"
+        return self.status
 
 
 @dataclass(frozen=True)

@@ -67,11 +67,14 @@ def _waive_all(outcome: Outcome, comments: Sequence[Waiver], as_of: str) -> Outc
         warned = Note(message=f"the global waiver expired {latest} and does not apply")
         return replace(outcome, warnings=(*outcome.warnings, warned))
     first = comments[0] if comments else None
-    why = (
-        {"reason": first.reason or first.pattern, "owner": first.owner, "expires": first.expires}
-        if first
-        else {}
-    )
+    if first:
+        why = {
+            "reason": first.reason or first.pattern,
+            "owner": first.owner,
+            "expires": first.expires,
+        }
+    else:
+        why = {}
 
     def use(violation: Violation) -> WaiverUse:
         return WaiverUse(
@@ -151,7 +154,9 @@ class _Selective:
         if not self.keywords or (item is not None and not item.waivable):
             return None
         keyword = self.keyword(pattern, entry)
-        return None if keyword is None else ("keyword", keyword)
+        if keyword is None:
+            return None
+        return ("keyword", keyword)
 
     def keyword(self, pattern: str, entry: CheckedItem) -> str | None:
         """Return the text that holds a word of a waiver: the entry's, the item's, or a keyword."""
@@ -162,12 +167,13 @@ class _Selective:
                 continue
             if _has_word(word, name, fold=False):
                 return name
-            texts = [text for text in (entry.id, entry.name) if _has_word(word, text, fold=True)]
-            texts += [
-                keyword
-                for keyword in (item.keywords if item else ())
-                if keyword.lower() == word.lower()
-            ]
+            texts = []
+            for text in (entry.id, entry.name):
+                if _has_word(word, text, fold=True):
+                    texts.append(text)
+            for keyword in item.keywords if item else ():
+                if keyword.lower() == word.lower():
+                    texts.append(keyword)
             if texts and (
                 texts[0] in (entry.id, entry.name) or not self.is_unseen_stage(word, item)
             ):
@@ -179,21 +185,28 @@ class _Selective:
         if item is None or word.lower() not in {stage.lower() for stage in item.stages}:
             return False
         if word not in self.stages:
-            pieces = (
-                piece for file in self.evidence.files if file.is_input for piece in file.pieces()
-            )
+            pieces = []
+            for file in self.evidence.files:
+                if file.is_input:
+                    for piece in file.pieces():
+                        pieces.append(piece)
             self.stages[word] = any(_has_word(word, piece, fold=True) for piece in pieces)
         return not self.stages[word]
 
     def unused(self) -> list[UnusedWaiver]:
         """Return the waivers that no violation needed, and why."""
-        unused = [
-            waiver for index, waiver in enumerate(self.waivers) if index not in self.used_indexes
-        ]
-        return [
-            UnusedWaiver(pattern=waiver.pattern, reason=waiver.reason, why=self.why_unused(waiver))
-            for waiver in unused
-        ]
+        unused = []
+        for index, waiver in enumerate(self.waivers):
+            if index not in self.used_indexes:
+                unused.append(waiver)
+        rows: list[UnusedWaiver] = []
+        for waiver in unused:
+            rows.append(
+                UnusedWaiver(
+                    pattern=waiver.pattern, reason=waiver.reason, why=self.why_unused(waiver)
+                )
+            )
+        return rows
 
     def why_unused(self, waiver: Waiver) -> str:
         pattern = waiver.pattern
@@ -218,11 +231,10 @@ class _Selective:
                 f"nothing to waive: it fits {passed.id} {passed.value or passed.name}, which passed"
             )
         if _FILE_LIKE.search(pattern) and not pattern.startswith(REGEX):
-            names = [
-                text
-                for file in self.evidence.files
-                for text in (file.shown_name, _base(file.shown_name))
-            ]
+            names = []
+            for file in self.evidence.files:
+                for text in (file.shown_name, _base(file.shown_name)):
+                    names.append(text)
             if not any(fits(name) for _, fits in self.testers[pattern] for name in names):
                 return "file not there"
         return "no such text"
@@ -235,7 +247,10 @@ def _tester(pattern: str) -> list[tuple[Kind, Callable[[str], bool]]]:
         compiled = re.compile(pattern.removeprefix(REGEX))
         return [exact, ("regex", lambda text: compiled.match(text) is not None)]
     words = _alternatives(pattern)
-    globs = [word for word in words if "*" in word or "?" in word]
+    globs = []
+    for word in words:
+        if "*" in word or "?" in word:
+            globs.append(word)
     return [
         ("exact", lambda text: text == pattern or text in words),
         ("wildcard", lambda text: any(validate_logic(text, glob)["is_match"] for glob in globs)),
@@ -259,7 +274,9 @@ def _name(entry: CheckedItem, item: ValidationItem | None) -> str:
     """Name of the entry, where its category says so; the rest of a row is no word for it."""
     fields = entry.parsed_fields.get(item.category) if item else None
     name = fields.get("name") if isinstance(fields, dict) else None
-    return name if isinstance(name, str) else ""
+    if isinstance(name, str):
+        return name
+    return ""
 
 
 def _base(path: str) -> str:

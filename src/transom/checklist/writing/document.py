@@ -49,7 +49,10 @@ def parse_spec(text: str, *, artifact: str = "ItemSpec") -> SpecDocument:
     """
     parts = parse(text)
     sections = {number: _section(parts, number) for number in SECTION_TITLES}
-    missing = [number for number, section in sections.items() if not section]
+    missing = []
+    for number, section in sections.items():
+        if not section:
+            missing.append(number)
     if missing:
         raise _missing(missing, artifact)
     check = read_check(sections["2"])
@@ -134,7 +137,10 @@ def section_texts(text: str, *, artifact: str = "ItemSpec") -> dict[str, str]:
         if not own or not any(part.blocks for part in own):
             continue
         cut[name] = source(text, parts, own)
-    missing = [name for name in SECTION_NAMES if name not in cut]
+    missing = []
+    for name in SECTION_NAMES:
+        if name not in cut:
+            missing.append(name)
     if missing:
         raise _missing(missing, artifact)
     return cut
@@ -148,7 +154,8 @@ def assemble(item_id: str, description: str, sections: Mapping[str, str]) -> str
     """
     one_line = " ".join(description.split())
     chunks = [f"# ItemSpec: {item_id}", f"**Description**: {one_line}"]
-    chunks += [_headed(sections[number], number) for number in SECTION_TITLES]
+    for number in SECTION_TITLES:
+        chunks.append(_headed(sections[number], number))
     return "\n\n".join(chunk.strip("\n") for chunk in chunks) + "\n"
 
 
@@ -157,9 +164,9 @@ def needs_review(text: str, findings: Sequence[Finding]) -> str:
 
     Their lines are those of the result, header included.
     """
-    rows = (
-        f"- {f.gate}{f' (line {f.line})' if f.line else ''}: {f.message}" for f in shifted(findings)
-    )
+    rows = []
+    for f in shifted(findings):
+        rows.append(f"- {f.gate}{f' (line {f.line})' if f.line else ''}: {f.message}")
     remarks = [row.replace("--", "- -").replace("\n", " ") for row in rows]
     header = [
         "<!--",
@@ -173,10 +180,12 @@ def needs_review(text: str, findings: Sequence[Finding]) -> str:
 
 def shifted(findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings with the lines that they have below that comment."""
-    return [
-        replace(finding, line=finding.line + len(findings) + 4) if finding.line else finding
-        for finding in findings
-    ]
+    moved: list[Finding] = []
+    for finding in findings:
+        moved.append(
+            replace(finding, line=finding.line + len(findings) + 4) if finding.line else finding
+        )
+    return moved
 
 
 def clean(text: str) -> str:
@@ -217,7 +226,10 @@ def _is_main(part: MarkdownPart, number: str) -> bool:
 
 def _section(parts: Sequence[MarkdownPart], number: str) -> tuple[MarkdownPart, ...]:
     """Return the parts of a main section, from its heading to the next main section's."""
-    other_numbers = [n for n in SECTION_TITLES if n != number]
+    other_numbers = []
+    for n in SECTION_TITLES:
+        if n != number:
+            other_numbers.append(n)
     for index, part in enumerate(parts):
         if _is_main(part, number):
             following = range(index + 1, len(parts))

@@ -111,7 +111,9 @@ def earlier_blocks(
 
 def _excerpt(tag: str, text: str, names: Collection[str]) -> str:
     excerpt = _cut(text, names)
-    return excerpt if _read(tag, excerpt, names) == _read(tag, text, names) else text
+    if _read(tag, excerpt, names) == _read(tag, text, names):
+        return excerpt
+    return text
 
 
 def _cut(text: str, names: Collection[str]) -> str:
@@ -153,12 +155,11 @@ def _read(tag: str, text: str, names: Collection[str]) -> object:
         return [value for label, value in parts.items() if label not in names]
     if tag == "section1":
         parsing = parse_section1(text)
-        own = [
-            field.name
-            for category in parsing.categories
-            for field in category.fields
-            if field.name not in ENTRY_KEYS
-        ]
+        own = []
+        for category in parsing.categories:
+            for field in category.fields:
+                if field.name not in ENTRY_KEYS:
+                    own.append(field.name)
         return parsing.keys(), own
     if tag == "section2":
         check = parse_section2(text)
@@ -166,14 +167,16 @@ def _read(tag: str, text: str, names: Collection[str]) -> object:
         for item in check.items:
             rule = item.rule
             choices = {"check": rule.check, "mode": rule.mode, "quantifier": rule.quantifier}
-            readable = [value for part, value in choices.items() if part not in item.problems]
+            readable = []
+            for part, value in choices.items():
+                if part not in item.problems:
+                    readable.append(value)
             items.append((rule.id, rule.name, rule.required, item.condition_text, readable))
         return check.capability_type, items
     waiver = parse_section3(text)
-    scenarios = [
-        (scenario.id, scenario.name, scenario.items, scenario.stages)
-        for scenario in waiver.scenarios
-    ]
+    scenarios = []
+    for scenario in waiver.scenarios:
+        scenarios.append((scenario.id, scenario.name, scenario.items, scenario.stages))
     return (
         waiver.supported,
         scenarios,

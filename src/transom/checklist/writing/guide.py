@@ -31,7 +31,10 @@ def read_guide(parts: Sequence[MarkdownPart], item_ids: Sequence[str] = ()) -> G
     points, special, testing = (subregion(parts, number) for number in ("4.1", "4.2", "4.3"))
     point_labels = labels(points)
     examples, examples_line, problem = read_examples(points)
-    lines = {sub[0].number: sub[0].line for sub in (points, special, testing) if sub}
+    lines = {}
+    for sub in (points, special, testing):
+        if sub:
+            lines[sub[0].number] = sub[0].line
     if examples_line is not None:
         lines["examples"] = examples_line
     return GuideSection(
@@ -155,20 +158,21 @@ def _scenarios(parts: Sequence[MarkdownPart], item_ids: Sequence[str]) -> Iterat
 
 
 def _matrix(parts: Sequence[MarkdownPart]) -> Iterator[MatrixRow]:
-    blocks = [block for part in parts for block in part.blocks]
+    blocks = []
+    for part in parts:
+        for block in part.blocks:
+            blocks.append(block)
     for table in (node for node in iter_nodes(blocks) if isinstance(node, MarkdownTable)):
         heads = [normal(cell.text) for cell in table.header]
-        columns = {
-            name: _column(heads, name)
-            for name in ("requirements", "waivers", "applicable", "objective")
-        }
+        columns = {}
+        for name in ("requirements", "waivers", "applicable", "objective"):
+            columns[name] = _column(heads, name)
         if columns["requirements"] is None or columns["waivers"] is None:
             continue
         for position, row in enumerate(table.rows, 1):
-            cell = {
-                name: row[index].text if index is not None else ""
-                for name, index in columns.items()
-            }
+            cell = {}
+            for name, index in columns.items():
+                cell[name] = row[index].text if index is not None else ""
             number = re.search(r"\d+", row[0].text)
             yield MatrixRow(
                 number=int(number[0]) if number else position,
@@ -188,4 +192,6 @@ def _value(text: str) -> str:
     plain = text.strip(" `*").upper().replace(" ", "")
     if plain in {">0", "N>0", "N(>0)", ">=1", "≥1", "N"}:
         return ">0"
-    return "N/A" if plain in {"N/A", "NA", "NONE", "-", "—"} else plain
+    if plain in {"N/A", "NA", "NONE", "-", "—"}:
+        return "N/A"
+    return plain

@@ -21,7 +21,10 @@ def quality_of(spec: SpecDocument, findings: Sequence[Finding]) -> dict[str, Jso
     """
     gates = [finding.gate for finding in findings]
     items, waiver, guide = spec.check.items, spec.waiver, spec.guide
-    categories = [category for category in spec.parsing.categories if category.key]
+    categories = []
+    for category in spec.parsing.categories:
+        if category.key:
+            categories.append(category)
     read = {extraction.category for extraction in guide.extractions}
     exemplified = {example.item for example in guide.examples} | set(guide.no_examples)
     metrics: dict[str, Parts] = {
@@ -80,10 +83,14 @@ def quality_of(spec: SpecDocument, findings: Sequence[Finding]) -> dict[str, Jso
 
 def _metric(parts: Parts) -> dict[str, Json]:
     counted = {name: [bool(answer) for answer in answers] for name, answers in parts.items()}
-    shares = [sum(answers) / len(answers) for answers in counted.values() if answers]
-    evidence: dict[str, Json] = {
-        name: f"{sum(answers)} of {len(answers)}" for name, answers in counted.items() if answers
-    }
+    shares = []
+    for answers in counted.values():
+        if answers:
+            shares.append(sum(answers) / len(answers))
+    evidence: dict[str, Json] = {}
+    for name, answers in counted.items():
+        if answers:
+            evidence[name] = f"{sum(answers)} of {len(answers)}"
     return {
         "score": round(10 * sum(shares) / len(shares), 1) if shares else 10.0,
         "parts": evidence,

@@ -53,7 +53,9 @@ def is_sub(part: MarkdownPart, section: str) -> bool:
 
 def body(label: Label | None) -> str:
     """Return a label's whole text, or "" without a label."""
-    return label.text().strip() if label else ""
+    if label:
+        return label.text().strip()
+    return ""
 
 
 def entries(label: Label | None) -> tuple[str, ...]:
@@ -91,12 +93,18 @@ def read_check(parts: Sequence[MarkdownPart]) -> CheckSection:
     part_labels = labels(parts)
     listed = tuple(_item(sub) for sub in subsections(parts, "2"))
     item_ids = tuple(item.id for item in listed)
-    tail = [label for label in part_labels if label.line > max((i.line for i in listed), default=0)]
+    tail = []
+    for label in part_labels:
+        if label.line > max((i.line for i in listed), default=0):
+            tail.append(label)
     kind = find(part_labels, "Capability type", "Checker type", "Type")
     overall = find(tail, "Overall Pass/Fail Logic", "Overall logic")
     # The items have PASS and FAIL conditions of their own; only what stands after the overall label
     # counts.
-    after = [label for label in tail if overall and label.line >= overall.line]
+    after = []
+    for label in tail:
+        if overall and label.line >= overall.line:
+            after.append(label)
     pattern = find(tail, "Items requiring pattern matching", "Items requiring pattern match")
     existence = find(tail, "Items with existence check only", "Items with existence check")
     order = find(tail, "Pattern Correspondence Order", "Pattern Correspondence")
@@ -136,18 +144,24 @@ def read_waiver(parts: Sequence[MarkdownPart], item_ids: Sequence[str] = ()) -> 
 
 
 def _line(parts: Sequence[MarkdownPart]) -> int:
-    return parts[0].line if parts else 1
+    if parts:
+        return parts[0].line
+    return 1
 
 
 def _first_fence(label: Label | None) -> Fence | None:
-    return next(iter(fences(label.body)), None) if label else None
+    if label:
+        return next(iter(fences(label.body)), None)
+    return None
 
 
 def _ids(label: Label | None, item_ids: Sequence[str]) -> tuple[str, ...] | None:
     if label is None:
         return None
     text = body(label)
-    return () if words.is_none(text) else words.item_ids(text, item_ids)
+    if words.is_none(text):
+        return ()
+    return words.item_ids(text, item_ids)
 
 
 def _category(parts: Sequence[MarkdownPart]) -> Category:
@@ -168,13 +182,16 @@ def _category(parts: Sequence[MarkdownPart]) -> Category:
 
 
 def _key(label: Label | None) -> str | None:
-    codes = (
-        words.identifiers(code.removeprefix("parsed_fields.") for code in label.codes())
-        if label
-        else ()
-    )
+    if label:
+        codes = words.identifiers(code.removeprefix("parsed_fields.") for code in label.codes())
+    else:
+        codes = ()
     match = re.match(r"[\"']?([A-Za-z_]\w*)", body(label))
-    return codes[0] if codes else match[1] if match and not words.is_none(body(label)) else None
+    if codes:
+        return codes[0]
+    if match and not words.is_none(body(label)):
+        return match[1]
+    return None
 
 
 def _fields(blocks: Sequence[Node], key: str | None) -> Iterator[SpecField]:
@@ -344,12 +361,11 @@ def _scenario(parts: Sequence[MarkdownPart], item_ids: Sequence[str]) -> WaiverS
 def _decisions(label: Label | None) -> Iterator[WaiverDecision]:
     """One for each row of a table or item of a list: the items, yes or no, and why."""
     blocks = label.body if label else ()
-    rows = [
-        ([cell.text for cell in row], row[0].line)
-        for block in blocks
-        if isinstance(block, MarkdownTable)
-        for row in block.rows
-    ]
+    rows = []
+    for block in blocks:
+        if isinstance(block, MarkdownTable):
+            for row in block.rows:
+                rows.append(([cell.text for cell in row], row[0].line))
     for item in items(blocks):
         head, _, reason = " ".join(line.text for line in item.lines).partition(":")
         rows.append(([head, reason], item.line))

@@ -118,11 +118,15 @@ def input_details(item: Item, sizes: Mapping[str, int]) -> str:
         path = PurePosixPath(name.written)
         size = sizes.get(name.written)
         rows.append({"name": path.name, "extension": "".join(path.suffixes[-2:]), "bytes": size})
-    return dump_yaml({"input_file_details": rows}) if rows else ""
+    if rows:
+        return dump_yaml({"input_file_details": rows})
+    return ""
 
 
 def _value(value: int | None) -> int | str:
-    return "N/A" if value is None else value
+    if value is None:
+        return "N/A"
+    return value
 
 
 async def write_sections(
@@ -155,12 +159,11 @@ async def write_sections(
     similar = await recall_similar(run, memory, item.item_id, item.description) if memory else ""
     material: dict[str, object] = {"config": simplified(item), "files": files, "similar": similar}
     beyond = BEYOND[complexity_of(item.description)]
-    roles = {
-        each.tag: make_role(
+    roles = {}
+    for each in ROUNDS:
+        roles[each.tag] = make_role(
             each.role, (settings or {}).get(each.tag), beyond=beyond, prompts=prompts
         )
-        for each in ROUNDS
-    }
     written: dict[str, Artifact[str]] = {}
     drafts: dict[str, Artifact[str]] = {}
     for each in ROUNDS:
@@ -212,7 +215,9 @@ async def _once_more(
             run.progress(f"{stage.name}: left as it was: {error.problem}")
             return before
         stage.note(f"{each.stem}_observed_response.md", answer.reply.text)
-        return before if each.findings(answer.value, texts) else answer.value
+        if each.findings(answer.value, texts):
+            return before
+        return answer.value
 
     run.progress(f"{each.stage}: the real files show something else; it is asked once more")
     output = text_file(each.file)
@@ -283,10 +288,10 @@ async def _walk(
                 return drafted
 
         def review(written: tuple[str, tuple[str, ...]]) -> list[str]:
-            return [
-                f"line {finding.line}: {finding.message}"
-                for finding in each.findings(written[0], texts)
-            ]
+            remarks: list[str] = []
+            for finding in each.findings(written[0], texts):
+                remarks.append(f"line {finding.line}: {finding.message}")
+            return remarks
 
         try:
             answer = await call(stage, role, _blocks(each, texts), read, review=review)
@@ -323,11 +328,10 @@ def _blocks(each: Round, texts: Sequence[str]) -> list[Block]:
     config = Block(
         "configuration", texts_by_tag["config"] + texts_by_tag.get("files", ""), Tier.SESSION
     )
-    similar = (
-        [Block(SIMILAR, texts_by_tag["similar"], trust="untrusted")]
-        if texts_by_tag.get("similar")
-        else []
-    )
+    if texts_by_tag.get("similar"):
+        similar = [Block(SIMILAR, texts_by_tag["similar"], trust="untrusted")]
+    else:
+        similar = []
     return [config, *similar, *earlier_blocks(each.role, texts_by_tag)]
 
 

@@ -42,7 +42,9 @@ class Category:
 
     def dotted(self) -> tuple[str, ...]:
         """Return the fields as Section 2 names them: `netlist.tool_name`."""
-        return tuple(f"{self.key}.{f.name}" for f in self.fields) if self.key else ()
+        if self.key:
+            return tuple(f"{self.key}.{f.name}" for f in self.fields)
+        return ()
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,11 @@ class ParsingSection:
 
     def keys(self) -> tuple[str, ...]:
         """Return the keys of parsed_fields, in order."""
-        return tuple(category.key for category in self.categories if category.key)
+        names = []
+        for category in self.categories:
+            if category.key:
+                names.append(category.key)
+        return tuple(names)
 
 
 UNSPECIFIED: Final = "unspecified"
@@ -142,7 +148,10 @@ class CheckSection:
 
     def ids_of(self, check: Literal["existence", "pattern"]) -> list[str]:
         """Return the ids of the items whose text asks for this kind of check."""
-        items = [item for item in self.items if "check" not in item.problems]
+        items = []
+        for item in self.items:
+            if "check" not in item.problems:
+                items.append(item)
         return [item.id for item in items if item.rule.check == check]
 
 
@@ -240,7 +249,9 @@ class Extraction:
 def _as_list(fields: object) -> object:
     if fields is None:
         return []
-    return [fields] if isinstance(fields, dict) else fields
+    if isinstance(fields, dict):
+        return [fields]
+    return fields
 
 
 def _dotted_names(fields: tuple[Mapping[str, Any], ...]) -> tuple[Mapping[str, Any], ...]:

@@ -36,7 +36,9 @@ async def recall_similar(run: Run, memory: Memory, item_id: str, description: st
             for neighbour in neighbours
             if neighbour.entry.id != _key(item_id)
         ][:_MOST]
-        return "\n".join([_HEADING, *lines]) if lines else ""
+        if lines:
+            return "\n".join([_HEADING, *lines])
+        return ""
 
     return await run.stage(
         "spec/similar", step, item_id, description, out=text_file("similar_items.txt")
@@ -61,9 +63,10 @@ def _key(item_id: str) -> str:
 
 def _line(entry: MemoryEntry) -> str:
     names = entry.metadata.get("items")
-    short_names = (
-        [_short(str(name)) for name in names[:_MOST_NAMES]] if isinstance(names, list) else []
-    )
+    if isinstance(names, list):
+        short_names = [_short(str(name)) for name in names[:_MOST_NAMES]]
+    else:
+        short_names = []
     return (
         f"- {_short(entry.content)}\n  Type {entry.metadata.get('type')}; validation items:"
         f" {'; '.join(short_names)}"
@@ -72,4 +75,6 @@ def _line(entry: MemoryEntry) -> str:
 
 def _short(text: str) -> str:
     plain = " ".join(text.split())
-    return plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST].rsplit(' ', 1)[0]} ..."
+    if len(plain) <= _LONGEST:
+        return plain
+    return f"{plain[:_LONGEST].rsplit(' ', 1)[0]} ..."

@@ -83,7 +83,9 @@ def _view(files: str, dynamic: str, *tags: str) -> View:
 def _block(file: str) -> str:
     """`task_round3` is a block of the name `task`."""
     short = re.match("(task|instructions|worked_answer)_|(template_section)", file)
-    return short[short.lastindex or 0] if short else file
+    if short:
+        return short[short.lastindex or 0]
+    return file
 
 
 _COMMON: Final = "role principles type_system data_structure important_notes"

@@ -97,14 +97,17 @@ def is_none(text: str) -> bool:
 def field_type(word: str) -> str | None:
     """Return the type of `FIELD_TYPES` that a word such as `str` or `Boolean` means."""
     match = re.match(r"[A-Za-z]+", word.strip())
-    return _TYPE_WORDS.get(match[0].casefold()) if match else None
+    if match:
+        return _TYPE_WORDS.get(match[0].casefold())
+    return None
 
 
 def dotted_fields(texts: Iterable[str]) -> tuple[str, ...]:
     """Dotted names in the texts, each once, without a leading `parsed_fields.`."""
-    names = [
-        name.removeprefix("parsed_fields.") for text in texts for name in _DOTTED.findall(text)
-    ]
+    names = []
+    for text in texts:
+        for name in _DOTTED.findall(text):
+            names.append(name.removeprefix("parsed_fields."))
     return tuple(dict.fromkeys(names))
 
 
@@ -117,11 +120,10 @@ def item_ids(text: str, all_ids: Sequence[str] = ()) -> tuple[str, ...]:
     """Item ids named in a text, ranges written out; `all items` means the known ones."""
     occurrences: list[tuple[int, str]] = []
     for match in _ITEM_RANGE.finditer(text):
-        occurrences += [
-            (match.start(), f"2.{n}")
-            for n in range(int(match[1]), min(int(match[2]), int(match[1]) + 20) + 1)
-        ]
-    occurrences += [(match.start(), match[0]) for match in _ITEM_ID.finditer(text)]
+        for n in range(int(match[1]), min(int(match[2]), int(match[1]) + 20) + 1):
+            occurrences.append((match.start(), f"2.{n}"))
+    for match in _ITEM_ID.finditer(text):
+        occurrences.append((match.start(), match[0]))
     ids = tuple(dict.fromkeys(name for _, name in sorted(occurrences)))
     if not ids and re.search(r"\b(?:all|every|each)\b[^.]{0,20}\bitems?\b", text, re.IGNORECASE):
         return tuple(all_ids)
@@ -153,17 +155,17 @@ def choice(text: str, words: Mapping[str, V]) -> V | None:
         plain, times = re.subn(rf"\b{word}\b", " ", plain)
         if times:
             values.add(value)
-    return values.pop() if len(values) == 1 else None
+    if len(values) == 1:
+        return values.pop()
+    return None
 
 
 def count(text: str) -> Count | None:
     """Count: `<= 5`, `== 3`; None where it is no such comparison."""
     match = _COUNT.fullmatch(text.strip().strip("`").strip())
-    return (
-        Count.model_validate({"op": OPERATORS[match["op"]], "value": int(match["value"])})
-        if match
-        else None
-    )
+    if match:
+        return Count.model_validate({"op": OPERATORS[match["op"]], "value": int(match["value"])})
+    return None
 
 
 def yes_no(text: str) -> bool | None:
@@ -179,7 +181,9 @@ def yes_no(text: str) -> bool | None:
 def capability(text: str) -> int | None:
     """Return the type 1 to 4 with which a text begins: `4 (...)`, `Type 4`, `` `4` ``."""
     match = re.match(r"[\s`*]*(?:type\s*)?([1-4])(?![\d.])", text, re.IGNORECASE)
-    return int(match[1]) if match else None
+    if match:
+        return int(match[1])
+    return None
 
 
 def condition(text: str) -> Condition | None:
@@ -192,10 +196,14 @@ def condition(text: str) -> Condition | None:
     name = match["field"].removeprefix("parsed_fields.")
     op = OPERATORS[match["op"]]
     if op is Operator.EXISTS:
-        return None if match["value"].strip() else Condition(field=name, op=op)
+        if match["value"].strip():
+            return None
+        return Condition(field=name, op=op)
     if op is Operator.MATCHES:
         regex = re.fullmatch(r"r?([\"'])(.+)\1", match["value"].strip())
-        return Condition(field=name, op=op, value=regex[2]) if regex else None
+        if regex:
+            return Condition(field=name, op=op, value=regex[2])
+        return None
     try:
         value = literal(match["value"].strip())
     except ValueError:

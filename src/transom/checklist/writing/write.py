@@ -64,7 +64,10 @@ async def write_spec(
     name = READY_NAME.format(item.item_id)
     run_file = run.folder / "spec" / "document" / name
     copies = [folder / form.format(item.item_id) for form in (READY_NAME, REVIEW_NAME)]
-    edited = [copy for copy in copies if _adopted(run, copy, run_file)]
+    edited = []
+    for copy in copies:
+        if _adopted(run, copy, run_file):
+            edited.append(copy)
     await take_back_rounds(run, debug_folder(folder, item.item_id))
     sections = await write_sections(
         run, item, sizes, settings, memory, parallel=parallel, prompts=prompts
@@ -151,5 +154,8 @@ def _parsed(document: Artifact[str], edited: list[Path]) -> SpecDocument:
 
 
 def _round(number: int, section: Artifact[str]) -> RoundRow:
-    tokens = {name: count for name, count in asdict(section.usage).items() if name != "cost"}
+    tokens = {}
+    for name, count in asdict(section.usage).items():
+        if name != "cost":
+            tokens[name] = count
     return RoundRow(round=number, by=section.by, **tokens)

@@ -30,7 +30,8 @@ from transom.checklist.marking import (
 )
 from transom.checklist.pipeline import own_files
 from transom.checklist.sheet import read_sheet
-from transom.checklist.teach import Lesson, claim_name
+from transom.checklist.taught_format import claim_name
+from transom.checklist.teach import Lesson
 from transom.checklist.waiver_lint import waiver_findings
 from transom.cli.app import group
 from transom.cli.check.batch import paths_named

@@ -194,7 +194,9 @@ async def _without_failing_lines(
             has_good = True
         else:
             lines[entry.line_number - 1] = ""
-    return "\n".join(lines) if has_good else None
+    if has_good:
+        return "\n".join(lines)
+    return None
 
 
 # -- the bad lines

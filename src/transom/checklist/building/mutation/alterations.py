@@ -44,11 +44,10 @@ class Alteration:
 
 def alterations(file: RealFile, entries: Sequence[Entry]) -> list[Alteration]:
     """Alterations of one file, spread over its entries."""
-    placed = [
-        entry
-        for entry in entries
-        if entry.line_number and file.lines[entry.line_number - 1].strip()
-    ]
+    placed = []
+    for entry in entries:
+        if entry.line_number and file.lines[entry.line_number - 1].strip():
+            placed.append(entry)
     altered: list[Alteration] = []
     for entry in _spread(placed):
         number = entry.line_number or 0
@@ -66,11 +65,9 @@ def noticed(alteration: Alteration, before: Answer, after: Answer) -> bool:
     if after.refused is not None:
         return True
     # The text of a changed line may stand in `value` as it is; only what was read from it counts.
-    return (
-        after.fields != before.fields
-        if alteration.way == "text changed"
-        else after.placed != before.placed
-    )
+    if alteration.way == "text changed":
+        return after.fields != before.fields
+    return after.placed != before.placed
 
 
 def _spread(entries: Sequence[Entry]) -> list[Entry]:
@@ -80,11 +77,11 @@ def _spread(entries: Sequence[Entry]) -> list[Entry]:
         kinds.setdefault(",".join(sorted(entry.parsed_fields)), []).append(entry)
     limit = max(2, PER_FILE // max(1, len(kinds)))
     steps = {kind: max(1, -(-len(group) // limit)) for kind, group in kinds.items()}
-    return [
-        alteration
-        for kind, group in kinds.items()
-        for alteration in [*group[:: steps[kind]], group[-1]][:PER_FILE]
-    ]
+    spread: list[Entry] = []
+    for kind, group in kinds.items():
+        for alteration in [*group[:: steps[kind]], group[-1]][:PER_FILE]:
+            spread.append(alteration)
+    return spread
 
 
 def _changed(file: RealFile, number: int, entry: Entry) -> Iterator[Alteration]:

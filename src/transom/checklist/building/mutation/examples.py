@@ -57,15 +57,17 @@ class Examples:
         if item is None:
             return Tried(untried=f"{_label_of(example)} is of no item of checker.yaml")
         answer = await self.prober.answer(name, _ended(example.text))
-        own_entries = [entry for entry in answer.entries if _belongs(entry, item)]
+        own_entries = []
+        for entry in answer.entries:
+            if _belongs(entry, item):
+                own_entries.append(entry)
         if answer.refused is not None:
             return Tried(untried=f"{_label_of(example)} cannot be read alone: {answer.refused}")
         if example.outcome == "none":
-            message = (
-                f"is read as an entry: {show(own_entries[0].parsed_fields)}"
-                if own_entries
-                else None
-            )
+            if own_entries:
+                message = f"is read as an entry: {show(own_entries[0].parsed_fields)}"
+            else:
+                message = None
             return Tried(
                 problem=message and f"{_label_of(example)} is none of the item's, and {message}"
             )
@@ -90,11 +92,10 @@ class Examples:
         Returns None if no line is like it.
         """
         item = self._item(example)
-        spot = (
-            await self._spot(example, item)
-            if item and not item.count and example.outcome != "none"
-            else None
-        )
+        if item and not item.count and example.outcome != "none":
+            spot = await self._spot(example, item)
+        else:
+            spot = None
         if item is None or spot is None:
             return None
         file, number, line = spot
@@ -103,17 +104,14 @@ class Examples:
         place = f"{_label_of(example)}, in place of {file.name}:{number},"
         if after.refused is not None:
             return Tried()
-        entries = [
-            entry
-            for entry in after.entries
-            if entry.line_number == number and _belongs(entry, item)
-        ]
+        entries = []
+        for entry in after.entries:
+            if entry.line_number == number and _belongs(entry, item):
+                entries.append(entry)
         if not entries:
-            return (
-                Tried(problem=f"{place} changes nothing")
-                if after.placed == before.placed
-                else Tried()
-            )
+            if after.placed == before.placed:
+                return Tried(problem=f"{place} changes nothing")
+            return Tried()
         # A field may come from what stands around the line, so only the item's own question is
         # asked.
         outcomes = {_outcome_of(item, entry) for entry in entries}
@@ -137,11 +135,11 @@ class Examples:
 
         async def outcomes(text: str, line: int) -> set[str]:
             entries = (await self.prober.answer(file.name, text)).entries
-            return {
-                _outcome_of(item, entry)
-                for entry in entries
-                if entry.line_number == line and _belongs(entry, item)
-            }
+            outcomes_of_line: set[str] = set()
+            for entry in entries:
+                if entry.line_number == line and _belongs(entry, item):
+                    outcomes_of_line.add(_outcome_of(item, entry))
+            return outcomes_of_line
 
         alone = await outcomes(_ended(file.lines[number - 1]), 1)
         return alone != await outcomes(file.text, number)
@@ -158,11 +156,10 @@ class Examples:
             )
         file, number, line = spot
         answer = await self.prober.answer(file.name, file.with_line(number, line))
-        entries = [
-            entry
-            for entry in answer.entries
-            if entry.line_number == number and _belongs(entry, item)
-        ]
+        entries = []
+        for entry in answer.entries:
+            if entry.line_number == number and _belongs(entry, item):
+                entries.append(entry)
         problem = placed.problem or _wrong_fields(example, entries)
         if problem:
             return Tried(
@@ -197,7 +194,9 @@ class Examples:
         if not spots:
             return None
         score, best, number = max(spots, key=lambda spot: spot[0])
-        return (best, number, line) if score >= _ALIKE else None
+        if score >= _ALIKE:
+            return (best, number, line)
+        return None
 
     async def _deciding_line(self, example: SpecExample, item: ValidationItem) -> str | None:
         """Return the line of the entry that decides the example, or the last line without one.
@@ -220,21 +219,20 @@ class Examples:
         if _is_told_elsewhere(example, item, line):
             return None
         single = (await self.prober.answer(name, _ended(line))).entries
-        return (
-            line
-            if all(_decides(item, entry, example) for entry in single if _belongs(entry, item))
-            else None
-        )
+        if all(_decides(item, entry, example) for entry in single if _belongs(entry, item)):
+            return line
+        return None
 
     async def entries(self, example: SpecExample, item: ValidationItem) -> list[Entry] | None:
         """Return the item's entries of the example alone, or None if it needs lines around it."""
         answer = await self.prober.answer(self.name_of(example), _ended(example.text))
-        own_entries = [entry for entry in answer.entries if _belongs(entry, item)]
-        return (
-            None
-            if answer.refused is not None or not (own_entries or _may_be_silent(example, item))
-            else own_entries
-        )
+        own_entries = []
+        for entry in answer.entries:
+            if _belongs(entry, item):
+                own_entries.append(entry)
+        if answer.refused is not None or not (own_entries or _may_be_silent(example, item)):
+            return None
+        return own_entries
 
     async def judged(
         self, example: SpecExample, item: ValidationItem, requirements: Requirements
@@ -278,14 +276,15 @@ def _is_told_elsewhere(example: SpecExample, item: ValidationItem, line: str) ->
     e.g. a heading.
     """
     field_names = [item.condition.field] if item.condition else [item.select, *item.required]
-    values = [
-        value for fields in example.fields for name, value in fields.items() if name in field_names
-    ]
-    printed = [
-        printed_value
-        for printed_value in values
-        if isinstance(printed_value, str | int | float) and not isinstance(printed_value, bool)
-    ]
+    values = []
+    for fields in example.fields:
+        for name, value in fields.items():
+            if name in field_names:
+                values.append(value)
+    printed = []
+    for printed_value in values:
+        if isinstance(printed_value, str | int | float) and not isinstance(printed_value, bool):
+            printed.append(printed_value)
     return any(
         places(example.text, printed_value) and not places(line, printed_value)
         for printed_value in printed
@@ -295,7 +294,9 @@ def _is_told_elsewhere(example: SpecExample, item: ValidationItem, line: str) ->
 
 def _outcome_of(item: ValidationItem, entry: Entry) -> str:
     fulfils = shortfall(item, entry.parsed_fields) is None
-    return "holds" if fulfils is (item.mode == "require") else "fails"
+    if fulfils is (item.mode == "require"):
+        return "holds"
+    return "fails"
 
 
 def _decides(item: ValidationItem, entry: Entry, example: SpecExample) -> bool:
@@ -341,22 +342,23 @@ def _wrong_fields(example: SpecExample, entries: Sequence[Entry]) -> str | None:
 def _differences(expected: object, entry: Entry) -> list[str]:
     assert isinstance(expected, dict)
     read_fields = {name: field_of(entry.parsed_fields, name) for name in expected}
-    return [
-        f"{name} is {show(read_fields[name])}, the ItemSpec says {show(value)}"
-        for name, value in expected.items()
-        if not _is_same(read_fields[name], value)
-    ]
+    differences: list[str] = []
+    for name, value in expected.items():
+        if not _is_same(read_fields[name], value):
+            differences.append(
+                f"{name} is {show(read_fields[name])}, the ItemSpec says {show(value)}"
+            )
+    return differences
 
 
 def _is_same(actual: Json, expected: Json) -> bool:
     """Equal; numbers within rounding, and absent like empty."""
     if is_empty(actual) and is_empty(expected):
         return True
-    numbers = [
-        value
-        for value in (actual, expected)
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    ]
+    numbers = []
+    for value in (actual, expected):
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            numbers.append(value)
     if len(numbers) == 2:
         return abs(numbers[0] - numbers[1]) <= _TOLERANCE * max(abs(numbers[0]), abs(numbers[1]))
     return type(actual) is type(expected) and actual == expected

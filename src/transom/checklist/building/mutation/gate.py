@@ -97,11 +97,10 @@ async def mutate(
     for file, answer in answers:
         if answer.refused is None:
             readable.append(await shortened(prober, file, answer))
-    refused = [
-        f"{file.name} cannot be tried: {answer.refused}"
-        for file, answer in answers
-        if answer.refused is not None
-    ]
+    refused = []
+    for file, answer in answers:
+        if answer.refused is not None:
+            refused.append(f"{file.name} cannot be tried: {answer.refused}")
     examples = Examples(prober, config, await prober.sources(), tuple(file for file, _ in readable))
     wrong, spec_wrong, untried = await _examples(examples, spec, score)
     combinations = await run_tests(examples, spec) if tests else ()
@@ -144,11 +143,10 @@ async def _examples(
                 untried += [problems.untried] if problems.untried else []
                 continue
             label = example.file or "example"
-            lost = (
-                Survivor(mutation=way, artifact=label, line=None, why=problems.problem)
-                if problems.problem
-                else None
-            )
+            if problems.problem:
+                lost = Survivor(mutation=way, artifact=label, line=None, why=problems.problem)
+            else:
+                lost = None
             score.take(way, lost)
             if problems.problem:
                 (spec_wrong if problems.spec else wrong).append(problems.problem)
@@ -206,9 +204,9 @@ async def _moved(prober: Prober, file: RealFile, before: Answer) -> list[str]:
     if not is_prose(file) or not before.entries:
         return []
     after = await prober.answer(file.name, f"\n{file.text}")
-    lower = [
-        (line + 1 if isinstance(line, int) else line, *fields) for line, *fields in before.placed
-    ]
+    lower = []
+    for line, *fields in before.placed:
+        lower.append((line + 1 if isinstance(line, int) else line, *fields))
     if after.refused is not None or after.placed == lower:
         return []
     return [
@@ -230,19 +228,20 @@ async def _same_again(
             )
     for seed in _SEEDS if answers and not problems else ():
         async with Prober(prober.code, prober.sandbox.seeded(seed)) as fresh:
-            other = [
-                file.name
-                for file, before in answers
-                if (await fresh.answer(file.name, file.text)) != before
-            ]
-        problems += [f"{name}: atom A goes by the order of a set" for name in other]
+            other = []
+            for file, before in answers:
+                if (await fresh.answer(file.name, file.text)) != before:
+                    other.append(file.name)
+        for name in other:
+            problems.append(f"{name}: atom A goes by the order of a set")
     if answers:
         why = problems[0] if problems else None
-        lost = (
-            Survivor(mutation="fresh process", artifact=answers[0][0].name, line=None, why=why)
-            if why
-            else None
-        )
+        if why:
+            lost = Survivor(
+                mutation="fresh process", artifact=answers[0][0].name, line=None, why=why
+            )
+        else:
+            lost = None
         score.take("fresh process", lost)
     return list(dict.fromkeys(problems))
 
@@ -254,7 +253,10 @@ def lacking_examples(
     covered = {(example.item, example.outcome) for example in spec.guide.examples}
     lacking = list[tuple[ValidationItem, list[ExampleOutcome]]]()
     for item in config.items:
-        outcomes = [outcome for outcome in _outcomes(item) if (item.id, outcome) not in covered]
+        outcomes = []
+        for outcome in _outcomes(item):
+            if (item.id, outcome) not in covered:
+                outcomes.append(outcome)
         if outcomes:
             lacking.append((item, outcomes))
     return lacking
@@ -276,7 +278,10 @@ def _untested(
             f' report>", fields: {{{item.select}: <what it must yield>}}}}`, or pass --good and'
             " --bad to `transom check lint`"
         )
-        own = [line for line in suggestions if line.item == item.id]
+        own = []
+        for line in suggestions:
+            if line.item == item.id:
+                own.append(line)
         for line in own:
             message += f"; is this a line that {line.outcome}? {line}"
         messages.append(message)
@@ -285,4 +290,6 @@ def _untested(
 
 def _outcomes(item: ValidationItem) -> tuple[ExampleOutcome, ...]:
     is_by_pattern = item.check == "pattern" and item.condition is None
-    return ("holds",) if is_by_pattern else ("holds", "fails")
+    if is_by_pattern:
+        return ("holds",)
+    return ("holds", "fails")

@@ -121,7 +121,10 @@ def _judged(spec: SpecDocument, config: CheckerConfig) -> set[SpecPattern]:
 
     If no group names a field, the category counts.
     """
-    conditions = [item.condition.field for item in config.items if item.condition]
+    conditions = []
+    for item in config.items:
+        if item.condition:
+            conditions.append(item.condition.field)
     questions = {
         *conditions,
         *(name for item in config.items for name in (item.select, *item.required)),
@@ -145,13 +148,13 @@ def _without_own_entries(spec: SpecDocument, entries: Sequence[Entry]) -> set[Sp
     Such a line opens a block, or is counted into an entry that stands elsewhere. The file must have
     an entry of the category; otherwise the words of Section 4.1 would hide that nothing is read.
     """
-    return {
-        pattern
-        for extraction in spec.guide.extractions
-        if any(extraction.category in entry.parsed_fields for entry in entries)
-        for pattern in extraction.patterns
-        if _NO_OWN_ENTRY.search(pattern.note)
-    }
+    silent_patterns: set[SpecPattern] = set()
+    for extraction in spec.guide.extractions:
+        if any(extraction.category in entry.parsed_fields for entry in entries):
+            for pattern in extraction.patterns:
+                if _NO_OWN_ENTRY.search(pattern.note):
+                    silent_patterns.add(pattern)
+    return silent_patterns
 
 
 async def _is_keyed(
@@ -177,7 +180,10 @@ async def _is_keyed(
     if after.refused is not None or not lost:
         return False
     still = set(await hits(renamed))
-    matched = [placed for placed in before if placed[0] in lost]
+    matched = []
+    for placed in before:
+        if placed[0] in lost:
+            matched.append(placed)
     return bool(matched) and all(placed in still for placed in matched)
 
 
@@ -201,12 +207,11 @@ def _unmatched(
 
 def _read(category: str | None, files: Read) -> str:
     """Return the lines from which atom A takes that category all the same."""
-    read = [
-        f"{file.name}:{entry.line_number} {quoted(file, entry.line_number)}"
-        for file, entries in files
-        for entry in entries
-        if entry.line_number and category in entry.parsed_fields
-    ]
+    read = []
+    for file, entries in files:
+        for entry in entries:
+            if entry.line_number and category in entry.parsed_fields:
+                read.append(f"{file.name}:{entry.line_number} {quoted(file, entry.line_number)}")
     return " and ".join(read[:_SHOWN])
 
 
@@ -228,8 +233,15 @@ def _names_of_atom_a(code: str, spec: SpecDocument) -> set[str]:
         split(code).first,
     )
     texts = [text for line, text in literals(tree) if line < logic] if tree else []
-    words = {word for text in texts for word in _WORD.findall(_NO_TEXT.sub(" ", text))}
-    return {word for word in words if word.casefold() not in spec_text}
+    words = set()
+    for text in texts:
+        for word in _WORD.findall(_NO_TEXT.sub(" ", text)):
+            words.add(word)
+    names: set[str] = set()
+    for word in words:
+        if word.casefold() not in spec_text:
+            names.add(word)
+    return names
 
 
 def _questions_about(names: set[str], files: Read) -> tuple[str, ...]:

@@ -36,7 +36,10 @@ async def shortened(prober: Prober, file: RealFile, answer: Answer) -> tuple[Rea
 
 def _chosen_lines(lines: Sequence[str], answer: Answer) -> Iterator[str]:
     """Yield the first and last lines of a report, and those around some of the entries."""
-    numbers = [entry.line_number for entry in answer.entries if entry.line_number]
+    numbers = []
+    for entry in answer.entries:
+        if entry.line_number:
+            numbers.append(entry.line_number)
     step = max(1, len(numbers) // _ROWS)
     rows = {*numbers[::step], *numbers[-1:]}
     chosen = {*range(1, _HEAD + 1), *range(len(lines) - _TAIL, len(lines) + 1)}

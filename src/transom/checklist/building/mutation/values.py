@@ -64,9 +64,13 @@ def bad_texts(
 def _signs(item: ValidationItem, condition: Condition) -> tuple[int, ...]:
     """Return in which direction a value breaks the condition."""
     if condition.op is Operator.EQUALS:
-        return (1,) if item.mode == "require" else (0,)
+        if item.mode == "require":
+            return (1,)
+        return (0,)
     is_upper_limit = condition.op in (Operator.LE, Operator.LT)
-    return (1,) if is_upper_limit is (item.mode == "require") else (-1,)
+    if is_upper_limit is (item.mode == "require"):
+        return (1,)
+    return (-1,)
 
 
 def _breaks(item: ValidationItem, condition: Condition, value: Json) -> bool:

@@ -108,10 +108,12 @@ def check_spec(doc: SpecDocument, *, artifact: str = "ItemSpec") -> list[Finding
 
 def _text(text: str, artifact: str, guide: GuideSection | None = None) -> Problems:
     problems = Problems(artifact)
-    patterns = (
-        [pattern.regex for extraction in guide.extractions for pattern in extraction.patterns]
-        if guide
-        else []
-    )
+    if guide:
+        patterns = []
+        for extraction in guide.extractions:
+            for pattern in extraction.patterns:
+                patterns.append(pattern.regex)
+    else:
+        patterns = []
     check_text(problems, text, patterns)
     return problems

@@ -65,7 +65,10 @@ def check_text(problems: Problems, text: str, patterns: Collection[str] = ()) ->
 def check_headings(problems: Problems, text: str) -> None:
     """Check that the main headings are those of the four sections, each once and in order."""
     expected = list(SECTION_TITLES)
-    mains = [part for part in parse(text) if part.number in SECTION_TITLES and 1 <= part.level <= 2]
+    mains = []
+    for part in parse(text):
+        if part.number in SECTION_TITLES and 1 <= part.level <= 2:
+            mains.append(part)
     for position, part in enumerate(mains):
         right = position < len(expected) and part.number == expected[position]
         problems.unless(

@@ -77,7 +77,10 @@ def _scenario(problems: Problems, scenario: WaiverScenario, check: CheckSection)
         scenario.keywords, "spec.waiver.keywords", line, f"{name}: Matching keywords is missing"
     )
     keywords = {word.casefold() for word in scenario.keywords}
-    strange = [word for word in scenario.stages if word.casefold() not in keywords]
+    strange = []
+    for word in scenario.stages:
+        if word.casefold() not in keywords:
+            strange.append(word)
     message = f"{name}: Stage words must be among the keywords; {comma_list(strange)} is not"
     problems.unless(not strange, "spec.waiver.stages", line, message)
     problems.unless(
@@ -107,7 +110,10 @@ def _decision(
             line,
             f"scenario {number} does not exist",
         )
-    covering = [scenario.id for scenario in section.scenarios if item in scenario.items]
+    covering = []
+    for scenario in section.scenarios:
+        if item in scenario.items:
+            covering.append(scenario.id)
     if decision.waivable and not covering:
         problems.add(
             "spec.waiver.coverage", line, f"item {item} is waivable, but no scenario covers it"
