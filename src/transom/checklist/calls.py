@@ -196,8 +196,7 @@ async def validate_code(
     findings = []
     for row in rows:
         if not row.passed:
-            for finding in row.findings:
-                findings.append(finding)
+            findings.extend(row.findings)
     return CodeReport(
         tuple(str(finding) for finding in findings), {row.gate: row.passed for row in rows}
     )

@@ -107,8 +107,7 @@ def objections(gates: Iterable[GateRow]) -> tuple[Finding, ...]:
     rows = []
     for gate in gates:
         if not gate.passed:
-            for row in gate.findings:
-                rows.append(row)
+            rows.extend(gate.findings)
     return tuple(rows)
 
 

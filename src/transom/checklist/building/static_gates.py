@@ -68,8 +68,7 @@ def check_syntax(atoms: Parts) -> list[Finding]:
         return []
     findings = []
     for source in (atoms.a, atoms.logic):
-        for finding in _unparsed(source, atoms):
-            findings.append(finding)
+        findings.extend(_unparsed(source, atoms))
     return findings or list(_unparsed(atoms.full_text, atoms))
 
 

@@ -174,8 +174,7 @@ class Writers:
         async def step(stage: Stage, *values: object) -> T:
             blocks = []
             for given_block, value in zip(given_blocks, values, strict=True):
-                for block in given_block.blocks(value):
-                    blocks.append(block)
+                blocks.extend(given_block.blocks(value))
             tools = self.tools_for(state.inputs, state.overview) if role.tools else None
             answer = await call(stage, role, blocks, read, tools=tools)
             stage.note(RESPONSE_FILE, answer.reply.text)

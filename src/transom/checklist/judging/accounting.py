@@ -129,8 +129,7 @@ class CheckAccount:
             return ()
         matters = []
         for file in self.files:
-            for matter in file.unread:
-                matters.append(matter)
+            matters.extend(file.unread)
         return tuple(matters)
 
     @property
@@ -138,8 +137,7 @@ class CheckAccount:
         """Return everything that holds a positive verdict back."""
         caps = []
         for file in self.files:
-            for cap in file.caps:
-                caps.append(cap)
+            caps.extend(file.caps)
         return (*self.words, *self.account.caps(), *caps)
 
 
@@ -320,8 +318,7 @@ def _identity(file: File, sections: Sequence[SectionReading]) -> Identity:
     """Return what the reports of a file say of themselves, or else the banner of its tool."""
     facts = []
     for section in sections:
-        for fact in section.identity.facts:
-            facts.append(fact)
+        facts.extend(section.identity.facts)
     if not any(fact.facet == "tool" for fact in facts):
         for number, line in enumerate(itertools.islice(file.lines(), _BANNER_LINES), 1):
             tool = banner_tool(line)

@@ -136,8 +136,7 @@ def caps_of_words(row: ClaimRow, readings: Iterable[FileReading]) -> tuple[Cap, 
             view = _ClaimView(claim, row, reading.path, reading.measurements)
             patterns = []
             for group in view.proof:
-                for pattern in group:
-                    patterns.append(pattern)
+                patterns.extend(group)
             for fact in view.matching(patterns):
                 scopes.append(fact.scope)
     caps = list[Cap]()
@@ -258,8 +257,7 @@ class _ClaimView:
         """Return all measurements that prove or break the claim."""
         proof = []
         for group in self.proof:
-            for pattern in group:
-                proof.append(pattern)
+            proof.extend(group)
         return (*bad_facts(self.claim, self.row.parameters), *proof)
 
     @property
@@ -303,8 +301,7 @@ class _ClaimView:
         """
         proof = []
         for group in self.proof:
-            for pattern in group:
-                proof.append(pattern)
+            proof.extend(group)
         for pattern in proof:
             facts = list(self.matching([pattern]))
             measured = []
@@ -477,8 +474,7 @@ class _ClaimView:
         """Return the names of the measurements that prove the claim."""
         patterns = []
         for group in self.proof:
-            for pattern in group:
-                patterns.append(pattern)
+            patterns.extend(group)
         return {measure_name(pattern, self.row.parameters) for pattern in patterns}
 
     def other_facts(self) -> str:

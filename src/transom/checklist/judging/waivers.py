@@ -185,12 +185,13 @@ class _Selective:
         if item is None or word.lower() not in {stage.lower() for stage in item.stages}:
             return False
         if word not in self.stages:
-            pieces = []
+            self.stages[word] = False
             for file in self.evidence.files:
-                if file.is_input:
-                    for piece in file.pieces():
-                        pieces.append(piece)
-            self.stages[word] = any(_has_word(word, piece, fold=True) for piece in pieces)
+                # A long log is read piece by piece, and no further than to the word.
+                pieces = file.pieces() if file.is_input else ()
+                if any(_has_word(word, piece, fold=True) for piece in pieces):
+                    self.stages[word] = True
+                    break
         return not self.stages[word]
 
     def unused(self) -> list[UnusedWaiver]:
@@ -233,8 +234,7 @@ class _Selective:
         if _FILE_LIKE.search(pattern) and not pattern.startswith(REGEX):
             names = []
             for file in self.evidence.files:
-                for text in (file.shown_name, _base(file.shown_name)):
-                    names.append(text)
+                names.extend((file.shown_name, _base(file.shown_name)))
             if not any(fits(name) for _, fits in self.testers[pattern] for name in names):
                 return "file not there"
         return "no such text"

@@ -160,8 +160,7 @@ def _scenarios(parts: Sequence[MarkdownPart], item_ids: Sequence[str]) -> Iterat
 def _matrix(parts: Sequence[MarkdownPart]) -> Iterator[MatrixRow]:
     blocks = []
     for part in parts:
-        for block in part.blocks:
-            blocks.append(block)
+        blocks.extend(part.blocks)
     for table in (node for node in iter_nodes(blocks) if isinstance(node, MarkdownTable)):
         heads = [normal(cell.text) for cell in table.header]
         columns = {}

@@ -79,8 +79,7 @@ def _spread(entries: Sequence[Entry]) -> list[Entry]:
     steps = {kind: max(1, -(-len(group) // limit)) for kind, group in kinds.items()}
     spread: list[Entry] = []
     for kind, group in kinds.items():
-        for alteration in [*group[:: steps[kind]], group[-1]][:PER_FILE]:
-            spread.append(alteration)
+        spread.extend([*group[:: steps[kind]], group[-1]][:PER_FILE])
     return spread
 
 

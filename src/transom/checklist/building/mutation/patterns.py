@@ -235,8 +235,7 @@ def _names_of_atom_a(code: str, spec: SpecDocument) -> set[str]:
     texts = [text for line, text in literals(tree) if line < logic] if tree else []
     words = set()
     for text in texts:
-        for word in _WORD.findall(_NO_TEXT.sub(" ", text)):
-            words.add(word)
+        words.update(_WORD.findall(_NO_TEXT.sub(" ", text)))
     names: set[str] = set()
     for word in words:
         if word.casefold() not in spec_text:
