@@ -193,7 +193,7 @@ async def validate_code(
         sandbox: where the code runs; None: the strongest of this machine.
     """
     rows = await run_code_gates(code, checker_yaml, sandbox or Sandbox())
-    findings = []
+    findings: list[Finding] = []
     for row in rows:
         if not row.passed:
             findings.extend(row.findings)

@@ -104,7 +104,7 @@ class GateRow(Shape):
 
 def objections(gates: Iterable[GateRow]) -> tuple[Finding, ...]:
     """Everything that the gates object to, in their order."""
-    rows = []
+    rows: list[Finding] = []
     for gate in gates:
         if not gate.passed:
             rows.extend(gate.findings)

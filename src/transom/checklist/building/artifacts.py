@@ -32,6 +32,7 @@ def route(findings: Iterable[Finding]) -> tuple[str, ...]:
     What names no artifact that is known here goes to A. What only the ItemSpec or the files can
     mend goes to nobody.
     """
+    # A fault of the ItemSpec is nothing that a role could repair.
     artifacts = {finding.artifact for finding in findings} - {SPEC}
     later = tuple(artifact for artifact in (ATOM_B, ATOM_C, CHECKER) if artifact in artifacts)
     if artifacts == set(later):
@@ -51,7 +52,7 @@ class Parts:
     """`atoms.py` as two pieces of source that keep the lines of the whole.
 
     Attributes:
-        whole: the file.
+        full_text: the file.
         first: line at which B and C begin; past the end where there are none.
     """
 
@@ -75,6 +76,7 @@ class Parts:
     @cached_property
     def trees(self) -> tuple[ast.Module, ...]:
         """Trees of the code: the whole, else the parts that parse."""
+        # If one part does not parse, the gates still say what is wrong with the other.
         whole_tree = tree_of(self.full_text)
         if whole_tree:
             return (whole_tree,)
@@ -118,6 +120,7 @@ def split(code: str) -> Parts:
     marked = next(
         (number for number, line in enumerate(lines, 1) if line.startswith(SEPARATOR)), None
     )
+    # Code of a person need not have the line; then the first function of B or C is the cut.
     if marked is None:
         names = {
             number: definition[1]

@@ -25,6 +25,7 @@ def excerpt(path: Path, line_numbers: Sequence[int] | None = None) -> tuple[str,
     Raises:
         InputError: it cannot be read.
     """
+    # Entries of a long report are many and alike, so every n-th is enough.
     some = (line_numbers or ())[:: max(1, -(-len(line_numbers or ()) // _PLACES))]
     near_lines = frozenset(
         number for line in some for number in range(line - _AROUND, line + _AROUND + 1)
@@ -37,6 +38,7 @@ def _cut(pieces: Iterator[str], near_lines: frozenset[int] | None) -> tuple[str,
     memory.
     """
     front, middle, back, before, long = "", "", "", 0, False
+    # Only the last megabyte is kept, since any piece could be the tail.
     for piece in pieces:
         back += piece
         if not long and len(back) > LONGEST:
@@ -44,6 +46,7 @@ def _cut(pieces: Iterator[str], near_lines: frozenset[int] | None) -> tuple[str,
                 return "", True
             long, edge = True, _last_edge(back, _HEAD)
             front, back, before = back[:edge], back[edge:], back.count("\n", 0, edge)
+        # Whole lines only: half a line would be another text to atom A.
         edge = back.rfind("\n", 0, max(0, len(back) - LONGEST)) + 1 if long else 0
         middle += _lines(back[:edge], before, near_lines)
         back, before = back[edge:], before + back.count("\n", 0, edge)

@@ -78,6 +78,7 @@ async def build_checker(
         NeedsModel: the embedded rules do not understand the ItemSpec or the files.
         InputError: the ItemSpec lacks a section.
     """
+    # Before anything runs: an edited file is an input of the stages that follow.
     if folder:
         adopt_edits(run, folder)
     start = start_of(run, inputs, settings.max_iterations)
@@ -93,6 +94,7 @@ def start_of(run: Run, inputs: BuildInputs, max_iterations: int) -> BuildState:
 
     A person who had the run go on granted as many repairs again, or one.
     """
+    # The number of repairs is part of the state, so a resumed run takes the same path.
     extra_repairs = []
     for help_ in run.state.helps:
         extra_repairs.append(help_["after"] + (max(max_iterations, 1) if help_["reset"] else 1))
@@ -149,6 +151,7 @@ class _Nodes:
             overview = await asyncio.to_thread(
                 survey_files, section_4_1, inputs.files, inputs.roots, limits
             )
+            # Without files, or with broken ones, the next run has to look again.
             stage.memoise = bool(overview.files) and not overview.broken
             return overview
 
@@ -178,6 +181,7 @@ class _Nodes:
         return replace(state, logic=logic or state.logic, unread=unread, fields_changed=False)
 
     async def validate(self, state: BuildState) -> BuildState:
+        # In this order: each artifact is an input of the next stage.
         state = replace(state, atoms=await self.bench.atoms(state))
         state = replace(state, config=await self.bench.config(state))
         return replace(state, record=await self.bench.gates(state))
@@ -204,6 +208,7 @@ class _Nodes:
         atom_a, unread, stuck = await self._repaired(
             state, "repair_a", self.writers.repair_a, ATOM_A
         )
+        # Only if other fields come out does the logic have to be written again.
         before = routes.emitted_fields(state.atom_a.value) if state.atom_a else frozenset()
         changed = atom_a is not None and routes.emitted_fields(atom_a.value) != before
         state = _after(state, "repair_a", unread, stuck)
@@ -246,11 +251,13 @@ class _Nodes:
             state.iteration,
             [artifact.path for artifact in artifacts.values() if artifact],
         )
+        # The summary is all that a list of runs shows of the build.
         waits = f"{report.failure_summary}; see {target / REPORT_FILE}"
         return replace(state, result=_result(self.run, state, "human_required", target, waits))
 
     async def done(self, state: BuildState) -> BuildState:
         """Hand over the folder of the last iteration, and a copy of it if a person wants one."""
+        # Discovery found nothing to build for.
         if state.result:
             return state
         assert state.atoms and state.config and state.record
@@ -284,6 +291,7 @@ class _Nodes:
         self.run.progress(
             f"{role} {number} of {state.repairs}, because of {shortly(state.findings)}"
         )
+        # Recorded before the call, so that a crash in it does not lose the reason.
         self.run.files.put_iteration(
             number, error_row(number, RepairAttempt(role, state.findings)).model_dump(mode="json")
         )
@@ -327,12 +335,14 @@ def adopt_edits(run: Run, target: Path) -> None:
     """
     for name in (ATOMS_FILE, CHECKER_FILE):
         edited = source_of(run.store, target / name)
+        # A copy of another run's checker is no edit of this one.
         if edited and edited.is_relative_to(run.folder) and adopt(run.store, target / name, edited):
             run.progress(f"{name} was changed by hand; the change counts")
 
 
 def _unseen(run: Run, overview: FileOverview, inputs: BuildInputs) -> BuildResult | None:
     """Return the answer if there is no file to look at, or one that cannot be read."""
+    # Nothing is wrong, and nothing can be built yet.
     if not overview.files:
         folders = ", ".join(str(root) for root in inputs.roots) or "any root"
         expected = (

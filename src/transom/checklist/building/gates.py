@@ -53,7 +53,7 @@ class Trial:
 
     Attributes:
         own: the item's input files; atom A must do with each of them.
-        others: files that were seen beside them; only those of a kind in `SOURCES` are tried.
+        other_files: files that were seen beside them; only those of a kind in `SOURCES` are tried.
         roots: where files that others name may lie.
         item: no atom may hold its patterns and waivers.
         tests: try the combinations of requirements and waivers, too.
@@ -74,6 +74,7 @@ class Trial:
     def files(self) -> list[Path]:
         """All files that there are today."""
         existing: list[Path] = []
+        # Logs of the last build may be gone today.
         for path in dict.fromkeys((*self.own, *self.other_files)):
             if path.is_file():
                 existing.append(path)
@@ -83,6 +84,7 @@ class Trial:
         """Return the files for the schema gate without those that do not exist any more."""
         fitting = []
         for path in self.other_files:
+            # The item's own files are tried in any case, fitting or not.
             if path not in self.own and classify(path.name, sources)[0]:
                 fitting.append(path)
         existing: list[Path] = []
@@ -128,6 +130,7 @@ async def run_parser_gates(code: str, trial: Trial) -> tuple[Finding, ...]:
     """Return the findings on atom A that do not depend on its logic."""
     atoms = split(code)
     rows = _static_rows(atoms)
+    # A part that does not parse cannot be run; its syntax finding stands already.
     if tree_of(atoms.a):
         async with Prober(atoms.a, trial.sandbox) as prober:
             # Whether an empty file is a clean one, only the logic says.
@@ -167,7 +170,7 @@ async def _run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> 
     parsed: list[GateRow] = []
     files: list[RealFile] = []
     async with AsyncExitStack() as stack:
-
+        # All processes end together, whichever of them was started.
         async def start(part: str) -> Prober:
             return await stack.enter_async_context(Prober(part, trial.sandbox))
 
@@ -180,6 +183,7 @@ async def _run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> 
             parsed, entries, files = await _parser_rows(
                 worker or await start(atoms.a), trial, may_be_silent=silent
             )
+        # What real files hold must not stand in code either, so the entries come first.
         own = item_values(config, trial.item, entries) if config else {}
         if worker or tree_of(atoms.logic):
             logic = worker or await start(atoms.logic)
@@ -193,6 +197,7 @@ async def _run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> 
             rows.append(_row("agreement", check_agreement(config, yaml, spec.check)))
         else:
             rows.append(_row("yaml", unread))
+        # Trials of a checker that is known to be wrong would report the same fault again.
         if config is None or worker is None or not all(row.passed for row in rows):
             return GateReport(tuple(rows))
         mutation = await mutate(worker, config, spec, files[:MOST_FILES], tests=trial.tests)

@@ -63,6 +63,7 @@ def error_row(number: int, attempt: RepairAttempt) -> ErrorRow:
 
 def stub_files(state: BuildState) -> dict[str, bytes]:
     """Return the files, by name, of a checker folder whose verdict is always ERROR."""
+    # The summary goes into a string of the code.
     summary = _summary(state).replace("\\", "/").replace('"', "'").replace("\n", " ")
     code = _STUB.format(report=REPORT_FILE, summary=summary, others=STANDARD_SOURCE.strip() + "\n")
     item = ValidationItem(id="2.1", name="Unfinished checker", select="unfinished.checker")
@@ -78,6 +79,7 @@ def stub_files(state: BuildState) -> dict[str, bytes]:
 
 
 def _record(state: BuildState) -> BuildRecord:
+    # A record of gates that ran on other code would lie about this one.
     if state.record and not state.unread:
         return state.record.value.model_copy(update={"status": "human_required"})
     return BuildRecord.unfinished(
@@ -102,6 +104,7 @@ def _actions(run: Run, state: BuildState) -> list[str]:
     )
     if state.stuck:
         actions.append(f"let a model repair it: transom resume {run.id} --model PROVIDER:NAME")
+    # If the parser is right, only the logic and Section 2 can disagree.
     if ATOM_A not in artifacts:
         return [*actions, "compare Section 2 of the ItemSpec with the fields that the parser emits"]
     actions.append(

@@ -41,6 +41,7 @@ def learn(run: Run, playbook: Playbook, state: BuildState) -> None:
     reflector = Reflector(playbook, ErrorPatterns(_PATTERNS))
     authors = {"parser": "build/parser", "logic": "build/logic"}
     passed = state.result is not None and state.result.status == "done"
+    # The findings after draft N are what draft N was wrong about.
     for number, findings in enumerate(
         [*(attempt.because for attempt in state.attempts), () if passed else state.findings]
     ):
@@ -63,6 +64,7 @@ def learn(run: Run, playbook: Playbook, state: BuildState) -> None:
                 None, False, solver_errors=told_plainly(wrong), source=source
             )
             reflector.learn(outcome, _keys_in_reply(run.folder, source.stage))
+    # Only the last draft of each role stands in the checker that passed.
     for stage in authors.values() if passed else ():
         reflector.learn(
             OptimizationOutcome(None, True, source=InsightSource(run.id, stage, by=_BY)),
@@ -84,6 +86,7 @@ def told_plainly(findings: Sequence[Finding]) -> list[str]:
 
     What the hard-coding gate quotes is a value that no role may see.
     """
+    # Reversed, so that the first message of a gate stays.
     first = {finding.gate: finding.message for finding in reversed(findings)}
     gates = dict.fromkeys(finding.gate for finding in findings)
     return [f"[{gate}]" if gate == "hard_coding" else f"[{gate}] {first[gate]}" for gate in gates]
@@ -92,6 +95,7 @@ def told_plainly(findings: Sequence[Finding]) -> list[str]:
 def _keys_in_reply(folder: Path, stage: str) -> tuple[str, ...]:
     """Return the insights named by a stage's reply, of those that the stage was shown."""
     recall, reply = folder / RECALL / _FILE, folder / stage / RESPONSE_FILE
+    # A build without a playbook, or a role that never answered.
     if not (recall.is_file() and reply.is_file()):
         return ()
     return cited_in(reply.read_text("utf-8"), shown_in(recall.read_text("utf-8")))

@@ -86,6 +86,7 @@ async def check_likeness(prober: Prober, atoms: Parts, own: Sequence[str] = ()) 
     everybody knows. The texts in `own` belong to the item; they must be compared like all others,
     and no finding names them.
     """
+    # Asking the shipped atoms about themselves would only cost time.
     if is_shipped(atoms):
         return []
     chance = random.Random(0)  # the same questions in every build
@@ -98,6 +99,7 @@ async def check_likeness(prober: Prober, atoms: Parts, own: Sequence[str] = ()) 
     for text in own[:_OWN]:
         if not text.startswith("regex:"):
             own_texts.append(text)
+    # Secrets of the item are tried last, and never quoted.
     if not findings and await prober.findings(
         _compared([(first, second) for first in own_texts for second in own_texts]),
         "likeness",
@@ -120,6 +122,7 @@ def _compared(questions: Sequence[tuple[str, str]]) -> Check:
     async def problems(worker: AtomWorker) -> list[str]:
         problems: dict[str, str] = {}
         for text, pattern in questions:
+            # A checker may set either as its default.
             for strategy in ("contains", "exact"):
                 expected = validate_logic(text, pattern, None, strategy)
                 result = await worker.call(
@@ -127,6 +130,7 @@ def _compared(questions: Sequence[tuple[str, str]]) -> Check:
                 )
                 answer = result if isinstance(result, dict) else {}
                 kind = answer.get("kind")
+                # A kind of another name is an extension, which may answer as it likes.
                 if kind not in KINDS and isinstance(kind, str):
                     continue
                 if kind != expected["kind"] or answer.get("is_match") is not expected["is_match"]:
@@ -170,10 +174,14 @@ def _patterns(chance: random.Random) -> Iterator[str]:
 def _like(pattern: str, chance: random.Random) -> str:
     """Return a text near to what the pattern matches, so that both answers come up."""
     part = chance.choice(pattern.removeprefix("regex:").split("|"))
-    fitting = "".join(
-        _text(chance) if sign == "*" else chance.choice("ab[]") if sign == "?" else sign
-        for sign in part
-    )
+    fitting = ""
+    for sign in part:
+        if sign == "*":
+            fitting += _text(chance)
+        elif sign == "?":
+            fitting += chance.choice("ab[]")
+        else:
+            fitting += sign
     position = chance.randrange(len(fitting) + 1)
     return chance.choice(
         (
@@ -204,6 +212,7 @@ def check_hard_coding(atoms: Parts, values: Mapping[str, str]) -> list[Finding]:
         return []
     findings: list[Finding] = []
     for line, literal in literals(tree):
+        # Atom A reads the files of this item, so it may know their words.
         if literal.strip().casefold() in CONTRACT or atoms.artifact(line) == ATOM_A:
             continue
         origin = next((origin for value, origin in values.items() if _holds(literal, value)), None)
@@ -232,6 +241,7 @@ def item_values(
             dict.fromkeys((*validation_item.keywords, *validation_item.hints), "a keyword")
         )
         origins |= {validation_item.id: "an item's id", validation_item.name: "an item's name"}
+    # The folder of a file is the same for many items; its name is not.
     for name in item.input_files if item else ():
         origins[re.split(r"[/\\]", name.written)[-1]] = "a file name"
     for entry in entries:
@@ -258,6 +268,7 @@ def _holds(literal: str, value: str) -> bool:
     plain, expected = literal.strip().casefold(), value.strip().casefold()
     if plain == expected or plain == expected.removeprefix("regex:"):
         return True
+    # Short values such as "0" are in any code.
     return len(expected) > _SHORTEST and bool(
         re.search(rf"(?<!\w){re.escape(expected)}(?!\w)", plain)
     )
@@ -265,6 +276,7 @@ def _holds(literal: str, value: str) -> bool:
 
 def literals(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Return the texts in the code with their lines, without docstrings."""
+    # A docstring may explain by an example; it decides nothing.
     docstrings = set()
     for node in ast.walk(tree):
         if (

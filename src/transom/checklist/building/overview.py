@@ -49,14 +49,12 @@ class FileOverview(Shape):
 
     def listing(self) -> str:
         """Return the files as text."""
-        own, other_names = (
-            [
-                f"{file.name} ({file.size} bytes, {file.type})"
-                for file in self.files
-                if file.own is is_own
-            ]
-            for is_own in (True, False)
-        )
+        own: list[str] = []
+        other_names: list[str] = []
+        for file in self.files:
+            names = own if file.own else other_names
+            names.append(f"{file.name} ({file.size} bytes, {file.type})")
+        # The heading is only needed to tell two groups apart.
         if own:
             rows = ["The item's input files:", *own, *(["Other files:"] if other_names else [])]
         else:

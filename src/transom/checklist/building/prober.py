@@ -46,7 +46,7 @@ def transom_tried(function, **told):
 class RealFile:
     """The text of one of the item's files, under the name that atom A is given.
 
-    Of a long file it is an excerpt, and `seen` is what atom A sees in the whole.
+    Of a long file it is an excerpt, and `known_entries` are what atom A sees in the whole.
     """
 
     name: str
@@ -104,6 +104,7 @@ class _Patient:
         self.worker = worker
 
     async def call(self, name: str, args: Mapping[str, object]) -> object:
+        # Atoms B and C never refuse: each of their errors is a fault.
         if name not in ("extract_context", "transom_piece"):
             return await self.worker.call(name, args)
         match await self.worker.call("transom_tried", {"function": name, **args}):
@@ -133,6 +134,7 @@ class Prober:
     async def answer(self, name: str, text: str) -> Answer:
         """Answer of atom A on a text in a file of that name; each text is asked once."""
         key = digest([name, text])
+        # Trials ask for the same text again and again, above all for the unaltered file.
         if key not in self._answers:
             self._answers[key] = await self.asked_again(name, text)
         return self._answers[key]
@@ -157,6 +159,7 @@ class Prober:
 
         A crash of the code is a finding on the atom in which it happened.
         """
+        # Code that does not load fails in its own line, not in the atom that was asked.
         loaded = False
         try:
             worker = await self._started()

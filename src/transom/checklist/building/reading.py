@@ -75,6 +75,7 @@ def read_logic(reply: str) -> LogicReply:
     own = data.get("atoms") == "own"
     atoms = _code(read_tag(reply, ATOMS_TAG).text, ATOMS_BC, (ATOM_A,), ATOMS_TAG) if own else ""
     result = LogicReply(checker=checker, atoms=atoms)
+    # Tried with any id, so that a wrong model is a reply to correct, not a crash later.
     try:
         result.config("item", "description")
     except ValidationError as error:
@@ -108,6 +109,7 @@ def read_answers(reply: str, questions: Sequence[str]) -> Answers:
     """
     text = read_tag(reply, ANSWERS_TAG).text
     numbered = {int(number): " ".join(answer.split()) for number, answer in _NUMBERED.findall(text)}
+    # A question without an answer would count as settled.
     missing = []
     for number in range(1, len(questions) + 1):
         if not numbered.get(number):
@@ -142,6 +144,7 @@ def _fenced(text: str) -> str:
     A fence that names no language counts if the whole still parses.
     """
     fenced_codes = [fence.text.strip("\n") for fence in read_fences(text, "python")]
+    # Some models leave the language out for the second half of their code.
     every = [fence.text.strip("\n") for fence in read_fences(text, "python", "")]
     chosen = every if not fenced_codes or tree_of("\n\n".join(every)) else fenced_codes
     if chosen:
@@ -158,6 +161,7 @@ def _bare(text: str) -> str:
     for index, line in enumerate(lines):
         if _BEGINS.match(line):
             starts.append(index)
+    # Prose of a few lines before and after is common; the longest part that parses counts.
     for start in starts[:_TRIES]:
         for end in range(len(lines), max(start, len(lines) - _TRIES), -1):
             code = "\n".join(lines[start:end]) + "\n"
@@ -169,6 +173,7 @@ def _bare(text: str) -> str:
 def _without(code: str, names: Sequence[str]) -> str:
     """Return the code without these module-level functions, or unchanged if it does not parse."""
     lines, tree = code.split("\n"), tree_of(code)
+    # From the end, so that line numbers of the others stay right.
     for node in reversed(tree.body) if tree else ():
         if isinstance(node, ast.FunctionDef) and node.name in names:
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])

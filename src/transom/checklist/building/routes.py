@@ -21,6 +21,7 @@ def _after_validate(state: BuildState) -> str:
     """Done, or a repair, or a person; what passed and left questions goes to its writer first."""
     if state.findings:
         return _repair(state)
+    # Rules and people are not asked: rules cannot answer, and a person will be.
     asks = state.record and state.record.value.questions and not state.was_asked
     if asks and state.atom_a and state.atom_a.by not in ("rules", A_PERSON):
         return "questions"
@@ -51,7 +52,9 @@ def emitted_fields(code: str) -> frozenset[str]:
 
 def _repair(state: BuildState) -> str:
     artifacts = route(state.findings)
+    # Nothing to repair, nobody to do it, or no attempts left.
     exhausted = not artifacts or state.stuck or state.iteration >= state.repairs
+    # Doubts alone do not keep a checker from being used; its verdicts wait for a person.
     if exhausted or any(state.belongs_to_a_person(artifact) for artifact in artifacts):
         if {finding.gate for finding in state.findings} <= _DOUBTS:
             return "done"

@@ -55,8 +55,8 @@ class BuildState:
             said of them.
         unread: findings beside the gates': replies that could not be read, answers that say what to
             mend.
-        asked: whether the writer of atom A was asked the gates' questions; that is done once.
-        tried: the repairs so far.
+        was_asked: whether the writer of atom A was asked the gates' questions; that is done once.
+        attempts: the repairs so far.
         fields_changed: whether the last repair of the parser changed what it emits.
         stuck: why nobody can repair, "" while somebody can.
         result: the answer, where the flow has come to its end.
@@ -97,6 +97,7 @@ class BuildState:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Findings of now: on a reply that could not be read, else with what was tried last."""
+        # What could not be read comes first: the gates' findings are of an older draft.
         if self.unread:
             return self.unread
         if self.record:
@@ -122,6 +123,7 @@ class BuildState:
     @property
     def summary(self) -> str:
         """The repairs so far and what remained after each, for whoever repairs next."""
+        # The findings of the next repair are what remained of this one.
         remained = [*(attempt.because for attempt in self.attempts[1:]), self.findings]
         rows = []
         for number, (attempt, after) in enumerate(zip(self.attempts, remained, strict=False), 1):
@@ -143,6 +145,7 @@ class BuildState:
 
     def belongs_to_a_person(self, artifact: str) -> bool:
         """Whether a person wrote or edited it: then no role may write it again."""
+        # An edit of the written file or of the part it was made from counts alike.
         atoms = (self.atoms, self.atom_a if artifact == ATOM_A else self.logic)
         artifacts = (self.config, self.logic) if artifact == CHECKER else atoms
         return any(
@@ -170,6 +173,7 @@ _CRASH_HINT: Final = "any text gives a list: catch what a line of another form r
 def hinted(findings: tuple[Finding, ...]) -> str:
     """Return the findings, one a line, and for each gate what would satisfy it."""
     hints = []
+    # A crash has one remedy whatever the gate is.
     for gate, hint in _HINTS.items():
         if any(finding.gate == gate and not _is_crash(finding) for finding in findings):
             hints.append(f"- {gate}: {hint}")

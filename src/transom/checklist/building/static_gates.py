@@ -66,7 +66,7 @@ def check_syntax(atoms: Parts) -> list[Finding]:
     """Whether the code parses: atom A by itself, B and C by themselves, then all of it."""
     if tree_of(atoms.full_text):
         return []
-    findings = []
+    findings: list[Finding] = []
     for source in (atoms.a, atoms.logic):
         findings.extend(_unparsed(source, atoms))
     return findings or list(_unparsed(atoms.full_text, atoms))
@@ -94,6 +94,7 @@ def check_signatures(atoms: Parts) -> list[Finding]:
 
     Nothing else may have its name, so that what is looked at is what runs.
     """
+    # A function inside another one cannot be called from outside.
     top = {id(node) for tree in atoms.trees for node in tree.body}
     bound = _bound_nodes(atoms)
     findings: list[Finding] = []
@@ -204,6 +205,7 @@ def _returns(function: ast.FunctionDef) -> Iterator[int]:
         node = nodes.pop()
         if isinstance(node, ast.Return | ast.Yield | ast.YieldFrom):
             yield node.lineno
+        # A nested function's return does not end this one.
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
             nodes += ast.iter_child_nodes(node)
 
@@ -219,6 +221,7 @@ def check_locked_layer(atoms: Parts) -> list[Finding]:
     expected = [ast.dump(node) for node in wrapped.body]
     for node in (node for tree in atoms.trees for node in tree.body):
         if isinstance(node, ast.FunctionDef) and node.name == "extract_context":
+            # Compared without positions, so that comments and blank lines do not matter.
             tail = [ast.dump(part) for part in node.body[-len(expected) :]]
             if tail == expected:
                 early = sorted(line for line in _returns(node) if line != node.body[-1].lineno)
@@ -264,6 +267,7 @@ def check_yaml(
                 absent.append((index, field, keys))
     tree = tree_of(atoms.a) if absent else None
     key_names = {name for node in ast.walk(tree) for name in _keys(node)} if tree else set()
+    # Files show only a part of what atom A may emit; its code tells the rest.
     for index, field, keys in absent if tree else ():
         if not set(field.split(".")) <= key_names:
             message = f"item {config.items[index].id} uses {field}, which atom A never emits"
@@ -276,8 +280,10 @@ def _keys(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.keyword) and node.arg:
         yield node.arg
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        # Names of fields may be made from a text like "name value unit".
         words = node.value.split()
         yield from words if all(map(str.isidentifier, words)) else [node.value]
+        # Named groups become keys by `groupdict`.
         yield from re.findall(r"\(\?P<(\w+)>", node.value)
 
 

@@ -46,6 +46,7 @@ async def take_files(prober: Prober, paths: Sequence[Path]) -> tuple[list[RealFi
         if not is_long:
             files.append(RealFile(path.name, text))
             continue
+        # Atom A sees the whole once; the trials work on an excerpt around its entries.
         entries: list[Entry] = []
         findings += await prober.findings(_check_of_file(path, entries), "schema")
         lines = []
@@ -97,9 +98,11 @@ async def check_schema(
             findings.append(_with_text(finding, file))
         if not problems:
             entries = [Entry.model_validate(entry) for entry in raw]
-            entries_of_files += entries if file.known_entries is None else ()
+            if file.known_entries is None:
+                entries_of_files += entries
             for text in _untrue(file, entries)[:_SHOWN]:
                 findings.append(prober.finding("schema", text))
+    # A parser that finds nothing passes every other gate.
     if not findings and not entries_of_files and not may_be_silent:
         names = ", ".join(file.name for file in files) or "no file at all"
         findings.append(prober.finding("schema", f"atom A finds nothing in {names}"))
@@ -139,6 +142,7 @@ def _extraction(file: RealFile, entries: list[object]) -> Check:
         entries.extend(await _extract_all(worker, scope, file))
         if await _extract_all(worker, scope, file) != entries:
             return [f"extract_context does not return the same for {file.name} a second time"]
+        # A scope that tears records apart gives other entries than the whole text.
         extracted = entries if scope.unit == "file" else await _extract_all(worker, Scope(), file)
         if extracted != entries:
             return [
@@ -159,6 +163,7 @@ def _difference(at_once: Sequence[object], pieces: Sequence[object]) -> str:
         row for row in zip(itertools.count(1), at_once, pieces) if row[1] != row[2]
     )
     if isinstance(first, dict) and isinstance(second, dict):
+        # Only the fields that differ: entries are long, and the rest is the same.
         keys = []
         for key in first:
             if first[key] != second.get(key):

@@ -81,6 +81,7 @@ class TrialRun:
         trial = replace(
             trial_of(state.inputs, state.overview.value, self.sandbox), tests=self.tests
         )
+        # Digests instead of paths: a log that was moved is the same log.
         files = {path.name: _sha256(path) for path in trial.files}
 
         level = complexity_of(state.inputs.description)
@@ -119,7 +120,8 @@ class TrialRun:
             state.inputs.spec,
             author(state),
         ]
-        declared += ["tests"] if self.tests else []
+        if self.tests:
+            declared.append("tests")
         name, reuse = numbered("build/gates", state.iteration), self._holds(output, files)
         return await self.run.stage(name, step, *declared, out=output, reuse=reuse)
 
@@ -139,6 +141,7 @@ class TrialRun:
             record = output.read(path) if path.is_file() else None
         except InputError:
             return True  # the stage itself says what is wrong with the file
+        # A passed checker stands; one that failed may pass on other logs.
         return record is None or record.status == "done" or record.tried_on == files
 
 

@@ -180,6 +180,7 @@ class Writers:
             stage.note(RESPONSE_FILE, answer.reply.text)
             return answer.value
 
+        # The blocks' values are the stage's inputs, so a changed section asks the role again.
         return await self.run.stage(
             name, step, *(block.value for block in given_blocks), out=output, uses=[role]
         )
@@ -191,6 +192,7 @@ class Writers:
 
         It can read what its window lists.
         """
+        # A session of its own for each attempt, since it counts how much was read.
         listed = [
             *inputs.files,
             *(present_files(overview.value.listed(), inputs.roots) if overview else ()),
@@ -212,6 +214,7 @@ def keeping(before: LogicReply, after: LogicReply, artifacts: frozenset[str]) ->
     """Return a repair in which only the artifacts named by the findings have changed."""
     checker = after.checker if CHECKER in artifacts else before.checker
     atoms = after.atoms if artifacts & {ATOM_B, ATOM_C} else before.atoms
+    # Which atoms there are is decided by the code, not by what the YAML says of it.
     if atoms != before.atoms:
         checker = {**checker, "atoms": "own" if atoms else "standard"}
     return LogicReply(checker=checker, atoms=atoms)

@@ -127,7 +127,7 @@ class CheckAccount:
         """Return what stands in place of the claim's measurements, if no file has one."""
         if any(not file.unread for file in self.files):
             return ()
-        matters = []
+        matters: list[UnreadMatter] = []
         for file in self.files:
             matters.extend(file.unread)
         return tuple(matters)
@@ -135,7 +135,7 @@ class CheckAccount:
     @property
     def caps(self) -> tuple[Cap, ...]:
         """Return everything that holds a positive verdict back."""
-        caps = []
+        caps: list[Cap] = []
         for file in self.files:
             caps.extend(file.caps)
         return (*self.words, *self.account.caps(), *caps)
@@ -159,6 +159,7 @@ class _JudgedLines:
 
     def first_unexplained(self, shape: UnexplainedShape, finder: TroubleFinder) -> int | None:
         """Return the first line of a shape that no item judged as a whole, or None."""
+        # A line that no item judged needs no closer look.
         for number in shape.lines:
             if number not in self.texts:
                 return number
@@ -177,6 +178,7 @@ class _JudgedLines:
             if is_read:
                 return None
             return shape.lines[0]
+        # What is left of the line must not hold trouble; a separator keeps words from joining.
         for text in texts:
             remainder = remainder.replace(text.strip(), " ; ")
         if remainder != shape.text and finder.in_line(remainder):
@@ -186,6 +188,7 @@ class _JudgedLines:
 
 def _values_of(fields: Json) -> Iterator[str]:
     """Yield the texts and numbers that the fields of an entry hold, as texts."""
+    # Fields may nest, as in a leaf of JSON; its names explain nothing, its values do.
     if isinstance(fields, dict):
         for value in fields.values():
             yield from _values_of(value)
@@ -245,13 +248,16 @@ def _account_of(
     if not file_could_matter(file.shown_name) and not requirements and claim is None:
         use = FileUse(file.shown_name, "source code or design data, which prints no messages")
         return FileAccount(file.shown_name, (), Identity(), Account(files=(use,)), ())
+    # Atoms of the scope `report` have read the file already.
     reading = readings.get(file.shown_name) or read_report_pieces(
         iter(file.pieces()), file.shown_name, shipped_formats()
     )
+    # A checker that a model wrote has no claim; then its entries alone explain lines.
     of_claim = ClaimAccount()
     if claim is not None and file.is_input:
         of_claim = account_for_claim(claim, file.shown_name, reading)
         judged.texts.update(excused_lines(claim, reading.measurements))
+    # One log may hold reports of several stages; the identity is that of the part which was judged.
     sections = _sections_of(reading, judged)
     identity = _identity(file, sections)
     matches = _match_identity(identity, requirements)
@@ -296,6 +302,7 @@ def _sections_of(reading: FileReading, judged: _JudgedLines) -> list[SectionRead
         if around:
             innermost = max(around, key=lambda section: section.first_line)
             chosen[innermost.first_line] = innermost
+    # Without a judged line each report of the file could be the one that the question means.
     return list(chosen.values()) or reading.sections
 
 
@@ -316,9 +323,10 @@ def _sections_around(
 
 def _identity(file: File, sections: Sequence[SectionReading]) -> Identity:
     """Return what the reports of a file say of themselves, or else the banner of its tool."""
-    facts = []
+    facts: list[IdentityFact] = []
     for section in sections:
         facts.extend(section.identity.facts)
+    # Most reports name their tool in a format's own line; other files at least in a banner.
     if not any(fact.facet == "tool" for fact in facts):
         for number, line in enumerate(itertools.islice(file.lines(), _BANNER_LINES), 1):
             tool = banner_tool(line)
@@ -343,6 +351,7 @@ def _match_identity(
     """
     matches = list[IdentityMatch]()
     for match in compare_identity(identity, requirements, synonyms=synonyms()):
+        # Facts of all reports together would contradict each other.
         if match.requirement is not None and match.facet == "tool":
             for fact in match.facts:
                 alone = compare_identity(
@@ -365,6 +374,7 @@ def _caps_of_sections(path: str, sections: Iterable[SectionReading]) -> Iterator
 
 def _lines_left(path: str, reading: FileReading, judged: _JudgedLines) -> Iterator[LineUse]:
     """Yield the lines that could matter and that neither a format nor an item explains."""
+    # The same words of trouble as for a report format, so that both agree on a line.
     finder = TroubleFinder("eda")
     for shape in reading.unexplained:
         number = judged.first_unexplained(shape, finder)

@@ -57,6 +57,7 @@ class Baseline:
 
         Unused waivers may count.
         """
+        # A count, not a set: of three equal findings two may be known and one new.
         remaining = Counter(self._accepted.get(verdict.item_id, ()))
         known_items: list[Violation] = []
 

@@ -95,6 +95,7 @@ async def check_files(
         InputError: an undefined variable, or patterns that do not fit the checker.
         SandboxUnavailable: this machine cannot isolate the atoms.
     """
+    # The current item counts; the copy in the folder is for a checker that is run by itself.
     item = item or checker.item
     config = effective(checker.config, item)
     # Patterns that do not fit are an error of the caller, so they are looked at first.
@@ -108,6 +109,7 @@ async def check_files(
     warnings = [*_warnings(checker, item), *outcome.warnings]
     for path, text in account.remarks:
         warnings.append(Note(source_file=path, message=text))
+    # The warning stands in the verdict itself, since nobody reads the log of an old run.
     if runner.level is Level.NONE:
         warnings.append(Note(message=UNSAFE))
     status = _status(checker, outcome, fail_on_unused=fail_on_unused)
@@ -160,6 +162,7 @@ async def check_files(
 def _outcome_fields(outcome: Outcome, warnings: Sequence[Note]) -> dict[str, Any]:
     """Return the fields of a verdict that its outcome gives."""
     fields = vars(replace(outcome, warnings=tuple(warnings))).copy()
+    # What was not measured becomes a cap; a verdict has no list of it.
     del fields["unmeasured"]
     return fields
 
@@ -194,23 +197,31 @@ async def _run(
     """
     gathered = Outcome()
     try:
+        # One worker for the whole run: it keeps what atom A has begun, and starting a sandbox takes
+        # longer than most checks.
         async with runner.worker(with_pieces(checker.atoms) + BATCH_SOURCE) as worker:
             scope, sources = await declared(worker)
             if config.report_format is not None:
                 scope = replace(scope, formats=(format_of(config.report_format),))
             evidence, gathered = await gather(inputs, worker, scope, sources)
+            # With a file missing, everything that was not seen could be in it.
             if gathered.errors:
                 return gathered, CheckAccount()
+            # From here on expressions run in this process, where nothing could stop a slow one.
             await rehearse(runner, config, evidence)
             logic = Logic(worker if config.atoms == "own" else None)
             judged = await evaluate(config, evidence, logic)
             judged = apply_waivers(judged, config.waivers, config, evidence, as_of)
+            # Only known after the waivers: a waived violation no longer keeps the check from
+            # passing.
             errors = _unreported(judged, config, evidence)
             if errors:
                 return replace(gathered, errors=errors), CheckAccount()
             items, _ = applicable_items(config.items, evidence)
+            # Reading long reports again takes seconds, in which other checks of the batch go on.
             account = await asyncio.to_thread(account_for, question, items, evidence, config.claim)
             read = _with_identity(gathered.inputs, account)
+            # A verdict on the wrong file would be right by accident at best.
             wrong = _wrong_files(account)
             if wrong:
                 return replace(gathered, errors=wrong, inputs=read), account
@@ -260,6 +271,7 @@ def _unreported(judged: Outcome, config: CheckerConfig, evidence: Evidence) -> t
 
 
 def _status(checker: LoadedChecker, outcome: Outcome, *, fail_on_unused: bool) -> Status:
+    # The order matters: an error hides nothing, a changed checker must not fail a design.
     if outcome.errors:
         return "ERROR"
     if checker.unreviewed:
@@ -285,6 +297,7 @@ def _differences(
 
 def _comparable(config: CheckerConfig) -> dict[str, str]:
     """Return the settings that an item may have otherwise than a checker, as texts."""
+    # As texts, since N/A and 0 differ in meaning and a report has to print both.
     requirements, waivers = config.requirements, config.waivers
     return {
         "item_id": config.item_id,
@@ -332,6 +345,7 @@ def _made_by(checker: LoadedChecker, item: Item | None) -> MadeBy:
         checker_sha256=checker.sha256,
         approved_by=checker.approved.by,
     )
+    # A checker that was written by hand has no author to name.
     if build is None:
         return made_by
     update: dict[str, object] = {

@@ -7,6 +7,7 @@ of the description that nothing checks.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,10 +65,12 @@ class UnreadMatter:
 def account_for_claim(row: ClaimRow, path: str, reading: FileReading) -> ClaimAccount:
     """Return what a claim finds in a file."""
     claim = shipped_claims().claims.get(row.name)
+    # An older checker may name a claim that this version does not ship any more.
     if claim is None:
         return ClaimAccount((Cap("words", f"there is no claim {row.name}"),))
     limit = limit_of(row.parameters)
     view = _ClaimView(claim, row, path, reading.measurements, limit)
+    # Without the limit first: what a person states of values decides which of them are compared.
     names = {measure_name(pattern, row.parameters) for pattern in view.patterns}
     measurements, stated = with_stated_check(row, reading.measurements, names)
     view = _ClaimView(claim, row, path, measurements, limit)
@@ -96,6 +99,7 @@ def checks_to_choose(row: ClaimRow, readings: Iterable[FileReading]) -> dict[str
     for reading in readings:
         view = _ClaimView(claim, row, reading.path, reading.measurements, limit_of(row.parameters))
         unnamed = view.unproven_values()
+        # One answer of a person cannot be right for a setup and a hold value at once.
         if len({(fact.name, fact.value) for fact in unnamed}) > len({f.name for f in unnamed}):
             return {}
         for fact in unnamed:
@@ -113,6 +117,7 @@ def evidence_of_claim(row: ClaimRow, readings: Iterable[FileReading]) -> str:
     """Return what files give for a claim, in one clause: a line that counts, or what is lacking."""
     lacking = list[str]()
     claim = shipped_claims().claims[row.name]
+    # The first line that counts is enough for a person to choose by.
     for reading in readings:
         view = _ClaimView(claim, row, reading.path, reading.measurements)
         name = Path(reading.path).name
@@ -130,14 +135,12 @@ def caps_of_words(row: ClaimRow, readings: Iterable[FileReading]) -> tuple[Cap, 
     claim = shipped_claims().claims.get(row.name)
     scopes = list[Mapping[str, str]]()
     tools = set[str]()
+    # Reading all measurements again costs time, so only for words that are left over.
     if claim is not None and row.left_out:
         for reading in readings:
             tools.update(section.tool for section in reading.sections if not section.inside)
             view = _ClaimView(claim, row, reading.path, reading.measurements)
-            patterns = []
-            for group in view.proof:
-                patterns.extend(group)
-            for fact in view.matching(patterns):
+            for fact in view.matching(view.proving):
                 scopes.append(fact.scope)
     caps = list[Cap]()
     for text in row.left_out:
@@ -156,6 +159,7 @@ def _is_stated(text: str, scopes: Sequence[Mapping[str, str]]) -> bool:
     for word in written:
         if word not in shipped_claims().grammar:
             words.append(word)
+    # Words of grammar alone narrow nothing, but they prove nothing either.
     if not scopes or not words:
         return False
     quantified = bool(_QUANTIFIERS & set(written))
@@ -173,6 +177,7 @@ def excused_lines(row: ClaimRow, measurements: Iterable[Measurement]) -> Mapping
     """
     claim = shipped_claims().claims.get(row.name)
     severity = claim.fixed.get("severity") if claim else None
+    # A claim about warnings must not excuse them.
     if severity != "error":
         return {}
     finder = TroubleFinder("eda")
@@ -255,19 +260,22 @@ class _ClaimView:
     @property
     def patterns(self) -> tuple[FactPattern, ...]:
         """Return all measurements that prove or break the claim."""
-        proof = []
-        for group in self.proof:
-            proof.extend(group)
-        return (*bad_facts(self.claim, self.row.parameters), *proof)
+        return (*bad_facts(self.claim, self.row.parameters), *self.proving)
 
     @property
     def proof(self) -> tuple[tuple[FactPattern, ...], ...]:
         """Return the groups of measurements that prove the claim."""
         return proof_facts(self.claim, self.row.parameters)
 
+    @property
+    def proving(self) -> list[FactPattern]:
+        """Return the measurements of all groups that prove the claim."""
+        return list(itertools.chain.from_iterable(self.proof))
+
     def matching(self, patterns: Iterable[FactPattern]) -> Iterator[Measurement]:
         """Yield the measurements that patterns speak of."""
         claim_scope = scope_of_claim(self.claim, self.row.parameters)
+        # Each measurement once, whichever of the patterns it fits.
         for fact in self.measurements:
             for pattern in patterns:
                 scope = {**claim_scope, **pattern.scope}
@@ -290,6 +298,7 @@ class _ClaimView:
         for fact in counts:
             if isinstance(fact.number, PrintedNumber):
                 numbers.append(fact.number)
+        # "0 errors" of 0 checked nets is no proof.
         if counts and not any(number.value > 0 for number in numbers):
             text = f"nothing was looked at: {counts[0].content.strip()}"
             yield Cap("measured", text, self.path, counts[0].line)
@@ -299,10 +308,7 @@ class _ClaimView:
 
         A part without a value, such as a path group with no path, is covered by the whole.
         """
-        proof = []
-        for group in self.proof:
-            proof.extend(group)
-        for pattern in proof:
+        for pattern in self.proving:
             facts = list(self.matching([pattern]))
             measured = []
             for fact in facts:
@@ -313,6 +319,7 @@ class _ClaimView:
             for fact in measured:
                 if key is None or _is_whole(fact, key):
                     whole_facts.append(fact)
+            # The worst of two groups out of three may be better than the design.
             if key is not None and measured and not whole_facts:
                 parts = ", ".join(dict.fromkeys(fact.scope[key] for fact in measured))
                 name = fact_words(measured[0])
@@ -329,6 +336,7 @@ class _ClaimView:
         claim_scope = scope_of_claim(self.claim, self.row.parameters)
         for pattern in bad_facts(self.claim, self.row.parameters):
             check = pattern.check or claim_scope.get("check")
+            # A claim of no check is about each value, and needs no name.
             if check is None:
                 continue
             name = measure_name(pattern, self.row.parameters)
@@ -349,6 +357,7 @@ class _ClaimView:
         if pattern.text_contains is not None:
             return pattern.text_contains in fact.text.lower()
         number = fact.number
+        # A value that is no number cannot be ruled out.
         if not isinstance(number, PrintedNumber):
             return fact.value is None
         if pattern.below is not None and number.value >= pattern.below:
@@ -393,8 +402,8 @@ class _ClaimView:
         if any(not self.why_unread(fact) for fact in facts):
             # A sum of slacks proves nothing while the slack itself may be of another check.
             for fact in self.unproven_values():
-                where = f"{name}:{fact.line}; the report does not name its check"
-                yield UnreadMatter(fact.content.strip(), where)
+                place = f"{name}:{fact.line}; the report does not name its check"
+                yield UnreadMatter(fact.content.strip(), place)
             return
         for fact in facts:
             place = f"{name}:{fact.line}, {self.why_unread(fact)}"
@@ -437,10 +446,7 @@ class _ClaimView:
     def asked_checks(self) -> list[str]:
         """Return the checks that the claim asks about."""
         wanted = scope_of_claim(self.claim, self.row.parameters).get("check")
-        checks = []
-        for group in self.proof:
-            for pattern in group:
-                checks.append(pattern.check)
+        checks = [pattern.check for pattern in self.proving]
         return [check for check in dict.fromkeys([wanted, *checks]) if check]
 
     def why_unread(self, fact: Measurement) -> str:
@@ -472,15 +478,14 @@ class _ClaimView:
     @property
     def proof_names(self) -> set[str]:
         """Return the names of the measurements that prove the claim."""
-        patterns = []
-        for group in self.proof:
-            patterns.extend(group)
-        return {measure_name(pattern, self.row.parameters) for pattern in patterns}
+        return {measure_name(pattern, self.row.parameters) for pattern in self.proving}
 
     def other_facts(self) -> str:
         """Return why a report holds other facts only, or ""."""
         if any(True for _ in self.matching(self.patterns)):
             return ""
+        # The values are there, only of which check they are is open: that is a question, not an
+        # error.
         if next(self.without_check(), None) is not None:
             return ""
         # Each report has a version, which says nothing of its matter.

@@ -51,6 +51,7 @@ def patterned_items(config: CheckerConfig) -> list[ValidationItem]:
             of them.
     """
     count = len(config.requirements.pattern_items)
+    # N/A and an empty list both mean that this run compares nothing.
     if config.requirements.value is None or not count:
         return []
     items = []
@@ -97,6 +98,7 @@ async def compare(
         if candidate.entry is not None:
             with_entry.append(candidate)
     answers = await _match_all(with_entry, patterns, logic)
+    # All answers are there before any is used, since patterns are assigned across entries.
     table = _MatchTable(items, patterns, matching, with_entry, answers)
     columns, matched_columns = table.assign_patterns()
     found_items: list[CheckedItem] = []
@@ -151,6 +153,7 @@ async def _match_all(
     Returns:
         A row for each candidate, with an answer for each pattern.
     """
+    # One question a part of a pattern: alternatives are asked one by one, and any suffices.
     questions = []
     for candidate in candidates:
         if candidate.entry is not None:
@@ -167,6 +170,7 @@ async def _match_all(
             for answer in part_answers:
                 if answer.is_match:
                     matching.append(answer)
+            # The reason of the first alternative stands for all of those that do not match.
             row.append((matching or part_answers)[0])
         rows.append(row)
     return rows
@@ -196,6 +200,8 @@ class _MatchTable:
         matched: set[int] = set()
         for row, candidate in enumerate(self.candidates):
             if self.matching == "one_to_one":
+                # Entries come in the order of the files, so that the assignment does not depend on
+                # chance.
                 column = self.first_match(row, [free for free in every if free not in matched])
                 if column is not None:
                     matched.add(column)
@@ -227,6 +233,7 @@ class _MatchTable:
         if not required:
             return []
         is_ordered = self.matching == "ordered"
+        # A file without an entry and a pattern without a match are one finding, not two.
         remaining = list(without_entry)
         missing: list[Violation] = []
         for column in range(len(self.patterns)):
@@ -264,6 +271,7 @@ class _MatchTable:
 
 def _with_reason(violation: Violation, reason: str) -> Violation:
     nearest = violation.nearest
+    # The nearest line gives its own reason; both must say the same.
     if nearest is not None:
         nearest = nearest.model_copy(update={"why_not": reason})
     return violation.model_copy(update={"reason": reason, "nearest": nearest})

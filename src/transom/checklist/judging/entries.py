@@ -68,6 +68,7 @@ def field_of(parsed_fields: Mapping[str, Json], dotted: str) -> Json:
 
 def has_field(parsed_fields: Mapping[str, Json], dotted: str) -> bool:
     """Return whether the field is present; its value may be None."""
+    # A flag that is present and null was looked for; an absent one was not.
     parent, _, last = dotted.rpartition(".")
     holder = field_of(parsed_fields, parent) if parent else parsed_fields
     return isinstance(holder, Mapping) and last in holder
@@ -83,6 +84,7 @@ def is_empty(value: Json) -> bool:
 def show(value: Json) -> str:
     """Return a value as it stands in a sentence: JSON, shortened."""
     text = json.dumps(value, ensure_ascii=False)
+    # A sentence with a whole netlist in it is no sentence.
     if len(text) <= _VALUE_CHARS:
         return text
     return f"{text[: _VALUE_CHARS - 3]}..."
@@ -99,6 +101,7 @@ def shortfall(item: ValidationItem, parsed_fields: Mapping[str, Json]) -> str | 
             empty.append(name)
     if empty:
         return f"{_enumerate(empty)} {'is' if len(empty) == 1 else 'are'} empty"
+    # The atom's own words are more exact than a comparison of its flag.
     if item.condition is not None:
         reason = _unfulfilled(item.condition, field_of(parsed_fields, item.condition.field))
         return reason and (_why(item, parsed_fields) or reason)
@@ -158,21 +161,24 @@ def _holds(op: Operator, value: Json, expected: Json) -> bool:
         return not _equal(value, expected)
     if op is Operator.IN:
         return isinstance(expected, list) and any(_equal(value, option) for option in expected)
+    # `search`, since a condition names a part of the text more often than all of it.
     if op is Operator.MATCHES:
         text = value if isinstance(value, str) else show(value)
         return re.search(str(expected).removeprefix(REGEX), text) is not None
-    measured, right = _number(value), _number(expected)
-    return measured is not None and right is not None and bool(_COMPARISONS[op](measured, right))
+    # A text that is no number fulfils no comparison, and does not crash one.
+    measured, limit = _number(value), _number(expected)
+    return measured is not None and limit is not None and bool(_COMPARISONS[op](measured, limit))
 
 
-def _equal(measured: Json, right: Json) -> bool:
+def _equal(measured: Json, expected: Json) -> bool:
     """Return whether two values are equal. Numbers may be written as text; true is never 1."""
-    if isinstance(measured, bool) or isinstance(right, bool):
-        return measured is right
-    if isinstance(measured, int | float) or isinstance(right, int | float):
+    # In Python True equals 1; in a report "true" and "1" are different statements.
+    if isinstance(measured, bool) or isinstance(expected, bool):
+        return measured is expected
+    if isinstance(measured, int | float) or isinstance(expected, int | float):
         number = _number(measured)
-        return number is not None and number == _number(right)
-    return measured == right
+        return number is not None and number == _number(expected)
+    return measured == expected
 
 
 def _number(value: Json) -> float | None:
@@ -216,6 +222,7 @@ def subjects(item: ValidationItem, evidence: Evidence) -> list[Subject]:
     for entry in evidence.entries:
         if has_field(entry.parsed_fields, item.select):
             groups.setdefault(evidence.subject(entry), []).append(entry)
+    # Files without an entry come first, so that they are not forgotten below the others.
     expected = [file.shown_name for file in _expected_files(item, evidence, groups)]
     names = list(dict.fromkeys([*expected, *groups]))
     # Subjects stand in the order of the files; sorting keeps the order of the other names.
@@ -314,11 +321,13 @@ def _first_or_last(
     take: Literal["first", "last"], name: str, entries: Sequence[Entry], evidence: Evidence
 ) -> tuple[Entry, ...]:
     """Return one entry of the file itself, or else one of each source of the best rank."""
+    # A file's own words about itself outrank what a log says of it.
     pool = [entry for entry in entries if entry.source_file == name]
     if not pool:
         ranks = [RANKS.index(evidence.rank(entry)) for entry in entries]
         best = min(ranks, default=0)
         pool = [entry for entry, rank in zip(entries, ranks, strict=True) if rank == best]
+    # An entry without a line, such as a summary of the file, stands before all others.
     ordered = sorted(pool, key=lambda entry: entry.line_number or 0)
     if take == "first":
         ordered.reverse()
@@ -332,6 +341,7 @@ def _has_better_source(item: ValidationItem, name: str, evidence: Evidence) -> b
     file = evidence.by_name.get(name)
     if file is None:
         return False
+    # The kinds that entries refer to tell whether the item is about such files at all.
     kinds = {file.kind}
     reporting_files = set()
     for entry in evidence.entries:
@@ -349,10 +359,11 @@ def _has_better_source(item: ValidationItem, name: str, evidence: Evidence) -> b
     return False
 
 
-def _contradict(item: ValidationItem, first: Entry, right: Entry) -> bool:
+def _contradict(item: ValidationItem, first: Entry, second: Entry) -> bool:
     """Return whether two entries have different values for a field that the item looks at."""
+    # An empty field says nothing, so it contradicts nothing.
     for name in (item.select, *item.required):
-        values = (field_of(first.parsed_fields, name), field_of(right.parsed_fields, name))
+        values = (field_of(first.parsed_fields, name), field_of(second.parsed_fields, name))
         if values[0] != values[1] and not any(is_empty(value) for value in values):
             return True
     return False
@@ -374,6 +385,7 @@ def nearest_line(item: ValidationItem, file: File) -> Nearest | None:
     best_rank = len(hints) + 1
     nearest = (0, "")
     for number, line in enumerate(file.lines(), 1):
+        # Only better hints than the one found so far are tried.
         for rank in range(best_rank):
             matches = hints[rank].search(line) if rank < len(hints) else line.strip()
             if matches:
@@ -424,10 +436,12 @@ def nearest_entry(
     if not entries:
         return None
     alternatives = parts(pattern)
+    # Without wildcards the distance measures words, not signs of the pattern language.
     literal_text = " ".join(re.sub(r"^regex:|[*?]", "", part) for part in alternatives)
     values = [entry.value for entry in entries]
     _, _, index = process.extractOne(literal_text, values, scorer=fuzz.ratio)
     entry, reason = entries[index], reasons[index]
+    # The commonest reason for a pattern that does not match, and hard to see in a report.
     if any(part.lower() in entry.value.lower() for part in alternatives):
         reason = f"{reason}; it differs in upper and lower case only"
     content = (entry.matched_content or entry.value)[:_CONTENT_CHARS]

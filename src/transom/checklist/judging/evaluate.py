@@ -76,6 +76,7 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
     for item in applicable:
         if item not in with_patterns:
             cases += _cases(item, evidence)
+    # One call for all cases, since an own atom C runs in another process.
     answers = await logic.exist([case.holding for case in cases])
     candidates: list[Candidate] = []
     for item in with_patterns:
@@ -85,6 +86,7 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
     unmeasured = _unmeasured(candidates) if is_claim and with_patterns else []
     if unmeasured:
         with_patterns, candidates = [], []
+    # Also without candidates: a pattern that nothing was compared with is missing.
     patterns = config.requirements.pattern_items
     compared = await compare(with_patterns, candidates, patterns, config.matching, logic)
     found_items = list(compared.found_items)
@@ -104,11 +106,13 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
             forbidden_items.append(checked)
         else:
             missing_items.append(checked)
+    # A forbidding item that found nothing holds, and a verdict shows what holds.
     violated = {violation.id for violation in compared.extra_items}
     for item in with_patterns:
         if item.mode == "forbid" and item.id not in violated:
             found_items.append(_absent_as_wanted(item, evidence))
     found_items = _without_absences(found_items, config)
+    # Reports list items in the order of the checker, whatever was judged first.
     positions = {item.id: index for index, item in enumerate(config.items)}
     for entries in (found_items, missing_items, extra_items):
         entries.sort(key=lambda entry: positions[entry.id])
@@ -138,6 +142,7 @@ def _is_silent(case: Case) -> bool:
 
     A file that another one names, and that is not there, is a violation.
     """
+    # Nothing forbidden in a file is an answer; nothing measured is none.
     if case.item.mode == "forbid" or case.holding or case.failing:
         return False
     file = case.subject.file if case.subject is not None else None
@@ -174,6 +179,7 @@ def applicable_items(
         else:
             message = f"{item.id} {item.name} was not asked: no {item.only_with} was given"
             warnings.append(Note(message=message))
+    # Asking everything gives at least a reason; asking nothing would pass.
     if not applicable:
         return list(items), ()
     return applicable, tuple(warnings)
@@ -251,12 +257,15 @@ def _candidates(item: ValidationItem, evidence: Evidence) -> list[Candidate]:
             # A field that is present but empty says as little as no entry.
             has_value = not is_empty(field_of(entry.parsed_fields, item.select))
             candidates.append(Candidate(item, entry if has_value else None, reason, violation))
+        # One file without an entry is no fault if an entry of any file suffices.
         if not subject.entries and item.quantifier != "exists":
             candidates.append(Candidate(item, None, None, nothing_seen(item, subject, evidence)))
+    # Something must stand for the item, or a run without entries would pass it.
     if not candidates:
         subject_or_none = item_subjects[0] if item_subjects else None
         violation = nothing_seen(item, subject_or_none, evidence)
         candidates.append(Candidate(item, None, None, violation))
+    # What is not there cannot be forbidden.
     if item.mode == "forbid":
         return [candidate for candidate in candidates if candidate.entry is not None]
     return candidates
@@ -279,6 +288,7 @@ def _conclude(case: Case, answer: Answer, evidence: Evidence) -> CheckedItem:
             return _absent_as_wanted(item, evidence)
         reason = f"must not appear: {achievement(item, holding[0].parsed_fields)}"
         return _violation(item, holding[0], reason, evidence)
+    # A count judges the group; atom C only says whether there is something.
     if item.count:
         return _conclude_count(case, item.count, evidence)
     if answer.is_match:
@@ -288,6 +298,7 @@ def _conclude(case: Case, answer: Answer, evidence: Evidence) -> CheckedItem:
             return CheckedItem(**fields, reason=reason)
         reason = f"all {len(holding)} hold; the first: {reason}"
         return CheckedItem(**fields, reason=reason, decided_by=_decided_by(holding))
+    # An entry that fails says more than the absence of one that holds.
     if case.failing:
         entries = [entry for entry, _ in case.failing]
         reason = case.failing[0][1]
@@ -333,6 +344,7 @@ def _shown_fields(item: ValidationItem, entry: Entry, evidence: Evidence) -> dic
     fields = dict(entry.parsed_fields)
     subject = evidence.by_name.get(evidence.subject(entry))
     category = fields.get(item.category)
+    # The log says that the file was read, but the file itself is not there to prove it.
     if subject is not None and subject.absent is not None and isinstance(category, dict):
         fields[item.category] = {**category, "available": False}
     entry_fields = entry.model_dump(mode="json")
@@ -347,6 +359,7 @@ def _shown_fields(item: ValidationItem, entry: Entry, evidence: Evidence) -> dic
 
 def _violation(item: ValidationItem, entry: Entry, reason: str, evidence: Evidence) -> Violation:
     file = evidence.by_name.get(entry.source_file)
+    # An entry without a line was computed; the nearest line shows where to look.
     if entry.line_number is None and file is not None:
         nearest = nearest_line(item, file)
     else:
@@ -367,6 +380,7 @@ def nothing_seen(item: ValidationItem, subject: Subject | None, evidence: Eviden
     file = subject.file if subject else None
     if file is not None and file.absent is not None:
         return _file_absent(item, file, file.absent)
+    # A reader needs some place to begin looking.
     if file is None and evidence.files:
         file = evidence.files[0]
     name = file.shown_name if file else None
@@ -400,6 +414,7 @@ def _empty_fields(item: ValidationItem) -> dict[str, Json]:
         category, _, field = name.partition(".")
         if category == item.category and field and "." not in field:
             fields[field] = None
+    # Waivers and reports may ask for the flag, so it must not be absent.
     condition = item.condition
     if condition is not None and condition.op is Operator.EQUALS and condition.value is True:
         _, _, field = condition.field.partition(".")
@@ -420,6 +435,7 @@ def unreported_files(items: Iterable[ValidationItem], evidence: Evidence) -> lis
     Returns:
         Each file with the category that it does not report on.
     """
+    # Only items about the use of a file: its contents are read from the file itself.
     categories = set()
     for item in items:
         if item.condition is not None and not asks_for_contents(item):
@@ -465,6 +481,8 @@ def _contradictions(items: Iterable[ValidationItem], evidence: Evidence) -> tupl
             continue
         for subject in subjects(item, evidence):
             for entry in subject.contradicting:
+                # The other answers are of other sources and agree with this one or were reported
+                # before.
                 answer = subject.answers[0]
                 message = (
                     f"{answer.source_file}:{answer.line_number} says {_statement(item, answer)} of"

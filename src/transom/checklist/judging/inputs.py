@@ -30,7 +30,7 @@ class Inputs:
     Attributes:
         names: the entries of `input_files`, as written.
         roots: the folders in which they are looked for.
-        where: the file that lists them, for error messages.
+        place: the file that lists them, for error messages.
     """
 
     names: tuple[InputName, ...]
@@ -62,10 +62,10 @@ class Roots:
     """The folders that variables stand for, and those in which files are looked for.
 
     Attributes:
-        given: `--var NAME=PATH`.
-        defaults: variables from the settings; `given` wins.
+        values: `--var NAME=PATH`.
+        defaults: variables from the settings; `values` win.
         base: the item's folder, in which relative paths start.
-        others: `--root DIR`: more folders that may hold the files that a log names.
+        other_roots: `--root DIR`: more folders that may hold the files that a log names.
     """
 
     values: Mapping[str, Path] = field(default_factory=dict)
@@ -109,6 +109,7 @@ class Roots:
         """
         home = os.path.expanduser(written) if written.startswith("~") else written  # noqa: PTH111  never raises
         path = self.expand(home, place)
+        # A literal path of a file that does not exist stays, to be reported by its name.
         matches: set[str] = set()
         folder = path
         if os.path.isdir(path):  # noqa: PTH112  unlike Path.is_dir it never raises
@@ -126,6 +127,7 @@ class Roots:
             is_folder = os.path.isdir(name)  # noqa: PTH112  as above
             if not has_plain_twin and not is_folder and not lies_in_workspace(Path(name), folder):
                 files.append((name, Path(name)))
+        # A wrong glob at the root of a project would otherwise read for hours.
         if len(files) > MOST_FILES:
             raise InputError(
                 f"{written} names {len(files)} files, more than {MOST_FILES}", place=place
@@ -149,6 +151,7 @@ class Roots:
                 )
             return quote(str(root))
 
+        # The operating system would raise a ValueError without a place.
         if "\0" in written:
             raise InputError("a path holds a null character", place=place)
         return _VARIABLE.sub(value, written.strip())
@@ -216,6 +219,7 @@ class Names:
         """Return the name of a file, by the roots or as it was written."""
         real = real_path(path)
         if real not in self._names:
+            # Unique names keep entries of two files with one base name apart.
             names = [self._roots.shown_name(path, written), *self._roots.qualified(path), str(path)]
             self._names[real] = next(name for name in names if name not in self._names.values())
         return self._names[real]

@@ -64,26 +64,29 @@ class Logic:
             AtomFailed: an own atom failed, or answered something else.
         """
         calls = []
-        for pattern, text in questions:
+        for entry, pattern in questions:
             calls.append(
-                {"text": pattern.value, "pattern": text, "parsed_fields": pattern.parsed_fields}
+                {"text": entry.value, "pattern": pattern, "parsed_fields": entry.parsed_fields}
             )
         return await self._ask("validate_logic", calls)
 
     async def exist(self, groups: Sequence[Sequence[Entry]]) -> list[Answer]:
         """Atom C: whether each group has what it should; raises as `match` does."""
-        own = self._worker is not None  # the standard one looks at nothing but the length
-        answers = []
+        answers: list[list[Any]] = []
         for group in groups:
-            answers.append(
-                [entry.model_dump(mode="json") for entry in group] if own else list(group)
-            )
+            if self._worker is None:
+                # The standard atom looks at nothing but the length.
+                answers.append(list(group))
+            else:
+                answers.append([entry.model_dump(mode="json") for entry in group])
+        # Entries cross into the sandbox as JSON; here they stay as they are.
         return await self._ask("check_existence", [{"items": items} for items in answers])
 
     async def _ask(self, function: str, calls: Sequence[dict[str, Any]]) -> list[Answer]:
         if self._worker is None:
             return [Answer.model_validate(_STANDARD[function](**call)) for call in calls]
         answers: list[Answer] = []
+        # A message to the sandbox has a limit of its own.
         for start in range(0, len(calls), _BATCH):
             batch = calls[start : start + _BATCH]
             raw = await self._worker.call("transom_batch", {"function": function, "calls": batch})

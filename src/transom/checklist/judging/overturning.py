@@ -46,6 +46,7 @@ def overturned_verdict(item: Item | None, status: Status) -> OverturnedVerdict |
     """Return the entry of an item that speaks against a verdict with its present meaning."""
     if item is None or not item.overturned:
         return None
+    # A changed description or claim is another question, which nobody overturned.
     meaning = _meaning(item)
     for entry in item.overturned:
         if entry.status == status and entry.meaning == meaning:

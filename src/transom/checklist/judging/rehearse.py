@@ -65,6 +65,7 @@ async def _in_time(trying: asyncio.Future[object]) -> None:
         while not trying.done():
             spent = time.process_time()
             await asyncio.wait([trying], timeout=SECONDS)
+            # Only an idle process can tell that the other one is slow.
             if not trying.done() and time.process_time() - spent < SECONDS / 2:
                 raise TimeoutError
         trying.result()
@@ -95,6 +96,7 @@ def _trials(
         *(condition.field for condition in matched),
         *(f"{item.category}.name" for item in config.items),
     }
+    # Equal texts take equal time; a log repeats most of its lines.
     texts = tuple(dict.fromkeys(_texts(config, evidence, fields)))
     for text, mode in expressions:
         if text.startswith(REGEX):

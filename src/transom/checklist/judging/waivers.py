@@ -46,6 +46,7 @@ def apply_waivers(
     """
     if waivers.value is None:
         return outcome
+    # Zero accepts everything that is listed as a comment; a number counts patterns.
     if waivers.value == 0:
         return _waive_all(outcome, waivers.waive_items, as_of)
     selective = _Selective(outcome, waivers.waive_items, config, evidence, as_of)
@@ -66,6 +67,7 @@ def _waive_all(outcome: Outcome, comments: Sequence[Waiver], as_of: str) -> Outc
         latest = max(comment.expires or "" for comment in comments)
         warned = Note(message=f"the global waiver expired {latest} and does not apply")
         return replace(outcome, warnings=(*outcome.warnings, warned))
+    # A global waiver has no pattern of its own, so its first comment signs for it.
     first = comments[0] if comments else None
     if first:
         why = {
@@ -130,6 +132,7 @@ class _Selective:
     def use(self, violation: Violation) -> WaiverUse | None:
         """Return the first waiver that fits; all that fit count as used."""
         first: WaiverUse | None = None
+        # No early end: a second waiver that fits counts as used, or nobody could remove the first.
         for index, waiver in enumerate(self.waivers):
             hit = None if _expired(waiver, self.as_of) else self.hit(waiver.pattern, violation)
             if hit:
@@ -151,6 +154,7 @@ class _Selective:
             for text in _texts(entry, item):
                 if fits(text):
                     return kind, text
+        # A keyword is the weakest match, so it comes after all others and may be switched off.
         if not self.keywords or (item is not None and not item.waivable):
             return None
         keyword = self.keyword(pattern, entry)
@@ -163,6 +167,7 @@ class _Selective:
         item = self.items.get(entry.id)
         name = _name(entry, item) or entry.value
         for word in () if pattern.startswith(REGEX) else _alternatives(pattern):
+            # A glob is compared with whole texts, not looked for as a word.
             if "*" in word or "?" in word:
                 continue
             if _has_word(word, name, fold=False):
@@ -174,6 +179,7 @@ class _Selective:
             for keyword in item.keywords if item else ():
                 if keyword.lower() == word.lower():
                     texts.append(keyword)
+            # A word that names a stage waives only if some log shows that stage.
             if texts and (
                 texts[0] in (entry.id, entry.name) or not self.is_unseen_stage(word, item)
             ):
@@ -213,6 +219,7 @@ class _Selective:
         pattern = waiver.pattern
         if _expired(waiver, self.as_of):
             return f"expired {waiver.expires}"
+        # From the most telling reason to the least: each would be true as well of a later one.
         if any(self.is_unseen_stage(pattern, item) for item in self.items.values()):
             return f"no log shows the stage {pattern!r}"
         for violation in (*self.outcome.missing_items, *self.outcome.extra_items):
@@ -232,7 +239,7 @@ class _Selective:
                 f"nothing to waive: it fits {passed.id} {passed.value or passed.name}, which passed"
             )
         if _FILE_LIKE.search(pattern) and not pattern.startswith(REGEX):
-            names = []
+            names: list[str] = []
             for file in self.evidence.files:
                 names.extend((file.shown_name, _base(file.shown_name)))
             if not any(fits(name) for _, fits in self.testers[pattern] for name in names):
@@ -242,6 +249,7 @@ class _Selective:
 
 def _tester(pattern: str) -> list[tuple[Kind, Callable[[str], bool]]]:
     """Comparisons of a waiver with a text, in the order in which it is tried."""
+    # A pattern that equals a text always fits, even if its signs mean something.
     exact: tuple[Kind, Callable[[str], bool]] = ("exact", lambda text: text == pattern)
     if pattern.startswith(REGEX):
         compiled = re.compile(pattern.removeprefix(REGEX))
@@ -265,6 +273,7 @@ def _texts(entry: CheckedItem, item: ValidationItem | None) -> list[str]:
     """Texts that a waiver is compared with; empty texts are left out, `*` alone must not fit for
     their sake.
     """
+    # The whole path and the base name: people write either.
     source = entry.source_file or ""
     texts = (entry.id, entry.name, _name(entry, item), entry.value, source, _base(source))
     return [text for text in dict.fromkeys(texts) if text]

@@ -19,7 +19,7 @@ from transom.checklist.writing.shapes import (
     SpecPattern,
 )
 from transom.formats.labels import Label, find, labels, normal
-from transom.formats.markdown import MarkdownPart, MarkdownTable, iter_nodes, region
+from transom.formats.markdown import MarkdownPart, MarkdownTable, Node, iter_nodes, region
 
 _RANKS: Final[tuple[Rank, ...]] = ("primary", "secondary", "fallback")
 _SCENARIO = re.compile(r"(?:special\s+)?scenario\s+(\d+)\b[\s:.)–—-]*(.*)", re.IGNORECASE)
@@ -158,7 +158,7 @@ def _scenarios(parts: Sequence[MarkdownPart], item_ids: Sequence[str]) -> Iterat
 
 
 def _matrix(parts: Sequence[MarkdownPart]) -> Iterator[MatrixRow]:
-    blocks = []
+    blocks: list[Node] = []
     for part in parts:
         blocks.extend(part.blocks)
     for table in (node for node in iter_nodes(blocks) if isinstance(node, MarkdownTable)):

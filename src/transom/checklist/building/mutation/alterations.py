@@ -46,6 +46,7 @@ def alterations(file: RealFile, entries: Sequence[Entry]) -> list[Alteration]:
     """Alterations of one file, spread over its entries."""
     placed = []
     for entry in entries:
+        # An entry without a line, or of a blank one, has no evidence to alter.
         if entry.line_number and file.lines[entry.line_number - 1].strip():
             placed.append(entry)
     altered: list[Alteration] = []
@@ -72,6 +73,7 @@ def noticed(alteration: Alteration, before: Answer, after: Answer) -> bool:
 
 def _spread(entries: Sequence[Entry]) -> list[Entry]:
     """Return some alterations of each kind of entry: the first, the last and some between."""
+    # Entries with the same categories are read by the same part of atom A.
     kinds: dict[str, list[Entry]] = {}
     for entry in entries:
         kinds.setdefault(",".join(sorted(entry.parsed_fields)), []).append(entry)
@@ -90,6 +92,8 @@ def _changed(file: RealFile, number: int, entry: Entry) -> Iterator[Alteration]:
         for start, end in places(line, value):
             token = line[start:end]
             text = file.with_line(number, f"{line[:start]}{other_token(token)}{line[end:]}")
+            # A short or repeated token may mean something else at this place, so silence is no
+            # proof.
             alone = file.text.count(token) == 1 and len(token) > 1
             change = f": {token} to {other_token(token)}"
             yield Alteration("text changed", file, number, text, f"{number} {value}", alone, change)
@@ -131,6 +135,7 @@ def other_token(token: str) -> str:
 
     A token without a digit gets another last letter.
     """
+    # The exponent stays: it would change the number beyond any limit.
     digits = [
         index
         for index, sign in enumerate(re.split(r"[eE](?=[-+]?\d+$)", token)[0])
@@ -138,7 +143,12 @@ def other_token(token: str) -> str:
     ]
     position = digits[-1] if digits else len(token) - 1
     sign = token[position]
-    other = str((int(sign) + 1) % 10) if digits else ("x" if sign != "x" else "y")
+    if digits:
+        other = str((int(sign) + 1) % 10)
+    elif sign == "x":
+        other = "y"
+    else:
+        other = "x"
     return f"{token[:position]}{other}{token[position + 1 :]}"
 
 
@@ -147,6 +157,7 @@ def is_prose(file: RealFile) -> bool:
     line names its columns.
     """
     head = file.text.lstrip()[:1]
+    # A log may begin with a bracket as well, so the text has to be JSON to count as such.
     if head in ("{", "[", "<", ""):
         try:
             json.loads(file.text)

@@ -40,6 +40,7 @@ async def run_tests(examples: Examples, spec: SpecDocument) -> tuple[Combination
     """Every test of the examples that atom A reads alone; each says what was expected and what
     came of it.
     """
+    # A type of capability decides which rows of the matrix apply.
     names = {NAMES[row - 1] for row in ALLOWED[examples.config.capability_type]}
     rows: list[Combination] = []
     for example in spec.guide.examples:
@@ -79,6 +80,7 @@ def _tests(
 
 def _selective(spec: SpecDocument, item: ValidationItem) -> Waivers:
     """Return a waiver that fits the item, by Section 3 or by name, and one that fits nothing."""
+    # A waiver that needs a stage in the log would not fit an example alone.
     stages = {word.casefold() for word in spec.waiver.stages_of(item.id)}
     words = []
     for word in spec.waiver.keywords_of(item.id):
@@ -91,6 +93,7 @@ def _selective(spec: SpecDocument, item: ValidationItem) -> Waivers:
 def _expected(
     example: SpecExample, item: ValidationItem, requirements: Requirements, waivers: Waivers
 ) -> Expected:
+    # A pattern that no file holds fails even an example that holds.
     if example.outcome == "holds" and requirements != _WRONG:
         return Expected(status="PASS", found=(item.id,))
     if waivers.value is None:

@@ -63,6 +63,7 @@ class Examples:
                 own_entries.append(entry)
         if answer.refused is not None:
             return Tried(untried=f"{_label_of(example)} cannot be read alone: {answer.refused}")
+        # Such an example shows what must not become an entry at all.
         if example.outcome == "none":
             if own_entries:
                 message = f"is read as an entry: {show(own_entries[0].parsed_fields)}"
@@ -71,6 +72,7 @@ class Examples:
             return Tried(
                 problem=message and f"{_label_of(example)} is none of the item's, and {message}"
             )
+        # Some formats need a header above the line.
         if not own_entries and not _may_be_silent(example, item):
             return await self._only_in_place(example, item)
         problem = _wrong_fields(example, answer.entries)
@@ -102,6 +104,7 @@ class Examples:
         before = await self.prober.answer(file.name, file.text)
         after = await self.prober.answer(file.name, file.with_line(number, line))
         place = f"{_label_of(example)}, in place of {file.name}:{number},"
+        # Refusing the file is noticed, too.
         if after.refused is not None:
             return Tried()
         entries = []
@@ -180,17 +183,16 @@ class Examples:
             return None
         kind = classify(self.name_of(example), self.sources)[0]
         spots: list[tuple[float, RealFile, int]] = []
-        for file in (
-            candidate
-            for candidate in self.files
-            if classify(candidate.name, self.sources)[0] == kind
-        ):
+        for file in self.files:
+            if classify(file.name, self.sources)[0] != kind:
+                continue
             lines = file.lines
             for entry in (await self.prober.answer(file.name, file.text)).entries:
                 if entry.line_number and _belongs(entry, item):
                     spots.append(
                         (fuzz.ratio(lines[entry.line_number - 1], line), file, entry.line_number)
                     )
+        # No real file has anything of the item.
         if not spots:
             return None
         score, best, number = max(spots, key=lambda spot: spot[0])
@@ -218,6 +220,7 @@ class Examples:
         line = lines[(entry.line_number or 1) - 1]
         if _is_told_elsewhere(example, item, line):
             return None
+        # The line has to decide by itself, or it would prove nothing elsewhere.
         single = (await self.prober.answer(name, _ended(line))).entries
         if all(_decides(item, entry, example) for entry in single if _belongs(entry, item)):
             return line
@@ -249,6 +252,7 @@ class Examples:
         answer = await self.prober.answer(name, text)
         kind, rank = classify(name, self.sources)
         evidence = Evidence((File(name, kind, rank, lambda: [text]),), answer.entries)
+        # There is one file in the trial, so a condition on other files cannot hold.
         alone = item.model_copy(update={"only_with": None})
         config = self.config.model_copy(update={"items": (alone,), "requirements": requirements})
         return await evaluate(config, evidence, Logic()), config, evidence
@@ -276,20 +280,16 @@ def _is_told_elsewhere(example: SpecExample, item: ValidationItem, line: str) ->
     e.g. a heading.
     """
     field_names = [item.condition.field] if item.condition else [item.select, *item.required]
-    values = []
     for fields in example.fields:
         for name, value in fields.items():
-            if name in field_names:
-                values.append(value)
-    printed = []
-    for printed_value in values:
-        if isinstance(printed_value, str | int | float) and not isinstance(printed_value, bool):
-            printed.append(printed_value)
-    return any(
-        places(example.text, printed_value) and not places(line, printed_value)
-        for printed_value in printed
-        if str(printed_value).strip()
-    )
+            # A truth value is not printed as such, so it can be looked for nowhere.
+            if isinstance(value, bool) or not isinstance(value, str | int | float):
+                continue
+            if name not in field_names or not str(value).strip():
+                continue
+            if places(example.text, value) and not places(line, value):
+                return True
+    return False
 
 
 def _outcome_of(item: ValidationItem, entry: Entry) -> str:
@@ -329,6 +329,7 @@ def _wrong_fields(example: SpecExample, entries: Sequence[Entry]) -> str | None:
     """
     remaining = list(entries)
     for expected in example.fields:
+        # The best fit counts, so that an additional entry before it does no harm.
         wrong = {index: _differences(expected, entry) for index, entry in enumerate(remaining)}
         best = min(wrong, key=lambda index: len(wrong[index]), default=None)
         if best is None:
@@ -353,6 +354,7 @@ def _differences(expected: object, entry: Entry) -> list[str]:
 
 def _is_same(actual: Json, expected: Json) -> bool:
     """Equal; numbers within rounding, and absent like empty."""
+    # A missing field and an empty one say the same to an item.
     if is_empty(actual) and is_empty(expected):
         return True
     numbers = []

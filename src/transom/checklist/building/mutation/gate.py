@@ -63,7 +63,8 @@ class _Score:
 
     def take(self, way: str, survivor: Survivor | None) -> None:
         self.tried[way] = self.tried.get(way, 0) + 1
-        self.survivors += [survivor] if survivor else []
+        if survivor:
+            self.survivors.append(survivor)
 
     def row(self) -> MutationRow | None:
         applicable = sum(self.tried.values())
@@ -97,6 +98,7 @@ async def mutate(
     for file, answer in answers:
         if answer.refused is None:
             readable.append(await shortened(prober, file, answer))
+    # A refused file is no fault, but somebody has to know that it was not tried.
     refused = []
     for file, answer in answers:
         if answer.refused is not None:
@@ -135,12 +137,14 @@ async def _examples(
     spec_wrong: list[str] = []
     untried: list[str] = []
     for example in spec.guide.examples:
+        # Alone and among real lines: either may hide what the other shows.
         for way, problems in (
             ("example alone", await examples.alone(example)),
             ("example in a real file", await examples.in_place(example) or Tried(untried="")),
         ):
             if problems.untried is not None:
-                untried += [problems.untried] if problems.untried else []
+                if problems.untried:
+                    untried.append(problems.untried)
                 continue
             label = example.file or "example"
             if problems.problem:
@@ -174,6 +178,7 @@ async def _altered(
     problems: list[str] = []
     questions: list[str] = []
     for file, before in answers:
+        # Of alterations of one value a single one has to be noticed.
         alive: list[Alteration] = []
         followed: dict[str, str] = {}
         for alteration in alterations(file, before.entries):
@@ -182,7 +187,9 @@ async def _altered(
             else:
                 alive.append(alteration)
         lines: set[int] = set()
-        for alteration in (alteration for alteration in alive if alteration.of not in followed):
+        for alteration in alive:
+            if alteration.of in followed:
+                continue
             why = f"{alteration.says}: atom A says the same as before"
             score.take(
                 alteration.way,
@@ -190,8 +197,10 @@ async def _altered(
                     mutation=alteration.way, artifact=file.name, line=alteration.line, why=why
                 ),
             )
-            problems += [why] if alteration.sure else []
-            questions += [] if alteration.sure or alteration.line in lines else [f"{why}; why?"]
+            if alteration.sure:
+                problems.append(why)
+            elif alteration.line not in lines:
+                questions.append(f"{why}; why?")
             lines.add(alteration.line)
         for way in followed.values():
             score.take(way, None)
@@ -226,6 +235,7 @@ async def _same_again(
                 f"{file.name}: atom A keeps something between calls; it reads something else after"
                 " others"
             )
+    # Another seed reorders sets; code that goes by their order gives other entries.
     for seed in _SEEDS if answers and not problems else ():
         async with Prober(prober.code, prober.sandbox.seeded(seed)) as fresh:
             other = []
@@ -278,12 +288,9 @@ def _untested(
             f' report>", fields: {{{item.select}: <what it must yield>}}}}`, or pass --good and'
             " --bad to `transom check lint`"
         )
-        own = []
         for line in suggestions:
             if line.item == item.id:
-                own.append(line)
-        for line in own:
-            message += f"; is this a line that {line.outcome}? {line}"
+                message += f"; is this a line that {line.outcome}? {line}"
         messages.append(message)
     return tuple(messages)
 

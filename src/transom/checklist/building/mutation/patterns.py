@@ -70,6 +70,7 @@ async def try_patterns(
     patterns = [pattern for extraction in spec.guide.extractions for pattern in extraction.patterns]
     names = _names_of_atom_a(prober.code, spec)
     asked_names = _questions_about(names, files)
+    # Names can be asked about without any pattern.
     if not patterns or not files:
         return PatternTrial(asked_names)
     questions: dict[str, str] = {}
@@ -196,12 +197,13 @@ def _unmatched(
     untried: list[str] = []
     for extraction in spec.guide.extractions:
         if extraction.patterns and not matched & {*extraction.patterns}:
-            remark, read = (
-                f"no pattern of Section 4.1 for {extraction.name} matches a line of {names}",
-                _read(extraction.category, files),
-            )
-            missed += [f"{remark}; atom A reads it from {read}"] if read else []
-            untried += [] if read else [remark]
+            remark = f"no pattern of Section 4.1 for {extraction.name} matches a line of {names}"
+            read = _read(extraction.category, files)
+            if read:
+                missed.append(f"{remark}; atom A reads it from {read}")
+            else:
+                # The files may hold nothing of it, which is no fault of the ItemSpec.
+                untried.append(remark)
     return tuple(missed), tuple(untried)
 
 

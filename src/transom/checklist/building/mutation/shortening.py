@@ -26,6 +26,7 @@ async def shortened(prober: Prober, file: RealFile, answer: Answer) -> tuple[Rea
     part = replace(file, text="\n".join(lines), known_entries=None)
     if len(part.text) >= len(file.text):
         return file, answer
+    # Fewer entries are fine; other entries would make the trials meaningless.
     part_answer = await prober.answer(part.name, part.text)
     fields = set(answer.fields)
     is_true = part_answer.refused is None and fields.issuperset(part_answer.fields)
@@ -45,6 +46,7 @@ def _chosen_lines(lines: Sequence[str], answer: Answer) -> Iterator[str]:
     chosen = {*range(1, _HEAD + 1), *range(len(lines) - _TAIL, len(lines) + 1)}
     for number in rows:
         chosen.update(range(number - _AROUND, number + _AROUND + 1))
+    # A row of a table that no entry stands on may be very long.
     for number, line in enumerate(lines, 1):
         if number in chosen:
             yield line if number in rows else line[:_LONGEST_LINE]

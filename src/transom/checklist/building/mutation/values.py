@@ -49,6 +49,7 @@ def bad_texts(
     smallest = 10.0**-decimals
     printed_limit = float(limit) / factor
     unit = max(smallest, abs(printed_limit) / 25)
+    # Parsers go wrong at different sizes: by rounding, by a sign, by one more digit.
     distances = [step * unit for step in _STEPS]
     distances.append(12 * max(abs(printed), abs(printed_limit), 1))
     for distance in distances:
