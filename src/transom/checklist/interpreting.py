@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from transom.canonical import Json
-from transom.checklist.claiming import claim_of, has_patterns, require_known
+from transom.checklist.claiming import claim_of, has_patterns, listed_texts, require_known
 from transom.checklist.claims.ranking import candidates
 from transom.checklist.embedded import DESCRIPTION
 from transom.checklist.item import Item, load_item
@@ -152,7 +152,7 @@ def write_interpretation(item: Item, reads_as: dict[str, Json], person: str) -> 
 
 def _interpretations(item: Item, places: Places, folder: Path) -> tuple[ReadingRow, ...]:
     """Return the claims that come close, each with what the current files give for it."""
-    close = candidates(item.description, has_patterns=has_patterns(item))
+    close = candidates(item.description, has_patterns=has_patterns(item), listed=listed_texts(item))
     readings = _readings_of_files(item, places, folder) if close else []
     rows = list[ReadingRow]()
     for candidate in close:

@@ -79,7 +79,7 @@ class Claim(_Part):
     fixed: dict[str, str] = {}
     parameters: tuple[str, ...] = ()
     group_by: str | None = None
-    list: Literal["each", "allowed"] | None = None
+    list: Literal["each", "allowed", "forbidden"] | None = None
     first: bool = False
     headers: tuple[HeaderPart, ...] = ()
     proof: tuple[tuple[FactPattern, ...], ...]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pprint import pformat
+from typing import Final
 
 from transom.canonical import Json
 from transom.checklist.atoms import (
@@ -21,6 +22,7 @@ from transom.checklist.atoms import (
     Waivers,
     checker_type,
 )
+from transom.checklist.claims.absent_texts import texts_of_parameter, texts_of_patterns
 from transom.checklist.claims.claim_data import (
     Claim,
     FactPattern,
@@ -44,6 +46,7 @@ _GRANULAR = re.compile(
     r"|\b(?:each|every) [a-z ]{1,60} (?:is|as|gives|makes|yields|becomes)"
     r" (?:one|an) (?:item|entry|row)\b"
 )
+_MODES: Final = {"each": "require", "allowed": "allow", "forbidden": "forbid"}
 _ATOMS = '''"""{title}.
 
 Transom reads each report by its report formats, and gives this file what they measured instead of
@@ -223,6 +226,27 @@ def fits_measure(bound: NumberLimit, measure: LimitedMeasure) -> bool:
     return quantity_of(bound.number.unit) == measure.quantity
 
 
+def sought_texts(config: CheckerConfig) -> tuple[str, ...]:
+    """Return the texts that a claim looks for in each line of its files.
+
+    Raises:
+        InputError: an item lists an expression instead of a text.
+    """
+    claim = shipped_claims().claims.get(config.claim.name) if config.claim else None
+    if config.claim is None or claim is None:
+        return ()
+    if claim.list != "forbidden":
+        return texts_of_parameter(config.claim.parameters.get("text", ""))
+    texts = texts_of_patterns(config.requirements.pattern_items)
+    if texts is None:
+        raise InputError(
+            f"the claim {config.claim.name} looks for plain texts",
+            place=config.item_id,
+            hint="write pattern_items without regex:, * and ?",
+        )
+    return texts
+
+
 def holds_limit(number: PrintedNumber, limit: NumberLimit) -> bool:
     """Return whether a number holds a limit, each in its own unit."""
     value = number.value * (factor_to_base(number.unit) or Decimal(1))
@@ -274,9 +298,9 @@ def _config(item: Item, claim: Claim, row: ClaimRow) -> CheckerConfig:
     if claim.headers:
         items = [*header_items(claim.headers)]
     elif claim.list:
-        mode = "allow" if claim.list == "allowed" else "require"
+        mode = _MODES[claim.list]
         items = [ValidationItem(**common, select="measurement.value", check="pattern", mode=mode)]
-        if claim.bad:
+        if claim.bad and claim.list != "forbidden":
             name = " or ".join(_words(pattern, row) for pattern in claim.bad)
             refuted = {"id": "2.2", "name": f"No {name}", "select": "refuting.name"}
             items.append(ValidationItem(**refuted, mode="forbid"))
@@ -328,7 +352,7 @@ def _atoms(claim: Claim, row: ClaimRow) -> str:
         limit=pformat(limit, width=96),
         group_by=pformat(claim.group_by),
         # What refutes a list is no entry of it.
-        bad_category=pformat("refuting" if claim.list else "measurement"),
+        bad_category=pformat("refuting" if claim.list in ("each", "allowed") else "measurement"),
         grouped=_CALL_GROUPED if claim.group_by else "",
         locked=LOCKED_LAYER,
     ) + helpers.replace("\\\\n", "\\n")

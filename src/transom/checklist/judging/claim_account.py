@@ -177,6 +177,9 @@ def excused_lines(row: ClaimRow, measurements: Iterable[Measurement]) -> Mapping
     """
     claim = shipped_claims().claims.get(row.name)
     severity = claim.fixed.get("severity") if claim else None
+    if claim is not None and ("text" in claim.parameters or claim.list == "forbidden"):
+        # Of the messages that a log may have, only errors are trouble for such a question.
+        severity = "error"
     # A claim about warnings must not excuse them.
     if severity != "error":
         return {}

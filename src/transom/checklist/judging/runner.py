@@ -55,11 +55,13 @@ class Scope:
 
     Attributes:
         formats: the report formats by which the scope `report` reads; the shipped ones if empty.
+        sought: texts that the scope `report` looks for in each line.
     """
 
     unit: Unit = "file"
     record_start: str | None = None
     formats: tuple[CompiledFormat, ...] = ()
+    sought: tuple[str, ...] = ()
 
     def open(self, path: Path) -> TextFile:
         """Open the file with limits: a text handed over at once must fit into memory."""
@@ -156,7 +158,11 @@ async def hand_over(
     if scope.unit in ("file", "report"):
         if scope.unit == "report":
             reading = await asyncio.to_thread(
-                read_report_pieces, pieces, source_file, scope.formats or shipped_formats()
+                read_report_pieces,
+                pieces,
+                source_file,
+                scope.formats or shipped_formats(),
+                scope.sought,
             )
             text, lines = measured_lines(reading), reading.lines
         else:
@@ -188,12 +194,13 @@ def measured_lines(reading: FileReading) -> str:
     is none.
     """
     lines = list[str]()
-    for section in reading.sections:
-        for measurement in section.measurements:
+    groups = [(section.format, section.measurements) for section in reading.sections]
+    for report_format, measurements in [*groups, ("", reading.sought)]:
+        for measurement in measurements:
             printed = measurement.number
             row: dict[str, object] = {
                 "name": measurement.name,
-                "format": section.format,
+                "format": report_format,
                 "line": measurement.line,
                 "scope": dict(measurement.scope),
                 "value": measurement.value,
