@@ -210,6 +210,7 @@ def selection_problem(
     """Reason why `take` or `count` does not go with the rest of an item, or None."""
     if take and quantifier not in ("per_file", None):
         return "take goes with the quantifier per file only"
+    # A count looks at all entries, `take` at one, a pattern at each.
     if count and (take or mode == "forbid" or check == "pattern" or quantifier == "each"):
         return (
             "count goes with an existence check that is required, quantifier exists or per file,"
@@ -276,6 +277,7 @@ class ValidationItem(Shape):
 
 
 def _not_applicable(value: object) -> object:
+    # People write it in several ways, and an empty cell of a spreadsheet means it too.
     if isinstance(value, str) and value.strip().upper() in ("N/A", "NA", ""):
         return None
     return value
@@ -341,6 +343,7 @@ class Waivers(Shape):
         """Take plain texts with `waive_reasons` beside them, as items write waivers."""
         if not isinstance(data, dict) or not isinstance(data.get("waive_items"), list):
             return data
+        # A copy, since the caller's mapping must not change.
         data = dict(data)
         reasons = data.pop("waive_reasons", None) or []
         padded = [*reasons, *([None] * len(data["waive_items"]))]

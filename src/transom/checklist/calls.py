@@ -123,6 +123,7 @@ async def build(
     }
     async with _run(options, "check-build", inputs, item_id) as (run, settings):
         places = _places(options, settings)
+        # Without an item, relative paths start beside the ItemSpec.
         if loaded is None:
             places = replace(places, base=path.absolute().parent)
         folder = places.out / pipeline.checker_folder(item_id) if places.out else None
@@ -170,6 +171,7 @@ async def check_all(
     """
     options = options or CheckOptions()
     loaded = load_item(Path(item))
+    # At most once more: Section 4 is corrected a single time.
     while True:
         async with _run(options, "check", _item_inputs(loaded), loaded.item_id) as (run, settings):
             places, manner = _places(options, settings), _manner(options, settings)
@@ -243,6 +245,7 @@ async def _run(
     options: CheckOptions, kind: str, inputs: Mapping[str, Json], name: str
 ) -> AsyncIterator[tuple[Run, Settings]]:
     """Open the run of a call, with its settings and its chain of providers."""
+    # Settings come first, since they say where the workspace is.
     settings = options.settings or load_settings()
     workspace = Workspace.at(
         Path(options.workspace or settings.workspace or ".transom"),
@@ -251,6 +254,7 @@ async def _run(
     )
     async with workspace.open_store() as store:
         model = options.model or settings.model
+        # A name is resolved as on the command line; other values are taken as they are.
         if isinstance(model, str):
             own = {"rules": embedded_default}
             around = Surroundings(Path.cwd(), settings, store=store, place="model", own=own)

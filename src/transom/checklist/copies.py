@@ -35,6 +35,7 @@ async def export(
     Raises:
         InputError: the file cannot be written.
     """
+    # What was last copied there tells an edit of a person from an older copy.
     copied = _copy_record(store, target)
     if target.is_file() and digest(target.read_bytes()) not in (digest(data), copied.get("copy")):
         aside = set_aside(target)

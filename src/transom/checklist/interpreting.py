@@ -66,6 +66,7 @@ async def interpret(
         The result; None if a person chose an interpretation. Then the choice is in the item's
         file, and the run can go on.
     """
+    # Words of other sections are no question of what the description means.
     is_understood = not any(row.where.startswith(DESCRIPTION) for row in result.needs_model)
     if item.claim or is_understood:
         return result
@@ -133,6 +134,7 @@ async def _ask_for_check(
     for check, evidence in checks_to_choose(claim, readings).items():
         says = f"the values of which the report does not name the check are of {check}"
         rows.append(ReadingRow(says=says, reads_as={"check": check}, evidence=evidence))
+    # Values of several checks in one file: no single answer would be right.
     if not rows:
         return verdict
     question = f"Of which check are the values of {item.item_id} that the report does not name?"
@@ -153,6 +155,7 @@ def write_interpretation(item: Item, reads_as: dict[str, Json], person: str) -> 
 def _interpretations(item: Item, places: Places, folder: Path) -> tuple[ReadingRow, ...]:
     """Return the claims that come close, each with what the current files give for it."""
     close = candidates(item.description, has_patterns=has_patterns(item), listed=listed_texts(item))
+    # Files are read only if there is something to choose: reading them takes time.
     readings = _readings_of_files(item, places, folder) if close else []
     rows = list[ReadingRow]()
     for candidate in close:
@@ -203,6 +206,7 @@ async def _choose_row(
         rows: the answers.
         ask_now: asks a person who is present; without it the question waits.
     """
+    # The evidence changes with the files, so it is shown but is no part of the question.
     options = (*(row.says for row in rows), NONE)
     try:
         answer = await run.ask(key, question, options=options)
@@ -215,6 +219,7 @@ async def _choose_row(
             return None
         await run.decide(options[shown_options.index(option)], key, by=person)
         answer = await run.ask(key, question, options=options)
+    # An answer that is none of the rows means that none of them is meant.
     for row in rows:
         if row.says == answer.text:
             return row.reads_as, answer.by

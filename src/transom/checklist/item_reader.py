@@ -74,6 +74,7 @@ class SectionReader:
     ) -> dict[str, Json] | None:
         if name not in data:
             return None
+        # A section without contents is N/A, which people write in several ways.
         value = data[name]
         if value is None or (isinstance(value, str) and value.strip().lower() in _NOT_APPLICABLE):
             self.warn(
@@ -92,6 +93,7 @@ class SectionReader:
                 subject = f"{written!r} is" if written else "is empty and"
                 self.warn(keys, f"{name}.value {subject} read as N/A; write `value: N/A`")
             return None
+        # A quoted number is what is meant; anything else could be.
         if isinstance(value, str) and re.fullmatch(r"-?\d{1,9}", written):
             self.warn(
                 keys, f'{name}.value "{written}" is read as a number; write it without quotes'
@@ -113,6 +115,7 @@ class SectionReader:
         The value decides the type, the list its contents.
         """
         keys, count = (name, "value"), len(entries)
+        # The list would be ignored, which nobody who wrote it can want.
         if value is None:
             if entries:
                 problem = f"{name}.value is N/A or missing, but {key} has {count}"
@@ -148,6 +151,7 @@ class SectionReader:
                 patterns.append(AnyOf(any_of=tuple(texts)))
             else:
                 patterns.append(self.text(entry, entry_keys, "pattern"))
+            # Refused here, where the line is known, and not when a log is compared.
             for part in parts(patterns[-1]):
                 self.refuse(pattern_problem(part), entry_keys)
                 if is_split_regex(part):
@@ -204,6 +208,7 @@ class SectionReader:
         for number, entry in entries:
             reason = self.text(entry, (*keys, number), "reason", may_be_blank=True).strip()
             reasons.append(self.without_secrets(reason, (*keys, number)))
+        # Comments have no pattern, so reasons beyond the list are comments as well.
         if is_comment:
             waivers = [*waivers, *(Waiver(pattern=reason) for reason in reasons[count:] if reason)]
         elif reasons and len(reasons) != count:

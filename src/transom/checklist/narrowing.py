@@ -80,6 +80,7 @@ def _patterns() -> tuple[tuple[NarrowingFacet, str, re.Pattern[str]], ...]:
             for name in group:
                 if facet == "corner" and len(name) == 2:
                     continue  # "ss" alone may be anything
+                # Tools write names with a hyphen, an underscore or a blank.
                 parts = r"[\s_-]*".join(re.escape(part) for part in name.split())
                 pattern = re.compile(rf"(?<![\w-]){parts}(?![\w-])", re.IGNORECASE)
                 patterns.append((len(name), facet, group[0], pattern))
@@ -98,6 +99,7 @@ def narrowing_of(question: str) -> tuple[NarrowingWord, ...]:
         # A long name is taken out, so that a shorter one in it is not found as well.
         remainder = pattern.sub(lambda found_name: "\0" * len(found_name[0]), remainder)
         occurrences.append((match.start(), NarrowingWord(facet, name, match[0])))
+    # Corners follow a form rather than a list.
     for match in _PVT.finditer(remainder):
         if any(character.isdigit() for character in match[0]):
             occurrences.append((match.start(), NarrowingWord("corner", match[0], match[0])))
@@ -118,6 +120,7 @@ def stages_of_file_name(name: str) -> tuple[str, ...]:
     for word in narrowing_of(words):
         if word.facet == "stage":
             stages.append(word.name)
+    # Short words such as `cts` count only as whole words of a name.
     if not stages:
         padded = f" {words.casefold()} "
         for stage, stage_names in _names().file_names.items():

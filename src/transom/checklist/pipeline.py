@@ -95,6 +95,7 @@ class Manner:
 
 async def spec_of(run: Run, item: Item, places: Places, manner: Manner) -> WrittenSpec | SpecResult:
     """Write the ItemSpec; a result alone where the rules abstain, and for a claim."""
+    # A claim has its sentences ready, so no model is asked.
     claim = claim_of(item, run.chain)
     if claim is not None:
         path = await write_claim_spec(run, item, claim, places.out)
@@ -182,6 +183,7 @@ async def verdict_of(
         verdict = await check_files(
             checker, item, inputs, manner.sandbox, when.as_of, fail_on_unused=unused
         )
+        # A checker that no gate saw may be right, and says so itself.
         doubt = checker.never_gated
         if doubt is not None:
             verdict = verdict.model_copy(update={"doubted": (*verdict.doubted, doubt)})
@@ -307,6 +309,7 @@ async def _is_taken(run: Run, result: SpecResult) -> bool:
         f"The ItemSpec of {result.item_id} has findings: {first.message}{suffix}. What is to become"
         " of it?"
     )
+    # The same question on every run, so that an answer of yesterday counts today.
     try:
         word = await run.ask("review", asks, options=[TAKEN, "I mend it"])
     except Paused:
@@ -333,6 +336,7 @@ def read_spec(
         hint = "mend them, or add --allow-needs-review"
         raise InputError("the ItemSpec has findings that nobody mended", place=str(path), hint=hint)
     document = parse_spec(text, artifact=str(path))
+    # Refuses an ItemSpec whose sections are there but empty.
     section_texts(text, artifact=str(path))
     # The same gate as that of `check lint`: what it refuses is not built.
     findings = check_spec(document, artifact=str(path))
@@ -402,6 +406,7 @@ def input_problems(
         for row in result.findings:
             if row.gate == "inputs":
                 wrong[row.artifact] = row.message
+    # People see the path that was tried, since a variable may stand for another folder.
     roots, problems = places.roots(item, otherwise), list[str]()
     for name in item.input_files:
         for written, path in roots.spread(name.written, item.place_of(name.line)):

@@ -58,6 +58,7 @@ def read_sheet(path: Path, folder: Path) -> list[SheetItem]:
             no item; with its line.
     """
     text = read_text(path)
+    # The first line holds names without signs, so the commonest divider there is the sheet's.
     divider = max(",;\t", key=text.partition("\n")[0].count)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=divider)
     names = [_column(name, path) for name in next(rows, [])]
@@ -65,6 +66,7 @@ def read_sheet(path: Path, folder: Path) -> list[SheetItem]:
         hint = f"name some of {', '.join(COLUMNS)}"
         raise InputError("no column is called description", place=f"{path}:1", hint=hint)
     items: dict[str, SheetItem] = {}
+    # A cell may hold several lines, so rows are not lines.
     line = rows.line_num + 1
     for row in rows:
         cells = {name: cell.strip() for name, cell in zip(names, row, strict=False)}
@@ -104,6 +106,7 @@ def _item(cells: dict[str, str], path: Path, folder: Path, line: int) -> SheetIt
         raise InputError(
             "a reason, an owner or an expiry stands without waive_items", place=f"{path}:{line}"
         )
+    # One reason may stand for all waivers of a line.
     why = cycle([{"reason": reason} for reason in reasons] or [{}])
     data: dict[str, Json] = {
         "item_id": item_id,
@@ -120,6 +123,7 @@ def _item(cells: dict[str, str], path: Path, folder: Path, line: int) -> SheetIt
     }
     text = dump_yaml(data)
     try:
+        # Each item is read as its file will be, so that an import never writes a broken one.
         parse_item(text, Path(f"{item_id}.yaml"))
     except InputError as error:
         raise InputError(error.problem, place=f"{path}:{line}", hint=error.hint) from error

@@ -32,6 +32,7 @@ class Call:
         if not isinstance(result, Mapping):
             return [f"the result is {type(result).__name__}, not a dict"]
         reason, begins = result.get("reason"), str(self.equals.get("reason", ""))
+        # The rest of a reason is the author's own wording.
         is_explained = isinstance(reason, str) and reason.startswith(begins)
         if is_explained:
             wrong = []

@@ -52,6 +52,7 @@ def waiver_findings(path: Path, today: date) -> list[Finding]:
             finding(gate, message, index)
             for gate, message in _of_one(waiver, today, comment=waivers.value == 0)
         ]
+        # A second waiver of the same text outlives the first without anybody noticing.
         first = first_indexes.setdefault(waiver.pattern, index)
         if first != index:
             line = file.line_of("waivers", "waive_items", first)

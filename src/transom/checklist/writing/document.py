@@ -105,6 +105,7 @@ def parse_analysis(text: str) -> Analysis:
     for index, part in enumerate(parts):
         if (match := STEP.match(part.title)) is not None:
             inner = region(parts, index, lambda p: bool(STEP.match(p.title)))
+            # Some models write a step as a list, others as a table in a fence.
             lines = [line.text for p in inner for line in iter_lines(p.blocks)]
             fenced = [fence.text for p in inner for fence in fences(p.blocks)]
             steps.append(Step(int(match[1]), "\n".join(lines + fenced).strip(), part.line))
@@ -134,6 +135,7 @@ def section_texts(text: str, *, artifact: str = "ItemSpec") -> dict[str, str]:
     for name in SECTION_NAMES:
         main = _section(parts, name[0])
         own = subregion(main, name) if "." in name else main
+        # A heading alone is no section.
         if not own or not any(part.blocks for part in own):
             continue
         cut[name] = source(text, parts, own)
@@ -167,6 +169,7 @@ def needs_review(text: str, findings: Sequence[Finding]) -> str:
     rows = []
     for f in shifted(findings):
         rows.append(f"- {f.gate}{f' (line {f.line})' if f.line else ''}: {f.message}")
+    # Two hyphens would end the comment.
     remarks = [row.replace("--", "- -").replace("\n", " ") for row in rows]
     header = [
         "<!--",
@@ -230,6 +233,7 @@ def _section(parts: Sequence[MarkdownPart], number: str) -> tuple[MarkdownPart, 
     for n in SECTION_TITLES:
         if n != number:
             other_numbers.append(n)
+    # The next heading of a main section ends it, whatever its level is.
     for index, part in enumerate(parts):
         if _is_main(part, number):
             following = range(index + 1, len(parts))
@@ -243,6 +247,7 @@ def _section(parts: Sequence[MarkdownPart], number: str) -> tuple[MarkdownPart, 
 
 def _headed(text: str, number: str) -> str:
     section = _section(parse(text), number)
+    # Models sometimes write a sentence before the heading.
     if section:
         return "\n".join(source_lines(text)[section[0].line - 1 :])
     return f"## {number}. {SECTION_TITLES[number]}\n\n" + "\n".join(source_lines(text)).strip("\n")

@@ -94,6 +94,7 @@ def earlier_blocks(
     `tokens` bounds what the last round sees; where names and ids alone exceed it, they are given
     alone.
     """
+    # Details go one by one until the window is short enough.
     for dropped in range(len(DETAILS) + 1) if role == "checklist.section4" else (0,):
         excerpts: dict[str, list[str]] = {}
         for excerpt in EARLIER[role]:
@@ -127,6 +128,7 @@ def _cut(text: str, names: Collection[str]) -> str:
     removed_lines: set[int] = set()
     for label in labels(parse(text)):
         first = label.line - 1
+        # A label is left out with everything that is indented below it.
         if normal(label.name) in names and not lines[first].lstrip().startswith("#"):
             depth = _depth(lines[first])
             removed_lines.add(first)
@@ -134,6 +136,7 @@ def _cut(text: str, names: Collection[str]) -> str:
                 if not lines[number].strip() or _depth(lines[number]) <= depth:
                     break
                 removed_lines.add(number)
+            # The example under a label belongs to it.
             for fence in fences(label.body)[:1]:
                 removed_lines.update(range(fence.line - 2, fence.line + fence.text.count("\n") + 1))
     return "\n".join(line for number, line in enumerate(lines) if number not in removed_lines)

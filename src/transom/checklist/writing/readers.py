@@ -64,6 +64,7 @@ def entries(label: Label | None) -> tuple[str, ...]:
         return ()
     listed = items(label.body)
     if listed:
+        # A first entry may stand on the label's own line.
         own = (label.value.text,) if label.value.text else ()
         return own + tuple(" ".join(line.text for line in item.lines) for item in listed)
     return tuple(line.text for line in label.lines())
@@ -93,6 +94,7 @@ def read_check(parts: Sequence[MarkdownPart]) -> CheckSection:
     part_labels = labels(parts)
     listed = tuple(_item(sub) for sub in subsections(parts, "2"))
     item_ids = tuple(item.id for item in listed)
+    # Labels of the items have the same names as those of the whole section.
     tail = []
     for label in part_labels:
         if label.line > max((i.line for i in listed), default=0):
@@ -166,6 +168,7 @@ def _ids(label: Label | None, item_ids: Sequence[str]) -> tuple[str, ...] | None
 
 def _category(parts: Sequence[MarkdownPart]) -> Category:
     part_labels = labels(parts)
+    # The first label is the category's heading itself.
     listed = find(part_labels[1:], "Key Fields", "Fields")
     key = _key(
         find([label for label in part_labels[1:] if label is not listed], "Category key", "Key")
@@ -195,6 +198,7 @@ def _key(label: Label | None) -> str | None:
 
 
 def _fields(blocks: Sequence[Node], key: str | None) -> Iterator[SpecField]:
+    # Fields may come as a table or as a list; models write either.
     for node in iter_nodes(blocks):
         if isinstance(node, MarkdownTable):
             for row in node.rows:
@@ -218,6 +222,7 @@ def _field(match: re.Match[str], key: str | None, line: int) -> SpecField:
         name = name.removeprefix("parsed_fields.").removeprefix(f"{key}.")
     remark = match["rest"].strip()
     kind = match["type"] or ""
+    # "name: String" gives the type where the meaning should be.
     if not kind and words.field_type(remark):
         kind = remark
     return SpecField(name, words.field_type(kind) or kind.strip(), remark, line)
@@ -261,6 +266,7 @@ def _rule(
     problems: dict[str, str] = {}
     if not required:
         problems["required"] = "Required fields names no field"
+    # Each label is read by itself, so that one mistake gives one finding.
     check = words.choice(
         body(find(part_labels, "Validation type", "Validation")), words.VALIDATIONS
     )
@@ -285,6 +291,7 @@ def _rule(
                 "Count must be a comparison with a number such as `<= 5`, or left out"
             )
     selection = selection_problem(take, count, quantifier, mode, check)
+    # What does not go together is dropped, or the item could not be made at all.
     if selection:
         problems["selection"] = selection
         take = count = None
@@ -372,5 +379,6 @@ def _decisions(label: Label | None) -> Iterator[WaiverDecision]:
     for (subject, *cells), line in rows:
         answer = cells[0] if cells else ""
         why = " ".join(cells[1:]) or re.sub(r"^\W*[\w-]+(?: waivable)?[\s.,:;–—-]*", "", answer)
+        # One row may decide for several items.
         for ident in words.item_ids(subject):
             yield WaiverDecision(ident, words.yes_no(answer), why.strip(), line)

@@ -113,6 +113,7 @@ def input_details(item: Item, sizes: Mapping[str, int]) -> str:
 
     Only files that were found have a size.
     """
+    # Paths name projects and people, which no model has to know.
     rows = []
     for name in item.input_files:
         path = PurePosixPath(name.written)
@@ -158,6 +159,7 @@ async def write_sections(
     files = await run.stage("spec/inputs", details, item.text, out=text_file("input_files.yaml"))
     similar = await recall_similar(run, memory, item.item_id, item.description) if memory else ""
     material: dict[str, object] = {"config": simplified(item), "files": files, "similar": similar}
+    # A simple description needs fewer rules in the prompt.
     beyond = BEYOND[complexity_of(item.description)]
     roles = {}
     for each in ROUNDS:
@@ -176,6 +178,7 @@ async def write_sections(
         written[each.tag] = await _walk(run, each, roles[each.tag], inputs, drafts.get(each.tag))
     section4 = written["section4"]
     observed = observed_file(run, section4.value)
+    # Left by a build that found the real files to differ from Section 4.
     if observed.is_file():
         last = ROUNDS[-1]
         inputs = [material[name] if name in material else written[name] for name in last.inputs]
@@ -215,6 +218,7 @@ async def _once_more(
             run.progress(f"{stage.name}: left as it was: {error.problem}")
             return before
         stage.note(f"{each.stem}_observed_response.md", answer.reply.text)
+        # A correction that breaks the section is worse than the section.
         if each.findings(answer.value, texts):
             return before
         return answer.value
@@ -275,6 +279,7 @@ async def _walk(
 ) -> Artifact[str]:
     last = ""
 
+    # The reply is remembered, so that an unreadable one can be shown to a person.
     def read(text: str) -> tuple[str, tuple[str, ...]]:
         nonlocal last
         last = text
@@ -284,6 +289,7 @@ async def _walk(
     async def step(stage: Stage, *texts: str) -> str:
         if draft is not None:
             texts, drafted = texts[:-1], texts[-1]
+            # A draft that the gate accepts saves the call.
             if drafted and not each.findings(drafted, texts):
                 return drafted
 
@@ -337,6 +343,7 @@ def _blocks(each: Round, texts: Sequence[str]) -> list[Block]:
 
 def _check_waivers(text: str, inputs: Mapping[str, str]) -> list[Finding]:
     """Section 3, which cannot do without waivers where the item has some."""
+    # Only here is the item's configuration at hand; the gate for a file has none.
     check = parse_section2(inputs["section2"])
     config: Any = parse_yaml(inputs["config"], Path("configuration")).data
     if (
