@@ -347,12 +347,10 @@ class Waivers(Shape):
         data = dict(data)
         reasons = data.pop("waive_reasons", None) or []
         padded = [*reasons, *([None] * len(data["waive_items"]))]
-        data["waive_items"] = [
-            {"pattern": waive_item, "reason": reason or None}
-            if isinstance(waive_item, str)
-            else waive_item
-            for waive_item, reason in zip(data["waive_items"], padded, strict=False)
-        ]
+        rows = []
+        for row, reason in zip(data["waive_items"], padded, strict=False):
+            rows.append({"pattern": row, "reason": reason or None} if isinstance(row, str) else row)
+        data["waive_items"] = rows
         return data
 
 

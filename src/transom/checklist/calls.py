@@ -199,9 +199,7 @@ async def validate_code(
     for row in rows:
         if not row.passed:
             findings.extend(row.findings)
-    return CodeReport(
-        tuple(str(finding) for finding in findings), {row.gate: row.passed for row in rows}
-    )
+    return CodeReport(tuple(map(str, findings)), {row.gate: row.passed for row in rows})
 
 
 def validate_spec(itemspec: FilePath) -> list[Finding]:
@@ -230,6 +228,7 @@ def _places(options: CheckOptions, settings: Settings) -> pipeline.Places:
 
 
 def _manner(options: CheckOptions, settings: Settings) -> pipeline.Manner:
+    # A day of the caller makes a verdict repeatable.
     day = options.as_of or datetime.now(UTC).date().isoformat()
     build = BuildSettings(
         max_iterations=settings.execution.max_iterations,

@@ -44,6 +44,7 @@ async def export(
             progress(f"{target.name} {message}; that version is kept as {aside.name}")
     write_file(target, data)
     artifact_digest = digest(artifact.read_bytes()) if artifact else ""
+    # Both digests: an edit may be made in the copy, in the run's file, or in both.
     row: dict[str, Json] = {
         "copy": digest(data),
         "artifact": artifact_digest,
@@ -76,6 +77,7 @@ def adopt(
     copied = _copy_record(store, target)
     if not copied or not target.is_file() or not artifact.is_file():
         return False
+    # Unchanged since it was written.
     if digest(target.read_bytes()) == copied["copy"]:
         return False
     text = clean(read_text(target))
@@ -87,6 +89,7 @@ def adopt(
 
 def retract(store: Store, target: Path) -> None:
     """Remove a copy that is not true any more, if it is still as it was written."""
+    # A person's version is left alone even if it is outdated.
     if target.is_file() and _copy_record(store, target).get("copy") == digest(target.read_bytes()):
         target.unlink()
 

@@ -18,6 +18,7 @@ from transom.llm import Chain
 
 def prompts_digest(chain: Chain, data: Mapping[str, str]) -> str:
     """Return a digest of all that decides answers: prompts, rules, and `data`: digests by file."""
+    # All roles, since a later one may depend on the text of an earlier one.
     roles = [make_role(name) for name in sorted(VIEWS)]
     fingerprints = [[role.digest, chain.of(role.name).fingerprint(role)] for role in roles]
     return digest([fingerprints, dict(data)])[:16]
@@ -80,6 +81,8 @@ def _evidence(
     """
     for entry in entries if data else ():
         if entry.source_file and data:
+            # The same name may lie below several folders; the first is where the check looked
+            # first.
             places = [root / entry.source_file for root in (*roots, data)]
             path = next((place for place in places if place.is_file()), places[0])
             if path.is_relative_to(data):

@@ -260,7 +260,13 @@ class SectionReader:
         if isinstance(entry, dict | list):
             key = next(iter(entry), "") if isinstance(entry, dict) else ""
             value = self.file.written.get((*keys, key), "...")
-            example = f"regex:{value}" if key == "regex" else f"{key}: {value}" if key else "[a]"
+            # An unquoted `regex: ...` is a mapping of YAML; quotes make it the text that is meant.
+            if key == "regex":
+                example = f"regex:{value}"
+            elif key:
+                example = f"{key}: {value}"
+            else:
+                example = "[a]"
             kind = "mapping" if isinstance(entry, dict) else "list"
             self.fail(
                 keys,

@@ -73,6 +73,7 @@ class LinePattern:
         kind = self.places[index][0].kind
         if kind == "blank":
             return r"\s+"
+        # A limit was stated, so the numbers that were seen do not matter.
         if index in self.limits:
             return self.limits[index]
         if kind == "number":
@@ -128,6 +129,7 @@ class LinePattern:
         for index in self._indexes_of("number"):
             if other[index].sign not in self.seen_signs(index):
                 self.signed.add(index)
+        # Words first: a name that is fixed reads no other name.
         for kind in ("word", "name"):
             if not re.match(self.regex(), line):
                 return True

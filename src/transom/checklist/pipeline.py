@@ -371,7 +371,8 @@ def own_files(item: Item | None, roots: Roots) -> Sequence[Path]:
         InputError: a variable is not defined.
     """
     paths = (path for _, path in Inputs.of(item, roots).paths)
-    return [Path(os.path.realpath(path)) for path in paths if os.path.isfile(path)]  # noqa: PTH113  is_file may raise
+    # Path.is_file raises for a name that is too long.
+    return [Path(os.path.realpath(path)) for path in paths if os.path.isfile(path)]  # noqa: PTH113
 
 
 def _unusable(item: Item, roots: Roots) -> tuple[Finding, ...]:

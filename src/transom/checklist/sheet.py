@@ -92,9 +92,8 @@ def _column(name: str, path: Path) -> str:
 
 def _item(cells: dict[str, str], path: Path, folder: Path, line: int) -> SheetItem:
     item_id = cells.get("item_id") or f"{path.stem}-{line:03}"
-    patterns, waivers, reasons = (
-        _texts(cells, name) for name in ("pattern_items", "waive_items", "waive_reasons")
-    )
+    patterns, waivers = _texts(cells, "pattern_items"), _texts(cells, "waive_items")
+    reasons = _texts(cells, "waive_reasons")
     ownership: dict[str, Json] = {}
     for name in ("owner", "expires"):
         if cells.get(name):

@@ -16,6 +16,7 @@ def format_text(name: str, title: str, lesson: Lesson) -> str:
         lesson: the patterns.
     """
     row_patterns = [(f"{mark}_line", _in_format(regex)) for mark, regex in lesson.rows]
+    # The end is a row as well, so that a report format can require it.
     end = _in_format(f"(?:{'|'.join(lesson.complete)})") if lesson.complete else None
     if end is not None:
         row_patterns.append(("log_end", end))

@@ -98,6 +98,7 @@ def limited_line(text: str, place: str, limit: str) -> Marked:
     for index, token in enumerate(tokens(text)):
         if token.kind == "number":
             numbers[index] = token.text
+    # The number itself names the column that is meant.
     if match["which"]:
         numbers = {index: text for index, text in numbers.items() if text == match["which"]}
     if len(numbers) != 1:
@@ -279,6 +280,7 @@ def clear_end(lines: Sequence[str]) -> int | None:
     last = with_words[-1]
     if not re.search(_OVER, last) or re.search(rf"(?i)\b{DENIES}\b", last):
         return None
+    # A second line of that form may be the end of a step.
     endings = [_shape(tokens(line)) for line in lines if re.search(_OVER, line)]
     if endings.count(_shape(tokens(last))) > 1:
         return None

@@ -93,8 +93,8 @@ class Parts:
             return ATOM_A
         owner = ATOM_B
         for number, text in enumerate(self.full_text.split("\n")[:line], 1):
-            definition = _DEF.match(text) if number >= self.first else None
-            if definition:
+            definition = _DEF.match(text)
+            if definition and number >= self.first:
                 # A helper belongs to B, whose comparisons need some; C looks at nothing but a
                 # length.
                 owner = ATOM_C if FUNCTIONS.get(definition[1]) == ATOM_C else ATOM_B
@@ -103,11 +103,11 @@ class Parts:
     def line_of(self, artifact: str) -> int | None:
         """Return the line at which the function of an atom begins."""
         name = next((name for name, owner in FUNCTIONS.items() if owner == artifact), "")
-        lines = enumerate(self.full_text.split("\n"), 1)
-        return next(
-            (n for n, text in lines if (definition := _DEF.match(text)) and definition[1] == name),
-            None,
-        )
+        for number, text in enumerate(self.full_text.split("\n"), 1):
+            definition = _DEF.match(text)
+            if definition and definition[1] == name:
+                return number
+        return None
 
 
 def split(code: str) -> Parts:
@@ -117,20 +117,18 @@ def split(code: str) -> Parts:
     It works on code that does not parse, so that a fault in one part does not hide the others.
     """
     lines = code.split("\n")
-    marked = next(
-        (number for number, line in enumerate(lines, 1) if line.startswith(SEPARATOR)), None
-    )
+    marked = None
+    for number, line in enumerate(lines, 1):
+        if line.startswith(SEPARATOR):
+            marked = number
+            break
     # Code of a person need not have the line; then the first function of B or C is the cut.
     if marked is None:
-        names = {
-            number: definition[1]
-            for number, line in enumerate(lines, 1)
-            if (definition := _DEF.match(line))
-        }
-        marked = next(
-            (number for number, name in names.items() if FUNCTIONS.get(name, ATOM_A) != ATOM_A),
-            None,
-        )
+        for number, line in enumerate(lines, 1):
+            definition = _DEF.match(line)
+            if definition and FUNCTIONS.get(definition[1], ATOM_A) != ATOM_A:
+                marked = number
+                break
     return Parts(code, marked or len(lines) + 1)
 
 

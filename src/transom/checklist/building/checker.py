@@ -31,7 +31,8 @@ def checker_yaml(config: CheckerConfig) -> str:
     if config.claim is None:
         del data["claim"]
     for part in ("requirements", "waivers"):
-        data[part]["value"] = "N/A" if data[part]["value"] is None else data[part]["value"]
+        if data[part]["value"] is None:
+            data[part]["value"] = "N/A"
     # Two lists side by side, as people write them in items.
     rows = data["waivers"].pop("waive_items")
     data["waivers"] |= {

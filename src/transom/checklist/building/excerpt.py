@@ -27,13 +27,15 @@ def excerpt(path: Path, line_numbers: Sequence[int] | None = None) -> tuple[str,
     """
     # Entries of a long report are many and alike, so every n-th is enough.
     some = (line_numbers or ())[:: max(1, -(-len(line_numbers or ()) // _PLACES))]
-    near_lines = frozenset(
-        number for line in some for number in range(line - _AROUND, line + _AROUND + 1)
-    )
-    return _cut(Scope("line").open(path).pieces(), None if line_numbers is None else near_lines)
+    near_lines: set[int] | None = None
+    if line_numbers is not None:
+        near_lines = set()
+        for line in some:
+            near_lines.update(range(line - _AROUND, line + _AROUND + 1))
+    return _cut(Scope("line").open(path).pieces(), near_lines)
 
 
-def _cut(pieces: Iterator[str], near_lines: frozenset[int] | None) -> tuple[str, bool]:
+def _cut(pieces: Iterator[str], near_lines: set[int] | None) -> tuple[str, bool]:
     """Text of both ends and of the wanted lines between them; no more than a few pieces are in
     memory.
     """
@@ -57,7 +59,7 @@ def _cut(pieces: Iterator[str], near_lines: frozenset[int] | None) -> tuple[str,
     return front + middle[: middle.rfind("\n", 0, _MIDDLE) + 1] + back[edge:], True
 
 
-def _lines(text: str, before: int, near_lines: frozenset[int] | None) -> str:
+def _lines(text: str, before: int, near_lines: set[int] | None) -> str:
     """Return the lines of a piece that the excerpt shows."""
     if not near_lines or near_lines.isdisjoint(range(before + 1, before + text.count("\n") + 2)):
         return ""

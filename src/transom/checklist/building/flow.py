@@ -344,7 +344,7 @@ def _unseen(run: Run, overview: FileOverview, inputs: BuildInputs) -> BuildResul
     """Return the answer if there is no file to look at, or one that cannot be read."""
     # Nothing is wrong, and nothing can be built yet.
     if not overview.files:
-        folders = ", ".join(str(root) for root in inputs.roots) or "any root"
+        folders = ", ".join(map(str, inputs.roots)) or "any root"
         expected = (
             f"no log or report was found under {folders}; name a folder that has some with --root"
             " or --var"

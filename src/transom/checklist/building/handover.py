@@ -100,7 +100,8 @@ def _actions(run: Run, state: BuildState) -> list[str]:
     source = (state.config if artifacts == (CHECKER,) else state.atoms) or state.atom_a
     actions = [f"edit {source.path} and give: transom resume {run.id}"] if source else []
     actions.append(
-        f'say what it should do: transom answer {run.id} "YOUR WORDS", then transom resume {run.id}'
+        f'describe what it should do: transom answer {run.id} "YOUR WORDS", then transom resume'
+        f" {run.id}"
     )
     if state.stuck:
         actions.append(f"let a model repair it: transom resume {run.id} --model PROVIDER:NAME")
@@ -115,6 +116,7 @@ def _actions(run: Run, state: BuildState) -> list[str]:
         finding.gate.startswith(("schema", "examples", "mutation")) for finding in state.findings
     ):
         actions.append(
-            "see whether the input files are the right ones: they may not hold what is asked for"
+            "see whether the input files are the right ones: they may lack the values that the"
+            " item asks for"
         )
     return actions

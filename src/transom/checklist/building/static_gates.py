@@ -5,6 +5,7 @@ layer, the YAML, and whether the YAML agrees with Section 2.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 
@@ -219,7 +220,8 @@ def check_locked_layer(atoms: Parts) -> list[Finding]:
     wrapped = ast.parse("def f(results, source_file):\n" + LOCKED_LAYER).body[0]
     assert isinstance(wrapped, ast.FunctionDef)
     expected = [ast.dump(node) for node in wrapped.body]
-    for node in (node for tree in atoms.trees for node in tree.body):
+    top_level = itertools.chain.from_iterable(tree.body for tree in atoms.trees)
+    for node in top_level:
         if isinstance(node, ast.FunctionDef) and node.name == "extract_context":
             # Compared without positions, so that comments and blank lines do not matter.
             tail = [ast.dump(part) for part in node.body[-len(expected) :]]
@@ -266,7 +268,7 @@ def check_yaml(
             if fields is not None and field not in fields:
                 absent.append((index, field, keys))
     tree = tree_of(atoms.a) if absent else None
-    key_names = {name for node in ast.walk(tree) for name in _keys(node)} if tree else set()
+    key_names = set(itertools.chain.from_iterable(map(_keys, ast.walk(tree)))) if tree else set()
     # Files show only a part of what atom A may emit; its code tells the rest.
     for index, field, keys in absent if tree else ():
         if not set(field.split(".")) <= key_names:

@@ -29,7 +29,7 @@ _ODD_TEXTS = {
     "an empty text": "",
     "a text with CRLF line ends": "alpha\r\nbeta 1\r\n",
     "one huge line": "x" * 200_000,
-    "binary noise": clean("".join(chr(code) for code in range(1, 256)) * 4),
+    "binary noise": clean("".join(map(chr, range(1, 256))) * 4),
 }
 
 

@@ -294,11 +294,10 @@ def _sections_of(reading: FileReading, judged: _JudgedLines) -> list[SectionRead
     """Return the innermost reports that the judged lines stand in, or all of a file."""
     chosen = dict[int, SectionReading]()
     for number in judged.texts:
-        around = [
-            section
-            for section in reading.sections
-            if section.first_line <= number <= section.last_line
-        ]
+        around = []
+        for section in reading.sections:
+            if section.first_line <= number <= section.last_line:
+                around.append(section)
         if around:
             innermost = max(around, key=lambda section: section.first_line)
             chosen[innermost.first_line] = innermost
@@ -379,7 +378,7 @@ def _lines_left(path: str, reading: FileReading, judged: _JudgedLines) -> Iterat
     for shape in reading.unexplained:
         number = judged.first_unexplained(shape, finder)
         if number is not None:
-            words = " and ".join(repr(word) for word in shape.words)
+            words = " and ".join(map(repr, shape.words))
             reason = _REASONS[shape.reason].format(words=words)
             yield LineUse(shape.text, path, number, reason, count=shape.count)
     for measurement in reading.measurements:

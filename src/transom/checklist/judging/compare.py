@@ -137,7 +137,7 @@ def _refuse_literal_alternatives(
     if not any(item.mode == "forbid" for item in items):
         return
     for pattern in patterns:
-        if any(is_split_regex(part) for part in parts(pattern)):
+        if any(map(is_split_regex, parts(pattern))):
             raise InputError(
                 f"the pattern {str(pattern)!r} is compared as literal texts and would forbid"
                 " nothing",

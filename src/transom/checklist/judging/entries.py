@@ -364,7 +364,7 @@ def _contradict(item: ValidationItem, first: Entry, second: Entry) -> bool:
     # An empty field says nothing, so it contradicts nothing.
     for name in (item.select, *item.required):
         values = (field_of(first.parsed_fields, name), field_of(second.parsed_fields, name))
-        if values[0] != values[1] and not any(is_empty(value) for value in values):
+        if values[0] != values[1] and not any(map(is_empty, values)):
             return True
     return False
 

@@ -107,13 +107,15 @@ class Roots:
         Raises:
             InputError: a variable is not defined, or there are too many files.
         """
-        home = os.path.expanduser(written) if written.startswith("~") else written  # noqa: PTH111  never raises
+        # Unlike Path.expanduser this leaves the path of an unknown user as it is.
+        home = os.path.expanduser(written) if written.startswith("~") else written  # noqa: PTH111
         path = self.expand(home, place)
         # A literal path of a file that does not exist stays, to be reported by its name.
         matches: set[str] = set()
         folder = path
         if os.path.isdir(path):  # noqa: PTH112  unlike Path.is_dir it never raises
-            matches = set(glob(f"{escape(str(path))}/**", recursive=True))  # noqa: PTH207  Path.glob shows hidden files
+            # Path.glob would name hidden files as well.
+            matches = set(glob(f"{escape(str(path))}/**", recursive=True))  # noqa: PTH207
         elif re.search(r"[*?]", home) and not os.path.exists(path):  # noqa: PTH110  as above
             folder = glob_root(path)
             expanded = self._with_values(home.replace("[", "[[]"), place, escape)
@@ -134,7 +136,7 @@ class Roots:
             )
         if files:
             return files
-        is_compressed = not os.path.exists(path) and os.path.exists(f"{path}.gz")  # noqa: PTH110  as above
+        is_compressed = not os.path.exists(path) and os.path.exists(f"{path}.gz")  # noqa: PTH110
         return [(written, Path(f"{path}.gz") if is_compressed else path)]
 
     def _with_values(self, written: str, place: str, quote: Callable[[str], str]) -> str:
@@ -183,7 +185,7 @@ class Roots:
         for place in places:
             for roots in (self.values, self.defaults):
                 folders = {absolute_path(root) for root in roots.values()}
-                folders.update(real_path(root) for root in roots.values())
+                folders.update(map(real_path, roots.values()))
                 above = [folder for folder in folders if place.is_relative_to(folder)]
                 if above:
                     outermost = min(above, key=lambda folder: len(folder.parts))
@@ -227,8 +229,9 @@ class Names:
 
 def _existing(folders: Iterable[Path]) -> list[Path]:
     """Return the real paths of the folders that exist, each once."""
-    existing = [folder for folder in folders if os.path.isdir(folder)]  # noqa: PTH112  Path.is_dir may raise
-    return list(dict.fromkeys(real_path(folder) for folder in existing))
+    # Path.is_dir raises for a name that is too long.
+    existing = [folder for folder in folders if os.path.isdir(folder)]  # noqa: PTH112
+    return list(dict.fromkeys(map(real_path, existing)))
 
 
 def absolute_path(path: Path) -> Path:

@@ -97,7 +97,11 @@ def approve(digests: Mapping[str, str], approver: str, moment: str) -> Approval:
     # A name is printed in reports, so control characters must not get into it.
     name = " ".join(approver.split())
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise InputError(f"{approver[:40]!r} is no name", place="--by", hint="say who approves")
+        raise InputError(
+            f"{approver[:40]!r} is no name",
+            place="--by",
+            hint="pass the name of the person who approves",
+        )
     return Approval(by=name, at=moment, files=dict(digests))
 
 

@@ -44,6 +44,7 @@ def next_words(rows: Sequence[WordsRow]) -> str:
 
     Other words do not change a log.
     """
+    # Words of the item can be reworded; words of a log cannot.
     if any(row.where.startswith(_SAID) for row in rows):
         return f"ask a model (--model), reword it, or {_TEACH}"
     return (
@@ -121,12 +122,18 @@ def headline(verdict: Verdict) -> tuple[str, str]:
     """Return the status and what it rests on."""
     if verdict.acceptance and verdict.is_accepted:
         return "NOT_CHECKED", f"{verdict.acceptance.sentence}: {verdict.acceptance.reason}"
-    errors = len(verdict.errors)
-    counts = ", ".join(_counted_entries(verdict))
-    tail = f"{errors} error{'' if errors == 1 else 's'}" if verdict.status == "ERROR" else counts
-    suffix = ", doubted" if verdict.doubted else ", nothing new" if verdict.nothing_new else ""
+    tail = ", ".join(_counted_entries(verdict))
+    if verdict.status == "ERROR":
+        # What was found before the error is no result.
+        errors = len(verdict.errors)
+        tail = f"{errors} error{'' if errors == 1 else 's'}"
+    suffix = ""
     if verdict.would_be:
         suffix = f", would be {verdict.would_be}"
+    elif verdict.doubted:
+        suffix = ", doubted"
+    elif verdict.nothing_new:
+        suffix = ", nothing new"
     return f"{verdict.status}{suffix}", tail
 
 
@@ -180,6 +187,7 @@ def part_of(verdict: Verdict, question: str = "") -> VerdictPart:
         kind = ""
     judged = verdict.checker_type is not None or verdict.status == "ERROR"
     judged = judged and not verdict.is_accepted
+    # A status without a judgement has nothing to count.
     lead = f"{tail or '0 found'}{kind}" if judged else tail
     sections = tuple(section for section in _sections(verdict) if section.entries or section.text)
     return VerdictPart(
@@ -195,10 +203,9 @@ def part_of(verdict: Verdict, question: str = "") -> VerdictPart:
 
 
 def _sections(verdict: Verdict) -> Iterator[Section]:
-    words = (
-        PageEntry(f'not understood: "{words.text}" in {words.where}', "warn")
-        for words in verdict.needs_model
-    )
+    words = []
+    for row in verdict.needs_model:
+        words.append(PageEntry(f'not understood: "{row.text}" in {row.where}', "warn"))
     ended = [PageEntry(text, "warn") for text in ended_acceptance(verdict)]
     yield Section(
         "",
@@ -210,8 +217,9 @@ def _sections(verdict: Verdict) -> Iterator[Section]:
         yield Section(title, text=tuple(reading_lines(verdict.readings, verdict.choose)))
     yield _caps_section(verdict)
     accepted = []
-    for row in verdict.accepted_caps:
-        accepted.append(f"{row.text} (accepted by {row.by}{_until(row.until)})")
+    for accepted_row in verdict.accepted_caps:
+        until = _until(accepted_row.until)
+        accepted.append(f"{accepted_row.text} (accepted by {accepted_row.by}{until})")
     yield Section("Accepted", text=tuple(accepted))
     doubts = tuple(PageEntry(f"{doubt.gate}: {doubt.message}", "warn") for doubt in verdict.doubted)
     yield Section("Doubted by the gates of its build", doubts, (NEXT_DOUBTED,) if doubts else ())
@@ -220,15 +228,13 @@ def _sections(verdict: Verdict) -> Iterator[Section]:
         yield _judged(word, by_word[word], lines)
     comments = []
     for comment in verdict.waiver_comments:
-        comments.append(f"{comment.text} ({comment.reason})" if comment.reason else comment.text)
+        reason = f" ({comment.reason})" if comment.reason else ""
+        comments.append(f"{comment.text}{reason}")
     yield Section("Global waiver", text=tuple(comments))
-    yield Section(
-        "Unused waivers",
-        tuple(
-            PageEntry(f"{waiver.pattern}: {waiver.why}", "warn")
-            for waiver in verdict.unused_waivers
-        ),
-    )
+    unused = []
+    for waiver in verdict.unused_waivers:
+        unused.append(PageEntry(f"{waiver.pattern}: {waiver.why}", "warn"))
+    yield Section("Unused waivers", tuple(unused))
     for word in ("holds", "found"):
         yield _judged(word, by_word[word], lines, closed=verdict.exit_code == 1)
     judged = verdict.checker_type is not None or verdict.status == "ERROR"
@@ -252,9 +258,12 @@ def _caps_section(verdict: Verdict) -> Section:
     entries = list[PageEntry]()
     for number, cap in enumerate(verdict.capped_by, 1):
         entries.append(PageEntry(f"{number}: {cap.text}", "warn", cap.source_file, cap.line_number))
-    commands = tuple(cap.accept for cap in verdict.capped_by[:1] if cap.accept)
-    hints = tuple(f"if it does not matter: {command}" for command in commands)
-    return Section("What holds the PASS back", tuple(entries), hints)
+    hints = []
+    # One command is enough to see how the others look.
+    for cap in verdict.capped_by[:1]:
+        if cap.accept:
+            hints.append(f"if it does not matter: {cap.accept}")
+    return Section("What holds the PASS back", tuple(entries), tuple(hints))
 
 
 def _until(day: str | None) -> str:
@@ -305,6 +314,7 @@ def _facts(entry: CheckedItem, lines: Mapping[str, int]) -> Iterator[tuple[str, 
         )
         suffix = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
         yield "decided by", f"{', '.join(places[:SHOWN])}{suffix}"
+    # What was found needs no neighbour.
     near = entry.nearest if isinstance(entry, Violation) else None
     if isinstance(entry, WaivedItem):
         use = entry.waiver
@@ -327,6 +337,7 @@ def _provenance(verdict: Verdict) -> Iterator[str]:
         parts.append(f"checker {maker.checker_sha256[:12]}")
     if maker.provider:
         parts.append(f"written by {maker.provider}" + (f":{maker.model}" if maker.model else ""))
+    # Old records have no score.
     if maker.mutation_score is not None:
         kinds = f" ({', '.join(maker.mutation_kinds)})" if maker.mutation_kinds else ""
         parts.append(f"mutation score {maker.mutation_score:.2f}{kinds}")

@@ -73,6 +73,7 @@ _HEAD = (
 
 def report(kind: str, document: Verdict | Verdicts, context: ReportContext | None = None) -> bytes:
     """Return one verdict or several as one of `REPORTS`."""
+    # Bytes that are no characters come from logs, and a report must not fail on them.
     context = context or ReportContext()
     if kind == "json":
         return pretty_json(document).encode("utf-8", "backslashreplace")
@@ -122,6 +123,7 @@ def _sarif(checks: Checks, context: ReportContext) -> bytes:
     results: list[SarifResult] = []
     for verdict in checks:
         for result, text in _sarif_results(verdict):
+            # A code host shows the description of a rule beside each result.
             text = context.descriptions.get(result.rule, text)
             rules.setdefault(result.rule, SarifRule(result.rule, text))
             results.append(result)
@@ -216,6 +218,7 @@ def _rows(verdict: Verdict) -> Iterator[dict[str, object]]:
                 "reason": row.message,
             }
         )
+    # An item without entries still has to say why in its only row.
     words = [f"not understood: {phrase.text}" for phrase in verdict.needs_model]
     for cap in verdict.capped_by:
         words.append(f"held back: {cap.text}")

@@ -293,4 +293,4 @@ def _checked(extracted: Seen, source_file: str) -> list[Entry]:
 
 def _first(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

@@ -296,6 +296,7 @@ class Verdict(Shape):
         violation. An entry that was read and has another value than it must have is violated;
         missing is only what was not read.
         """
+        # What was read with another value is violated, which says more than missing.
         absent = []
         for entry in self.missing_items:
             if not _is_found(entry):

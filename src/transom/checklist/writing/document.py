@@ -103,11 +103,15 @@ def parse_analysis(text: str) -> Analysis:
     parts = parse(text)
     steps = []
     for index, part in enumerate(parts):
-        if (match := STEP.match(part.title)) is not None:
+        match = STEP.match(part.title)
+        if match is not None:
             inner = region(parts, index, lambda p: bool(STEP.match(p.title)))
             # Some models write a step as a list, others as a table in a fence.
-            lines = [line.text for p in inner for line in iter_lines(p.blocks)]
-            fenced = [fence.text for p in inner for fence in fences(p.blocks)]
+            lines = []
+            fenced = []
+            for inner_part in inner:
+                lines += [line.text for line in iter_lines(inner_part.blocks)]
+                fenced += [fence.text for fence in fences(inner_part.blocks)]
             steps.append(Step(int(match[1]), "\n".join(lines + fenced).strip(), part.line))
     part_labels = labels(parts)
     # A step may mull over an earlier type: the last word counts.
@@ -166,11 +170,12 @@ def needs_review(text: str, findings: Sequence[Finding]) -> str:
 
     Their lines are those of the result, header included.
     """
-    rows = []
-    for f in shifted(findings):
-        rows.append(f"- {f.gate}{f' (line {f.line})' if f.line else ''}: {f.message}")
-    # Two hyphens would end the comment.
-    remarks = [row.replace("--", "- -").replace("\n", " ") for row in rows]
+    remarks = []
+    for finding in shifted(findings):
+        line = f" (line {finding.line})" if finding.line else ""
+        row = f"- {finding.gate}{line}: {finding.message}"
+        # Two hyphens would end the comment.
+        remarks.append(row.replace("--", "- -").replace("\n", " "))
     header = [
         "<!--",
         f"{REVIEW_MARK}: {len(remarks)} finding{'s' if len(remarks) != 1 else ''}",
@@ -183,11 +188,14 @@ def needs_review(text: str, findings: Sequence[Finding]) -> str:
 
 def shifted(findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings with the lines that they have below that comment."""
+    # Each finding has a line of the comment, and the comment four lines of its own.
+    offset = len(findings) + 4
     moved: list[Finding] = []
     for finding in findings:
-        moved.append(
-            replace(finding, line=finding.line + len(findings) + 4) if finding.line else finding
-        )
+        if finding.line:
+            moved.append(replace(finding, line=finding.line + offset))
+        else:
+            moved.append(finding)
     return moved
 
 
@@ -212,9 +220,10 @@ def _raw(text: str, line: int) -> str:
 
 
 def _missing(numbers: Sequence[str], artifact: str) -> InputError:
-    section_list = ", ".join(
-        f"{n} ({SECTION_TITLES[n]})" if n in SECTION_TITLES else n for n in numbers
-    )
+    names = []
+    for number in numbers:
+        names.append(f"{number} ({SECTION_TITLES[number]})" if number in SECTION_TITLES else number)
+    section_list = ", ".join(names)
     plural = "sections" if len(numbers) > 1 else "section"
     return InputError(
         f"{plural} {section_list} missing or empty",
@@ -229,10 +238,7 @@ def _is_main(part: MarkdownPart, number: str) -> bool:
 
 def _section(parts: Sequence[MarkdownPart], number: str) -> tuple[MarkdownPart, ...]:
     """Return the parts of a main section, from its heading to the next main section's."""
-    other_numbers = []
-    for n in SECTION_TITLES:
-        if n != number:
-            other_numbers.append(n)
+    other_numbers = SECTION_TITLES.keys() - {number}
     # The next heading of a main section ends it, whatever its level is.
     for index, part in enumerate(parts):
         if _is_main(part, number):

@@ -60,6 +60,7 @@ def add_examples(text: str, rows: Sequence[Mapping[str, str]]) -> str:
     lines = text.rstrip("\n").split("\n")
     entries = dump_yaml([dict(row) for row in rows]).rstrip("\n").split("\n")
     heading = _line_like(lines, _EXAMPLES_HEADING, 0)
+    # A list that is there is continued, or the ItemSpec would have two.
     if heading is not None:
         fence = _line_like(lines, _FENCE, heading)
         closing = _line_like(lines, _FENCE, fence + 1) if fence is not None else None

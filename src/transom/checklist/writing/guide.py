@@ -75,25 +75,25 @@ def subregion(parts: Sequence[MarkdownPart], number: str) -> tuple[MarkdownPart,
 
 def _sources(point_labels: Sequence[Label]) -> Iterator[DescribedSource]:
     for label in point_labels:
-        rank = next(
-            (
-                rank
-                for rank in _RANKS
-                if re.match(rf"{rank}\b.*(source|strategy|fallback|$)", normal(label.name))
-            ),
-            None,
-        )
+        rank = _rank_of(label)
         if rank is None or not label.text():
             continue
         text = label.text()
         kind = _KIND.match(text)
-        files = tuple(
-            code
-            for code in label.codes()
-            if re.search(r"[*?.]", code) and not re.search(r"[\s(\\]", code)
-        )
+        files = []
+        for code in label.codes():
+            # Other code on the line is a pattern or a command.
+            if re.search(r"[*?.]", code) and not re.search(r"[\s(\\]", code):
+                files.append(code)
         source = Source(kind=kind[1] if kind else "", rank=rank, files=tuple(dict.fromkeys(files)))
         yield DescribedSource(source, text, label.line)
+
+
+def _rank_of(label: Label) -> Rank | None:
+    for rank in _RANKS:
+        if re.match(rf"{rank}\b.*(source|strategy|fallback|$)", normal(label.name)):
+            return rank
+    return None
 
 
 def _extractions(parts: Sequence[MarkdownPart]) -> Iterator[Extraction]:
@@ -101,6 +101,7 @@ def _extractions(parts: Sequence[MarkdownPart]) -> Iterator[Extraction]:
         match = re.match(
             r"(?:information\s+)?extraction\s*(?:of|for|:|-|–|—)\s*(.+)", part.title, re.IGNORECASE
         )
+        # Only headings below 4.1's own are extractions.
         extraction_labels = labels(region(parts, index))[1:] if part.level > 3 else []
         key = find(extraction_labels, "Category key", "Key")
         if match is None and key is None:
@@ -134,6 +135,7 @@ def _patterns(label: Label | None) -> Iterator[SpecPattern]:
     if label is None:
         return
     for line in label.lines():
+        # Code in the middle of a sentence is no pattern, unless it is the only code.
         if (line.codes and line.text.lstrip().startswith("`")) or len(line.codes) == 1:
             note = line.text.strip().removeprefix(f"`{line.codes[0]}`").strip(" :–—-")
             yield SpecPattern(line.codes[0].removeprefix("regex:"), line.line, note)
@@ -161,13 +163,17 @@ def _matrix(parts: Sequence[MarkdownPart]) -> Iterator[MatrixRow]:
     blocks: list[Node] = []
     for part in parts:
         blocks.extend(part.blocks)
-    for table in (node for node in iter_nodes(blocks) if isinstance(node, MarkdownTable)):
+    for table in iter_nodes(blocks):
+        if not isinstance(table, MarkdownTable):
+            continue
         heads = [normal(cell.text) for cell in table.header]
         columns = {}
         for name in ("requirements", "waivers", "applicable", "objective"):
             columns[name] = _column(heads, name)
+        # Section 4.3 may hold other tables, such as the commands of the tests.
         if columns["requirements"] is None or columns["waivers"] is None:
             continue
+        # A row without a number counts by its place.
         for position, row in enumerate(table.rows, 1):
             cell = {}
             for name, index in columns.items():

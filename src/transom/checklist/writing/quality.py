@@ -25,6 +25,12 @@ def quality_of(spec: SpecDocument, findings: Sequence[Finding]) -> dict[str, Jso
     for category in spec.parsing.categories:
         if category.key:
             categories.append(category)
+    types: list[str] = []
+    for category in categories:
+        types += [field.type for field in category.fields]
+    regexes: list[str] = []
+    for extraction in guide.extractions:
+        regexes += [pattern.regex for pattern in extraction.patterns]
     read = {extraction.category for extraction in guide.extractions}
     exemplified = {example.item for example in guide.examples} | set(guide.no_examples)
     metrics: dict[str, Parts] = {
@@ -48,9 +54,7 @@ def quality_of(spec: SpecDocument, findings: Sequence[Finding]) -> dict[str, Jso
             "extractions with a pattern or keywords": (
                 bool(e.patterns or e.keywords) for e in guide.extractions
             ),
-            "patterns that compile": (
-                regex_problem(p.regex) is None for e in guide.extractions for p in e.patterns
-            ),
+            "patterns that compile": (regex_problem(regex) is None for regex in regexes),
             "sources with names of files": (
                 bool(described.source.files or described.note) for described in guide.sources
             ),
@@ -62,9 +66,7 @@ def quality_of(spec: SpecDocument, findings: Sequence[Finding]) -> dict[str, Jso
             ),
         },
         "traceability": {
-            "fields of a known type": (
-                field.type in FIELD_TYPES for category in categories for field in category.fields
-            ),
+            "fields of a known type": (type_name in FIELD_TYPES for type_name in types),
             "waiver scenarios that name items": (
                 bool(scenario.items) for scenario in waiver.scenarios
             ),
@@ -82,16 +84,15 @@ def quality_of(spec: SpecDocument, findings: Sequence[Finding]) -> dict[str, Jso
 
 
 def _metric(parts: Parts) -> dict[str, Json]:
-    counted = {name: [bool(answer) for answer in answers] for name, answers in parts.items()}
     shares = []
-    for answers in counted.values():
+    evidence: dict[str, Json] = {}
+    for name, parts_of_name in parts.items():
+        answers = [bool(answer) for answer in parts_of_name]
+        # A part that the ItemSpec does not have neither raises nor lowers the score.
         if answers:
             shares.append(sum(answers) / len(answers))
-    evidence: dict[str, Json] = {}
-    for name, answers in counted.items():
-        if answers:
             evidence[name] = f"{sum(answers)} of {len(answers)}"
-    return {
-        "score": round(10 * sum(shares) / len(shares), 1) if shares else 10.0,
-        "parts": evidence,
-    }
+    score = 10.0
+    if shares:
+        score = round(10 * sum(shares) / len(shares), 1)
+    return {"score": score, "parts": evidence}

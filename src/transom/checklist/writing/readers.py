@@ -82,7 +82,7 @@ def read_parsing(parts: Sequence[MarkdownPart]) -> ParsingSection:
         "Output Structure",
     )
     return ParsingSection(
-        categories=tuple(_category(sub) for sub in subsections(parts, "1")),
+        categories=tuple(map(_category, subsections(parts, "1"))),
         fields_example=words.example(_first_fence(example_label)),
         output_example=words.example(_first_fence(output)),
         line=_line(parts),
@@ -92,7 +92,7 @@ def read_parsing(parts: Sequence[MarkdownPart]) -> ParsingSection:
 def read_check(parts: Sequence[MarkdownPart]) -> CheckSection:
     """Section 2."""
     part_labels = labels(parts)
-    listed = tuple(_item(sub) for sub in subsections(parts, "2"))
+    listed = tuple(map(_item, subsections(parts, "2")))
     item_ids = tuple(item.id for item in listed)
     # Labels of the items have the same names as those of the whole section.
     tail = []

@@ -215,7 +215,7 @@ async def _once_more(
         try:
             answer = await call(stage, role, [*_blocks(each, texts), *blocks], read)
         except (EgressError, NeedsModel, ReplyError) as error:
-            run.progress(f"{stage.name}: left as it was: {error.problem}")
+            run.progress(f"{stage.name}: unchanged: {error.problem}")
             return before
         stage.note(f"{each.stem}_observed_response.md", answer.reply.text)
         # A correction that breaks the section is worse than the section.

@@ -26,18 +26,19 @@ async def recall_similar(run: Run, memory: Memory, item_id: str, description: st
     """
 
     async def step(_: Stage, item_id: str, description: str) -> str:
+        # Memory is a help and no condition: without it the item is written all the same.
         try:
             neighbours = await memory.retrieve(description, _MOST + 1, {"kind": _KIND})
         except MemoryUnavailable as error:
             run.progress(f"{error}; the ItemSpec is written without examples of similar items")
             return ""
-        lines = [
-            _line(neighbour.entry)
-            for neighbour in neighbours
-            if neighbour.entry.id != _key(item_id)
-        ][:_MOST]
+        lines = []
+        for neighbour in neighbours:
+            # The item itself is its own nearest neighbour once it was built.
+            if neighbour.entry.id != _key(item_id):
+                lines.append(_line(neighbour.entry))
         if lines:
-            return "\n".join([_HEADING, *lines])
+            return "\n".join([_HEADING, *lines[:_MOST]])
         return ""
 
     return await run.stage(

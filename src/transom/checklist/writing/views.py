@@ -67,6 +67,7 @@ def check_prompts(folder: Path) -> None:
     if not folder.is_dir():
         raise InputError("no such folder", place=f"paths.prompts_dir: {folder}")
     prompt_names = sorted({prompt.file for view in VIEWS.values() for prompt in view.prompt})
+    # A misspelt name would silently leave the shipped prompt in place.
     for path in sorted(folder.glob("*.md")):
         if path.stem not in prompt_names:
             near = nearest_key(path.stem, prompt_names)

@@ -120,6 +120,7 @@ def item_ids(text: str, all_ids: Sequence[str] = ()) -> tuple[str, ...]:
     """Item ids named in a text, ranges written out; `all items` means the known ones."""
     occurrences: list[tuple[int, str]] = []
     for match in _ITEM_RANGE.finditer(text):
+        # A mistyped range must not name thousands of items.
         for n in range(int(match[1]), min(int(match[2]), int(match[1]) + 20) + 1):
             occurrences.append((match.start(), f"2.{n}"))
     for match in _ITEM_ID.finditer(text):
@@ -135,6 +136,7 @@ def keywords(label: Label | None) -> tuple[str, ...]:
     if label is None or (is_none(label.text()) and not _QUOTED.search(label.text())):
         return ()
     text = label.text()
+    # Quoted words may hold commas; plain ones are divided by them.
     candidates = _QUOTED.findall(text) or list(label.codes())
     if not candidates:
         candidates = re.split(r"[,;]", text.rstrip(" ."))
@@ -150,6 +152,7 @@ def choice(text: str, words: Mapping[str, V]) -> V | None:
     for word, value in words.items():
         if re.match(rf"{word}\b", plain):
             return value
+    # Two words of different meaning contradict each other, so neither counts.
     values = set()
     for word, value in words.items():
         plain, times = re.subn(rf"\b{word}\b", " ", plain)
@@ -208,6 +211,7 @@ def condition(text: str) -> Condition | None:
         value = literal(match["value"].strip())
     except ValueError:
         return None
+    # A single value after "in" is more likely a mistake than a text to search.
     if op is Operator.IN and not isinstance(value, list):
         return None
     return Condition(field=name, op=op, value=value)
@@ -223,6 +227,7 @@ def literal(text: str) -> Json:
     python = _NAMES.sub(
         lambda match: {"true": "True", "false": "False", "null": "None"}[match[0]], bare
     )
+    # JSON first, then Python, then Python with the names of JSON in it.
     for read, written in ((json.loads, bare), (ast.literal_eval, bare), (ast.literal_eval, python)):
         try:
             with warnings.catch_warnings():

@@ -64,6 +64,7 @@ async def write_spec(
     name = READY_NAME.format(item.item_id)
     run_file = run.folder / "spec" / "document" / name
     copies = [folder / form.format(item.item_id) for form in (READY_NAME, REVIEW_NAME)]
+    # Edits come first, since the rounds below are made from them.
     edited = []
     for copy in copies:
         if _adopted(run, copy, run_file):
@@ -81,6 +82,7 @@ async def write_spec(
         *check_analysis(sections["analysis"].value, artifact=ROUNDS[0].file),
         *check_spec(parsed, artifact=name),
     ]
+    # The name of the file says whether somebody has to look at it.
     path, twin = reversed(copies) if findings else copies
     text = needs_review(document.value, findings) if findings else document.value
     await export(
@@ -118,6 +120,7 @@ def send_back(run: Run, spec: WrittenSpec, findings: Sequence[str]) -> bool:
         False where nobody may: a person or the embedded rules wrote it, or it was corrected
             already.
     """
+    # The file is the request: the next walk through the rounds finds it.
     section, observed = spec.section4, observed_file(run, spec.section4.value)
     mended = section.path.parent.name.endswith(OBSERVED) or observed.exists()
     if (
@@ -154,6 +157,7 @@ def _parsed(document: Artifact[str], edited: list[Path]) -> SpecDocument:
 
 
 def _round(number: int, section: Artifact[str]) -> RoundRow:
+    # The cost depends on prices of today, so a result does not repeat it.
     tokens = {}
     for name, count in asdict(section.usage).items():
         if name != "cost":

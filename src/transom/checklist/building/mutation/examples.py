@@ -70,7 +70,8 @@ class Examples:
             else:
                 message = None
             return Tried(
-                problem=message and f"{_label_of(example)} is none of the item's, and {message}"
+                problem=message
+                and f"{_label_of(example)} does not belong to the item, and {message}"
             )
         # Some formats need a header above the line.
         if not own_entries and not _may_be_silent(example, item):
@@ -123,8 +124,8 @@ class Examples:
         if await self._rests_on_others(file, number, item):
             return Tried(
                 untried=(
-                    f"{place} cannot be tried: the lines around it decide what is read from that"
-                    " line"
+                    f"{place} cannot be tried: the lines around it decide which fields that line"
+                    " gives"
                 )
             )
         return Tried(

@@ -31,6 +31,7 @@ def check_logic(problems: Problems, section: CheckSection, parsing: ParsingSecti
     for item in section.items:
         _texts(problems, item)
         _choices(problems, item)
+        # A field that Section 1 does not have would be asked for in vain.
         for name in item.fields:
             message = f"{_name(item)}: {name} is not a field of Section 1"
             problems.unless(
@@ -81,6 +82,7 @@ def _patterns(problems: Problems, section: CheckSection) -> None:
     )
     for gate, label, check, ids in parts:
         expected_ids = section.ids_of(check)
+        # None: the label is missing; an empty list is an answer.
         if ids is None:
             problems.add(gate, section.pattern_line, f"{label} is missing")
         elif set(ids) != set(expected_ids):

@@ -61,6 +61,7 @@ def _category(problems: Problems, category: Category) -> None:
             strange.append(field.name)
     keyless = category.key is None and (strange or not category.fields)
     problems.unless(not keyless, "spec.category.key", line, f"{name}: Category key is missing")
+    # These keys belong to the entry itself, and would be overwritten.
     reserved = category.key in (*ENTRY_KEYS, REFERENCE_FIELD)
     problems.unless(
         not reserved, "spec.category.key", line, f"{name}: the key {category.key} is reserved"

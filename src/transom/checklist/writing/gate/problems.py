@@ -49,6 +49,7 @@ class Problems:
 def is_thin(text: str, words: int = 2) -> bool:
     """Whether a text has fewer words than that, or only stands in for one."""
     words_of_text = re.findall(r"\w+", text)
+    # Some models write that a text is to be written.
     return len(words_of_text) < words or " ".join(words_of_text).casefold() in _EMPTY_WORDS
 
 

@@ -33,6 +33,7 @@ def check_waivers(problems: Problems, section: WaiverSection, check: CheckSectio
         ("Selective Waiver Mode", section.selective_mode),
     ):
         problems.thin(text, "spec.waiver.modes", section.line, label, 5 if waivable else 1)
+    # Exactly one decision an item: two might contradict each other.
     decided = [decision.item for decision in section.decisions]
     for item in check.item_ids():
         count = "no decision" if item not in decided else f"{decided.count(item)} decisions"
@@ -110,6 +111,7 @@ def _decision(
             line,
             f"scenario {number} does not exist",
         )
+    # A decision without a scenario tells nobody when the waiver is right.
     covering = []
     for scenario in section.scenarios:
         if item in scenario.items:
