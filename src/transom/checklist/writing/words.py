@@ -83,10 +83,6 @@ _COMPARISON = re.compile(
 _COUNT = re.compile(r"(?P<op>==|!=|<=|>=|<|>|=)\s*(?P<value>\d{1,9})")
 # JSON's, in an otherwise Python literal
 _NAMES = re.compile(r"(?<=[:\[,\s])(?:true|false|null)(?=\s*[,}\]])")
-SIGNS: Final[Mapping[Operator, str]] = {
-    operator: sign for sign, operator in reversed(list(OPERATORS.items()))
-}
-"""Sign of each operator."""
 
 
 def is_none(text: str) -> bool:
