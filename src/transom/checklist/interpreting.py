@@ -14,11 +14,12 @@ from transom.checklist.claiming import claim_of, has_patterns, listed_texts, req
 from transom.checklist.claims.ranking import candidates
 from transom.checklist.embedded import DESCRIPTION
 from transom.checklist.item import Item, load_item
+from transom.checklist.item_files import own_files
 from transom.checklist.item_writer import add_to_item
 from transom.checklist.judging import Verdict
 from transom.checklist.judging.claim_account import checks_to_choose, evidence_of_claim
 from transom.checklist.judging.overturning import is_held_back
-from transom.checklist.pipeline import Places, own_files
+from transom.checklist.pipeline import Places
 from transom.checklist.results import ReadingRow, SpecResult
 from transom.errors import InputError, Paused
 from transom.formats.reports import FileReading, read_report, shipped_formats

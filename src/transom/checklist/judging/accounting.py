@@ -18,11 +18,11 @@ from transom.canonical import Json
 from transom.checklist.atoms import ClaimRow, Entry, ValidationItem
 from transom.checklist.judging.claim_account import (
     ClaimAccount,
-    UnreadMatter,
     account_for_claim,
     caps_of_words,
     excused_lines,
 )
+from transom.checklist.judging.claim_view import UnreadMatter
 from transom.checklist.judging.entries import subjects
 from transom.checklist.judging.gather import Evidence, File
 from transom.checklist.narrowing import (

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from transom.checklist.atoms import AnyOf, CheckerConfig, Entry, ValidationItem
-from transom.checklist.judging.entries import nearest_entry
 from transom.checklist.judging.logic import Answer, Logic
+from transom.checklist.judging.nearest import nearest_entry
 from transom.checklist.judging.verdict import CheckedItem, Outcome, Violation
 from transom.checklist.patterns import is_split_regex, parts
 from transom.errors import InputError

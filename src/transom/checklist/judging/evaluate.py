@@ -8,59 +8,39 @@ with the patterns of the run (`compare`); in a run without patterns they are jud
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-from transom.canonical import Json
 from transom.checklist.atoms import (
     CheckerConfig,
-    Count,
     Entry,
-    Operator,
     ValidationItem,
     checker_type,
 )
-from transom.checklist.judging.compare import Candidate, blank, compare, patterned_items
+from transom.checklist.judging.compare import Candidate, compare, patterned_items
+from transom.checklist.judging.conclusions import (
+    Case,
+    absent_as_wanted,
+    conclude,
+    nothing_seen,
+    violation_of,
+)
 from transom.checklist.judging.entries import (
     Subject,
-    achievement,
     asks_for_contents,
     deciding_entries,
     field_of,
     is_empty,
-    judge_count,
-    line_of,
-    nearest_line,
     shortfall,
     subjects,
 )
 from transom.checklist.judging.gather import Evidence, File, reference_of
-from transom.checklist.judging.logic import Answer, Logic
+from transom.checklist.judging.logic import Logic
 from transom.checklist.judging.verdict import (
     AnsweredBy,
     CheckedItem,
-    DecidedBy,
-    Nearest,
     Note,
     Outcome,
     Violation,
 )
-
-
-@dataclass(frozen=True)
-class Case:
-    """One judgement to make.
-
-    Attributes:
-        item: the validation item.
-        holding: the entries that fulfil it.
-        failing: the entries that do not, each with the reason.
-        subject: the file that the judgement is about, if it is about one.
-    """
-
-    item: ValidationItem
-    holding: tuple[Entry, ...] = ()
-    failing: tuple[tuple[Entry, str], ...] = ()
-    subject: Subject | None = None
 
 
 async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> Outcome:
@@ -96,7 +76,7 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
     is_value_check = checker_type(config.requirements.value, None) == 2
     forbidden_items = extra_items if is_value_check else missing_items
     for case, answer in zip(cases, answers, strict=True):
-        checked = _conclude(case, answer, evidence)
+        checked = conclude(case, answer, evidence)
         if is_claim and _is_silent(case):
             unmeasured.append(Note(source_file=checked.source_file, message=checked.reason))
             continue
@@ -110,7 +90,7 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
     violated = {violation.id for violation in compared.extra_items}
     for item in with_patterns:
         if item.mode == "forbid" and item.id not in violated:
-            found_items.append(_absent_as_wanted(item, evidence))
+            found_items.append(absent_as_wanted(item, evidence))
     found_items = _without_absences(found_items, config)
     # Reports list items in the order of the checker, whatever was judged first.
     positions = {item.id: index for index, item in enumerate(config.items)}
@@ -253,7 +233,7 @@ def _candidates(item: ValidationItem, evidence: Evidence) -> list[Candidate]:
     for subject in item_subjects:
         for entry in deciding_entries(item, subject):
             reason = shortfall(item, entry.parsed_fields)
-            violation = _violation(item, entry, reason or "", evidence)
+            violation = violation_of(item, entry, reason or "", evidence)
             # A field that is present but empty says as little as no entry.
             has_value = not is_empty(field_of(entry.parsed_fields, item.select))
             candidates.append(Candidate(item, entry if has_value else None, reason, violation))
@@ -269,158 +249,6 @@ def _candidates(item: ValidationItem, evidence: Evidence) -> list[Candidate]:
     if item.mode == "forbid":
         return [candidate for candidate in candidates if candidate.entry is not None]
     return candidates
-
-
-# -- the conclusion from a case
-
-
-def _conclude(case: Case, answer: Answer, evidence: Evidence) -> CheckedItem:
-    """Return the result of a case: a violation, or what was found.
-
-    Args:
-        case: the case.
-        answer: what atom C says of its holding entries.
-        evidence: the files and entries of the run.
-    """
-    item, holding = case.item, case.holding
-    if item.mode == "forbid":
-        if not answer.is_match:
-            return _absent_as_wanted(item, evidence)
-        reason = f"must not appear: {achievement(item, holding[0].parsed_fields)}"
-        return _violation(item, holding[0], reason, evidence)
-    # A count judges the group; atom C only says whether there is something.
-    if item.count:
-        return _conclude_count(case, item.count, evidence)
-    if answer.is_match:
-        reason = achievement(item, holding[0].parsed_fields)
-        fields = _shown_fields(item, holding[0], evidence)
-        if item.quantifier == "exists" or len(holding) == 1:
-            return CheckedItem(**fields, reason=reason)
-        reason = f"all {len(holding)} hold; the first: {reason}"
-        return CheckedItem(**fields, reason=reason, decided_by=_decided_by(holding))
-    # An entry that fails says more than the absence of one that holds.
-    if case.failing:
-        entries = [entry for entry, _ in case.failing]
-        reason = case.failing[0][1]
-        if len(entries) == 1:
-            return _violation(item, entries[0], reason, evidence)
-        reason = f"none of {len(entries)} holds; the first: {reason}"
-        violation = _violation(item, entries[0], reason, evidence)
-        return violation.model_copy(update={"decided_by": _decided_by(entries)})
-    if holding:
-        return _violation(item, holding[0], answer.reason, evidence)
-    return nothing_seen(item, case.subject, evidence)
-
-
-def _conclude_count(case: Case, count: Count, evidence: Evidence) -> CheckedItem:
-    """Return the result of an item that counts entries, in one file or in all.
-
-    The number is the value, so no entry's waiver fits.
-    """
-    item, counted = case.item, case.holding
-    empty = nothing_seen(item, case.subject, evidence)
-    place = counted[0] if counted else empty
-    reason, holds = judge_count(item, count, len(counted))
-    fields = blank(
-        item,
-        reason,
-        value=str(len(counted)),
-        source_file=place.source_file,
-        line_number=place.line_number,
-        matched_content=place.matched_content,
-        decided_by=_decided_by(counted),
-    )
-    if holds:
-        return CheckedItem(**fields)
-    return Violation(**fields, nearest=None if counted else empty.nearest)
-
-
-def _decided_by(entries: Sequence[Entry]) -> tuple[DecidedBy, ...]:
-    return tuple(DecidedBy.model_validate(entry, from_attributes=True) for entry in entries)
-
-
-def _shown_fields(item: ValidationItem, entry: Entry, evidence: Evidence) -> dict[str, Json]:
-    """Return an entry as it is reported, with a file that could not be read marked as such."""
-    fields = dict(entry.parsed_fields)
-    subject = evidence.by_name.get(evidence.subject(entry))
-    category = fields.get(item.category)
-    # The log says that the file was read, but the file itself is not there to prove it.
-    if subject is not None and subject.absent is not None and isinstance(category, dict):
-        fields[item.category] = {**category, "available": False}
-    entry_fields = entry.model_dump(mode="json")
-    return {
-        "id": item.id,
-        "name": item.name,
-        "mode": item.mode,
-        **entry_fields,
-        "parsed_fields": fields,
-    }
-
-
-def _violation(item: ValidationItem, entry: Entry, reason: str, evidence: Evidence) -> Violation:
-    file = evidence.by_name.get(entry.source_file)
-    # An entry without a line was computed; the nearest line shows where to look.
-    if entry.line_number is None and file is not None:
-        nearest = nearest_line(item, file)
-    else:
-        nearest = line_of(entry, reason)
-    return Violation(**_shown_fields(item, entry, evidence), reason=reason, nearest=nearest)
-
-
-def _absent_as_wanted(item: ValidationItem, evidence: Evidence) -> CheckedItem:
-    first = evidence.files[0].shown_name if evidence.files else None
-    return CheckedItem(**blank(item, "nothing that is forbidden appears", source_file=first))
-
-
-def nothing_seen(item: ValidationItem, subject: Subject | None, evidence: Evidence) -> Violation:
-    """Return the violation of an item for which the atoms emitted no entry.
-
-    It stands at the file that should have had an entry, or else at the first input.
-    """
-    file = subject.file if subject else None
-    if file is not None and file.absent is not None:
-        return _file_absent(item, file, file.absent)
-    # A reader needs some place to begin looking.
-    if file is None and evidence.files:
-        file = evidence.files[0]
-    name = file.shown_name if file else None
-    reason = f"no {item.category} with {item.select} was seen"
-    nearest = nearest_line(item, file) if file else None
-    nearest = nearest or Nearest(source_file=name or "", why_not=reason)
-    fields = blank(item, reason, source_file=name, parsed_fields=_empty_fields(item))
-    return Violation(**fields, nearest=nearest)
-
-
-def _file_absent(item: ValidationItem, file: File, reason: str) -> Violation:
-    """Return the violation of an item about a file that could not be read."""
-    fields = blank(item, reason, value=file.shown_name, parsed_fields=_empty_fields(item))
-    if file.named_at is None:
-        nearest = Nearest(source_file=file.shown_name, why_not=reason)
-    else:
-        nearest = line_of(file.named_at, reason)
-        fields |= file.named_at.model_dump(
-            include={"source_file", "line_number", "matched_content"}
-        )
-    return Violation(**fields, nearest=nearest)
-
-
-def _empty_fields(item: ValidationItem) -> dict[str, Json]:
-    """Return the item's fields as absent; a flag that had to be true is false."""
-    names = [item.select, *item.required]
-    if item.condition is not None:
-        names.append(item.condition.field)
-    fields: dict[str, Json] = {}
-    for name in names:
-        category, _, field = name.partition(".")
-        if category == item.category and field and "." not in field:
-            fields[field] = None
-    # Waivers and reports may ask for the flag, so it must not be absent.
-    condition = item.condition
-    if condition is not None and condition.op is Operator.EQUALS and condition.value is True:
-        _, _, field = condition.field.partition(".")
-        if field:
-            fields[field] = False
-    return {item.category: fields}
 
 
 # -- what a reader of the verdict must know about the files

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from transom.agent import call
@@ -29,12 +29,13 @@ from transom.checklist.writing.gate import (
     check_section3,
     check_section4,
 )
+from transom.checklist.writing.round_inputs import input_details, simplified
 from transom.checklist.writing.similar import SIMILAR, recall_similar
 from transom.checklist.writing.views import make_role
 from transom.errors import EgressError, NeedsModel, ReplyError, TransomError
 from transom.evidence.findings import Finding
 from transom.formats.tags import read_tag
-from transom.formats.yaml_files import dump_yaml, parse_yaml
+from transom.formats.yaml_files import parse_yaml
 from transom.llm import Block, CallSettings, Role, Tier, render
 from transom.memory import Memory
 from transom.runs import Artifact, Run, Stage, text_file
@@ -84,50 +85,6 @@ class Round:
     @property
     def stage(self) -> str:
         return f"spec/{self.stem}_{self.tag}"
-
-
-def simplified(item: Item) -> str:
-    """Return the item without its files' names: a round sees only how many there are."""
-    requirements, waivers = item.requirements, item.waivers
-    count = len(item.input_files)
-    return dump_yaml(
-        {
-            "description": item.description,
-            "requirements": {
-                "value": _value(requirements.value if requirements else None),
-                "pattern_items": list(requirements.pattern_items) if requirements else [],
-            },
-            "input_files": f"{count} file{'' if count == 1 else 's'} configured",
-            "waivers": {
-                "value": _value(waivers.value if waivers else None),
-                "waive_items": (
-                    [waiver.pattern for waiver in waivers.waive_items] if waivers else []
-                ),
-            },
-        }
-    )
-
-
-def input_details(item: Item, sizes: Mapping[str, int]) -> str:
-    """Return base names, endings and sizes of the input files, never a path or a content.
-
-    Only files that were found have a size.
-    """
-    # Paths name projects and people, which no model has to know.
-    rows = []
-    for name in item.input_files:
-        path = PurePosixPath(name.written)
-        size = sizes.get(name.written)
-        rows.append({"name": path.name, "extension": "".join(path.suffixes[-2:]), "bytes": size})
-    if rows:
-        return dump_yaml({"input_file_details": rows})
-    return ""
-
-
-def _value(value: int | None) -> int | str:
-    if value is None:
-        return "N/A"
-    return value
 
 
 async def write_sections(
