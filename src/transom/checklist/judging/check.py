@@ -118,27 +118,18 @@ async def check_files(
     if unread:
         # Nothing was read, so there is no PASS that a person could let through.
         status = "NEEDS_MODEL"
+    caps = [*account.caps, *_caps_of_unmeasured(outcome, account)]
     overturned = overturned_verdict(item, status)
-    held_back: tuple[Cap, ...] = ()
     if item is not None and overturned is not None:
         warnings.insert(0, note_of_overturned(item, overturned))
         if status == "PASS":
-            held_back = (cap_of_overturned(overturned),)
+            caps.append(cap_of_overturned(overturned))
         else:
             # There is nothing to accept in a FAIL: a person says what is meant.
             status = "NEEDS_REVIEW"
-    # What the claim's account says of a file already is not said twice.
-    measured_files = set()
-    for cap in account.caps:
-        if cap.rule == "measured":
-            measured_files.add(cap.source_file)
-    unmeasured = []
-    for note in outcome.unmeasured:
-        if note.source_file not in measured_files:
-            unmeasured.append(Cap("measured", note.message, note.source_file or ""))
     capped = cap_verdict(
         status,
-        [*account.caps, *unmeasured, *held_back],
+        caps,
         item.accepted_caps if item else (),
         date.fromisoformat(as_of),
         positive={"PASS"},
@@ -158,6 +149,14 @@ async def check_files(
         as_of=as_of,
         doubted=checker.doubts,
     )
+
+
+def _caps_of_unmeasured(outcome: Outcome, account: CheckAccount) -> Iterator[Cap]:
+    """Yield a cap for what was not measured, unless the claim's account has one for that file."""
+    measured_files = {cap.source_file for cap in account.caps if cap.rule == "measured"}
+    for note in outcome.unmeasured:
+        if note.source_file not in measured_files:
+            yield Cap("measured", note.message, note.source_file or "")
 
 
 def _outcome_fields(outcome: Outcome, warnings: Sequence[Note]) -> dict[str, Any]:

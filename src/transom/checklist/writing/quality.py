@@ -19,7 +19,19 @@ def quality_of(spec: SpecDocument, findings: Sequence[Finding]) -> dict[str, Jso
     """Metric -> `{"score": 9.2, "parts": {"items with a waiver decision": "3 of 4", ...}}`, and
     sizes.
     """
-    gates = [finding.gate for finding in findings]
+    metrics = _metrics(spec, [finding.gate for finding in findings])
+    sizes: dict[str, Json] = {
+        "characters": len(spec.text),
+        "categories": len(spec.parsing.keys()),
+        "validation_items": len(spec.check.items),
+        "waiver_scenarios": len(spec.waiver.scenarios),
+        "special_scenarios": len(spec.guide.scenarios),
+    }
+    return {**sizes, **{name: _metric(parts) for name, parts in metrics.items()}}
+
+
+def _metrics(spec: SpecDocument, gates: Sequence[str]) -> dict[str, Parts]:
+    """Return the parts of each metric, with an answer for each thing that is counted."""
     items, waiver, guide = spec.check.items, spec.waiver, spec.guide
     categories = []
     for category in spec.parsing.categories:
@@ -33,7 +45,7 @@ def quality_of(spec: SpecDocument, findings: Sequence[Finding]) -> dict[str, Jso
         regexes += [pattern.regex for pattern in extraction.patterns]
     read = {extraction.category for extraction in guide.extractions}
     exemplified = {example.item for example in guide.examples} | set(guide.no_examples)
-    metrics: dict[str, Parts] = {
+    return {
         "consistency": {
             "references between sections that hold": (
                 not gate.startswith("spec.cross") for gate in gates or [""]
@@ -73,14 +85,6 @@ def quality_of(spec: SpecDocument, findings: Sequence[Finding]) -> dict[str, Jso
             "waiver decisions with a reason": (bool(decision.why) for decision in waiver.decisions),
         },
     }
-    sizes: dict[str, Json] = {
-        "characters": len(spec.text),
-        "categories": len(spec.parsing.keys()),
-        "validation_items": len(items),
-        "waiver_scenarios": len(waiver.scenarios),
-        "special_scenarios": len(guide.scenarios),
-    }
-    return {**sizes, **{name: _metric(parts) for name, parts in metrics.items()}}
 
 
 def _metric(parts: Parts) -> dict[str, Json]:

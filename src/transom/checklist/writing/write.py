@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from transom.checklist.writing.round_copies import debug_folder, take_back_round
 from transom.checklist.writing.rounds import OBSERVED, ROUNDS, observed_file, write_sections
 from transom.checklist.writing.shapes import SpecDocument
 from transom.errors import InputError
+from transom.evidence.findings import Finding
 from transom.llm import CallSettings
 from transom.memory import Memory
 from transom.runs import A_PERSON, Artifact, Run, Stage, text_file, write_file
@@ -89,12 +90,8 @@ async def write_spec(
         run.store, path, text.encode("utf-8"), artifact=document.path, progress=run.progress
     )
     retract(run.store, twin)
-    if (
-        twin in edited
-        and twin.is_file()
-        and clean(twin.read_text(encoding="utf-8")) == document.value
-    ):
-        twin.unlink()  # what a person changed in it is in the file of the other name
+    if twin in edited:
+        _remove_twin(twin, document.value)
     result = SpecResult(
         status="NEEDS_REVIEW" if findings else "READY",
         item_id=item.item_id,
@@ -102,14 +99,17 @@ async def write_spec(
         complexity=complexity_of(item.description),
         capability_type=parsed.check.capability_type,
         rounds=tuple(_round(each.number, sections[each.tag]) for each in ROUNDS),
-        findings=tuple(
-            replace(moved, artifact=path.name) if finding.artifact == name else finding
-            for finding, moved in zip(findings, shifted(findings), strict=True)
-        ),
+        findings=tuple(_placed_in(path.name, name, findings)),
         quality=quality_of(parsed, findings),
         run_id=run.id,
     )
     return WrittenSpec(document, path, result, sections["section4"])
+
+
+def _remove_twin(twin: Path, text: str) -> None:
+    """Remove an edited copy of the other name, if all of its text is in the new one."""
+    if twin.is_file() and clean(twin.read_text(encoding="utf-8")) == text:
+        twin.unlink()
 
 
 def send_back(run: Run, spec: WrittenSpec, findings: Sequence[str]) -> bool:
@@ -132,6 +132,15 @@ def send_back(run: Run, spec: WrittenSpec, findings: Sequence[str]) -> bool:
         return False
     write_file(observed, "".join(f"- {finding}\n" for finding in findings).encode("utf-8"))
     return True
+
+
+def _placed_in(copy: str, name: str, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield findings with the lines of a person's copy, if they are about the document."""
+    for finding, moved in zip(findings, shifted(findings), strict=True):
+        if finding.artifact == name:
+            yield replace(moved, artifact=copy)
+        else:
+            yield finding
 
 
 def _adopted(run: Run, copy: Path, run_file: Path) -> bool:
