@@ -193,7 +193,7 @@ async def test_variables_and_folders(tmp_path: Path, item: Item) -> None:
     logs.mkdir()
     more = tmp_path / "more"
     more.mkdir()
-    places = Places({"A": logs}, others=(tmp_path / "nosuch", more), base=tmp_path)
+    places = Places({"A": logs}, other_roots=(tmp_path / "nosuch", more), base=tmp_path)
     assert places.roots(None, Path("x")).readable() == [more, logs, tmp_path]
     assert (
         Places(search_root=tmp_path).roots(item, Path("x")).expand("${LOG_ROOT}/x", "")

@@ -341,8 +341,10 @@ class Waivers(Shape):
         reasons = data.pop("waive_reasons", None) or []
         padded = [*reasons, *([None] * len(data["waive_items"]))]
         data["waive_items"] = [
-            {"pattern": one, "reason": reason or None} if isinstance(one, str) else one
-            for one, reason in zip(data["waive_items"], padded, strict=False)
+            {"pattern": waive_item, "reason": reason or None}
+            if isinstance(waive_item, str)
+            else waive_item
+            for waive_item, reason in zip(data["waive_items"], padded, strict=False)
         ]
         return data
 
@@ -355,12 +357,15 @@ class ClaimRow(Shape):
         left_out: words of the description that the claim does not check.
         format: path of the item's own report format, from the item's folder; empty if the shipped
             formats read its files.
+        stated_check: the check of the values of which the reports name none, and who stated it.
     """
 
     name: str
     parameters: dict[str, str] = {}
     left_out: tuple[str, ...] = ()
     format: str = Field(default="", exclude_if=operator.not_)
+    stated_check: str = Field(default="", exclude_if=operator.not_)
+    stated_by: str = Field(default="", exclude_if=operator.not_)
 
 
 class CheckerConfig(Shape):

@@ -219,7 +219,7 @@ def _places(options: CheckOptions, settings: Settings) -> pipeline.Places:
     return pipeline.Places(
         variables={name: Path(path).absolute() for name, path in options.variables.items()},
         search_root=settings.paths.search_root,
-        others=tuple(Path(root).absolute() for root in options.roots),
+        other_roots=tuple(Path(root).absolute() for root in options.roots),
         out=Path(options.out).absolute() if options.out else None,
     )
 

@@ -47,8 +47,8 @@ def _abstain(request: Request) -> NoReturn:
     """
     configuration = request.window.text("configuration")
     if not configuration:
-        what = f"{request.role.rpartition('.')[2]} of an item that is no claim"
-        raise NeedsModel([NotUnderstood(what, "role")], hint="ask a model (--model)")
+        request_name = f"{request.role.rpartition('.')[2]} of an item that is no claim"
+        raise NeedsModel([NotUnderstood(request_name, "role")], hint="ask a model (--model)")
     try:
         data = parse_yaml(configuration, Path("configuration")).data
     except InputError:

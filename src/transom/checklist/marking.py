@@ -214,8 +214,8 @@ class MarkedLogs:
         for end in lesson.ends:
             if end_counts.get(end.file, 0) > 1:
                 hint = "name a line that stands there once"
-                where = f"{end.file}:{end.line}"
-                raise InputError("other lines are like this end", place=where, hint=hint)
+                place = f"{end.file}:{end.line}"
+                raise InputError("other lines are like this end", place=place, hint=hint)
         return [name for name, count in end_counts.items() if not count]
 
 

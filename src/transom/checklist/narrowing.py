@@ -89,21 +89,21 @@ def _patterns() -> tuple[tuple[NarrowingFacet, str, re.Pattern[str]], ...]:
 
 def narrowing_of(question: str) -> tuple[NarrowingWord, ...]:
     """Return the tools, stages and corners that a question names, in its order."""
-    found = list[tuple[int, NarrowingWord]]()
-    rest = question
+    occurrences = list[tuple[int, NarrowingWord]]()
+    remainder = question
     for facet, name, pattern in _patterns():
-        match = pattern.search(rest)
+        match = pattern.search(remainder)
         if match is None:
             continue
         # A long name is taken out, so that a shorter one in it is not found as well.
-        rest = pattern.sub(lambda found_name: "\0" * len(found_name[0]), rest)
-        found.append((match.start(), NarrowingWord(facet, name, match[0])))
-    for match in _PVT.finditer(rest):
+        remainder = pattern.sub(lambda found_name: "\0" * len(found_name[0]), remainder)
+        occurrences.append((match.start(), NarrowingWord(facet, name, match[0])))
+    for match in _PVT.finditer(remainder):
         if any(character.isdigit() for character in match[0]):
-            found.append((match.start(), NarrowingWord("corner", match[0], match[0])))
-    found.sort(key=lambda entry: entry[0])
+            occurrences.append((match.start(), NarrowingWord("corner", match[0], match[0])))
+    occurrences.sort(key=lambda entry: entry[0])
     unique = dict[tuple[str, str], NarrowingWord]()
-    for _, word in found:
+    for _, word in occurrences:
         unique.setdefault((word.facet, word.name), word)
     return tuple(unique.values())
 
@@ -117,8 +117,8 @@ def stages_of_file_name(name: str) -> tuple[str, ...]:
     stages = [word.name for word in narrowing_of(words) if word.facet == "stage"]
     if not stages:
         padded = f" {words.casefold()} "
-        for stage, known in _names().file_names.items():
-            if any(f" {name} " in padded for name in known):
+        for stage, stage_names in _names().file_names.items():
+            if any(f" {name} " in padded for name in stage_names):
                 stages.append(stage)
     return tuple(stages)
 

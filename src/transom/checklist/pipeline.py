@@ -67,7 +67,7 @@ class Places:
 
     variables: Mapping[str, Path] = field(default_factory=dict)
     search_root: Path | None = None
-    others: tuple[Path, ...] = ()
+    other_roots: tuple[Path, ...] = ()
     out: Path | None = None
     base: Path | None = None
 
@@ -76,7 +76,7 @@ class Places:
         where there is no item.
         """
         base = self.base or (item.path.absolute().parent if item else otherwise)
-        return Roots.with_defaults(self.variables, self.search_root, base, self.others)
+        return Roots.with_defaults(self.variables, self.search_root, base, self.other_roots)
 
 
 @dataclass(frozen=True)
@@ -139,11 +139,11 @@ async def checker_of(
     """
     claim = claim_of(item, run.chain) if item else None
     if item is not None and claim is not None:
-        made = await write_claim_checker(run, item, claim, folder)
+        checker = await write_claim_checker(run, item, claim, folder)
         result = BuildResult(
-            status="done", item_id=item.item_id, checker_path=str(folder or made), run_id=run.id
+            status="done", item_id=item.item_id, checker_path=str(folder or checker), run_id=run.id
         )
-        return BuiltChecker(made, result)
+        return BuiltChecker(checker, result)
     roots = places.roots(item, run.folder)
     document = parse_spec(spec.value if isinstance(spec, Artifact) else spec)
     inputs = BuildInputs(
@@ -153,7 +153,7 @@ async def checker_of(
         spec=spec,
         files=tuple(own_files(item, roots)),
         roots=tuple(roots.readable()),
-        variables={**roots.defaults, **roots.given},
+        variables={**roots.defaults, **roots.values},
     )
     try:
         built = await build_checker(run, inputs, manner.sandbox, manner.build, folder)
@@ -195,10 +195,10 @@ async def verdict_of(
         [name.written for name in inputs.names],
         when.as_of,
     ]
-    out: ArtifactFile[Verdict] = ArtifactFile(
+    output: ArtifactFile[Verdict] = ArtifactFile(
         VERDICT_FILE, artifact_bytes, Verdict.model_validate_json
     )
-    verdict = (await run.stage("run/verdict", step, *declared, out=out, reuse=False)).value
+    verdict = (await run.stage("run/verdict", step, *declared, out=output, reuse=False)).value
     if places.out:
         copy = places.out / f"{checker.config.item_id}_{VERDICT_FILE}"
         await export(run.store, copy, artifact_bytes(verdict), progress=run.progress)
@@ -265,7 +265,7 @@ async def check_all(
         return built.result
     checker = load_checker(built.folder)
     verdict = await verdict_of(run, checker, item, places, manner)
-    return await _tried(run, Judged(verdict, built.folder), item, places, manner)
+    return await _with_trial(run, Judged(verdict, built.folder), item, places, manner)
 
 
 async def _judge_claim(
@@ -279,10 +279,12 @@ async def _judge_claim(
     folder = await write_claim_checker(run, item, claim, target)
     checker = load_checker(folder)
     verdict = await verdict_of(run, checker, item, places, manner)
-    return await _tried(run, Judged(verdict, folder), item, places, manner)
+    return await _with_trial(run, Judged(verdict, folder), item, places, manner)
 
 
-async def _tried(run: Run, judged: Judged, item: Item, places: Places, manner: Manner) -> Judged:
+async def _with_trial(
+    run: Run, judged: Judged, item: Item, places: Places, manner: Manner
+) -> Judged:
     """Return a verdict with the doubts of the scenarios, if they were asked for."""
     # Without a verdict on the files there is nothing to vary.
     if judged.verdict.status == "ERROR":
@@ -297,9 +299,9 @@ async def _is_taken(run: Run, result: SpecResult) -> bool:
     until then.
     """
     first = result.findings[0]
-    more = f" and {len(result.findings) - 1} more" if len(result.findings) > 1 else ""
+    suffix = f" and {len(result.findings) - 1} more" if len(result.findings) > 1 else ""
     asks = (
-        f"The ItemSpec of {result.item_id} has findings: {first.message}{more}. What is to become"
+        f"The ItemSpec of {result.item_id} has findings: {first.message}{suffix}. What is to become"
         " of it?"
     )
     try:
@@ -333,21 +335,21 @@ def read_spec(
     # The same gate as that of `check lint`: what it refuses is not built.
     findings = check_spec(document, artifact=str(path))
     if findings and not allow_needs_review:
-        more = f", and {len(findings) - 1} more" if len(findings) > 1 else ""
+        suffix = f", and {len(findings) - 1} more" if len(findings) > 1 else ""
         hint = f"see: transom check lint {path}; mend it, or add --allow-needs-review"
         first = findings[0]
         place = f"{path}:{first.line}" if first.line else str(path)
-        raise InputError(f"{first.message}{more}", place=place, hint=hint)
+        raise InputError(f"{first.message}{suffix}", place=place, hint=hint)
     if not _NAME.fullmatch(document.item_id):
-        what = f"the title names no item ({document.item_id!r})"
+        problem = f"the title names no item ({document.item_id!r})"
         raise InputError(
-            what,
+            problem,
             place=str(path),
             hint="write `# ItemSpec: ID` with letters, digits, `.`, `_` and `-`",
         )
     if item and document.item_id != item.item_id:
-        what = f"the ItemSpec is for {document.item_id}, not for {item.item_id}"
-        raise InputError(what, place=str(path), hint="name the item that it was written for")
+        problem = f"the ItemSpec is for {document.item_id}, not for {item.item_id}"
+        raise InputError(problem, place=str(path), hint="name the item that it was written for")
     if item and " ".join(document.description.split()) != " ".join(item.description.split()):
         hint = f"run: transom check spec {item.path}"
         raise InputError(
@@ -368,14 +370,16 @@ def own_files(item: Item | None, roots: Roots) -> Sequence[Path]:
 
 def _unusable(item: Item, roots: Roots) -> tuple[Finding, ...]:
     """Reasons why input files cannot be read, by its name in reports."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for name, path in Inputs.of(item, roots).paths:
         if not os.path.isfile(path):  # noqa: PTH113  as above
             try:
                 TextFile(path).is_blank()
             except InputError as error:
-                found.append(Finding("inputs", roots.shown(path, name), None, error.problem))
-    return tuple(found)
+                findings.append(
+                    Finding("inputs", roots.shown_name(path, name), None, error.problem)
+                )
+    return tuple(findings)
 
 
 def input_problems(
@@ -387,20 +391,24 @@ def input_problems(
     if item is None or isinstance(result, SpecResult):
         return []
     if isinstance(result, Verdict):
-        wrong = {one.source_file: one.message for one in result.errors if one.line_number is None}
+        wrong = {
+            error.source_file: error.message for error in result.errors if error.line_number is None
+        }
     else:
         wrong = {row.artifact: row.message for row in result.findings if row.gate == "inputs"}
     roots, problems = places.roots(item, otherwise), list[str]()
     for name in item.input_files:
-        for written, path in roots.spread(name.written, item.where(name.line)):
-            called = {written, roots.shown(path, written), path.name}
-            message = next((wrong[one] for one in called if one in wrong), None)
+        for written, path in roots.spread(name.written, item.place_of(name.line)):
+            spellings = {written, roots.shown_name(path, written), path.name}
+            message = next(
+                (wrong[name_of_file] for name_of_file in spellings if name_of_file in wrong), None
+            )
             if message:
                 hint = (
                     "; write ${NAME} and say --var NAME=PATH" if _SHELL.search(name.written) else ""
                 )
-                where = f"{item.where(name.line)}: {name.written}: {message}"
-                problems.append(f"{where}; looked for at {path.absolute()}{hint}")
+                problem = f"{item.place_of(name.line)}: {name.written}: {message}"
+                problems.append(f"{problem}; looked for at {path.absolute()}{hint}")
     return problems
 
 
@@ -411,7 +419,7 @@ def _sizes(item: Item, roots: Roots) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for name in item.input_files:
         try:
-            _, path = roots.spread(name.written, item.where(name.line))[0]
+            _, path = roots.spread(name.written, item.place_of(name.line))[0]
             sizes[name.written] = path.stat().st_size
         except (InputError, OSError):
             continue

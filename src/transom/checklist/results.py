@@ -331,5 +331,5 @@ class BuildRecord(Shape):
     @staticmethod
     def unfinished(item_id: str, item: str, spec: str) -> BuildRecord:
         """The record of a checker that never came to its gates."""
-        made = BuildRecord.of((), item, spec, "none", item_id, "nobody", None)
-        return made.model_copy(update={"status": "human_required"})
+        record = BuildRecord.of((), item, spec, "none", item_id, "nobody", None)
+        return record.model_copy(update={"status": "human_required"})

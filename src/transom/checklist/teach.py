@@ -116,13 +116,13 @@ def limited_line(text: str, place: str, limit: str) -> Marked:
         numbers = {index: text for index, text in numbers.items() if text == match["which"]}
     if len(numbers) != 1:
         hint = "name the number that you mean: FILE:LINE:61.2 < 80"
-        what = "has no such number" if not numbers else "has several numbers"
-        raise InputError(what, place=place, hint=hint)
+        problem = "has no such number" if not numbers else "has several numbers"
+        raise InputError(problem, place=place, hint=hint)
     ((index, number),) = numbers.items()
     comparison = cast("Comparison", match["comparison"])
     is_good = fulfils(float(number.rstrip("%")), comparison, float(match["limit"]))
-    held = TaughtLimit(index, comparison, match["limit"])
-    return Marked("good" if is_good else "bad", text, limit=held)
+    taught_limit = TaughtLimit(index, comparison, match["limit"])
+    return Marked("good" if is_good else "bad", text, limit=taught_limit)
 
 
 def counterexample(marked: Marked) -> Marked | None:
@@ -169,56 +169,65 @@ class _Pattern:
     @property
     def named(self) -> int | None:
         """The place of what the line is about."""
-        return next((at for at, seen in enumerate(self.places) if seen[0].kind == "name"), None)
+        return next(
+            (index for index, variants in enumerate(self.places) if variants[0].kind == "name"),
+            None,
+        )
 
     def regex(self) -> str:
-        told = "".join(self._place(at) for at in range(len(self.places)))
-        return rf"^\s*{told}\s*$"
+        text = "".join(self._place(index) for index in range(len(self.places)))
+        return rf"^\s*{text}\s*$"
 
-    def _place(self, at: int) -> str:
-        seen, kind = (
-            list(dict.fromkeys(one.text for one in self.places[at])),
-            self.places[at][0].kind,
+    def _place(self, index: int) -> str:
+        variants, kind = (
+            list(dict.fromkeys(token.text for token in self.places[index])),
+            self.places[index][0].kind,
         )
         if kind == "blank":
             return r"\s+"
-        if at in self.limits:
-            return self.limits[at]
+        if index in self.limits:
+            return self.limits[index]
         if kind == "number":
-            signs = self.signs_at(at)
+            signs = self.signs_at(index)
             return (
-                f"(?:{'|'.join(_NUMBERS[one] for one in sorted(signs))})"
+                f"(?:{'|'.join(_NUMBERS[sign] for sign in sorted(signs))})"
                 if len(signs) < len(_NUMBERS)
                 else _NUMBER
             )
-        free = at not in self.fixed and (kind == "name" or (kind == "word" and len(seen) > 1))
+        free = index not in self.fixed and (
+            kind == "name" or (kind == "word" and len(variants) > 1)
+        )
         text = _NAME if kind == "name" else _WORD
-        text = text if free else "|".join(map(re.escape, seen))
-        if at == self.named:
+        text = text if free else "|".join(map(re.escape, variants))
+        if index == self.named:
             return f"(?P<name>{text})"
-        return text if free or len(seen) == 1 else f"(?:{text})"
+        return text if free or len(variants) == 1 else f"(?:{text})"
 
-    def signs_at(self, at: int) -> frozenset[str]:
+    def signs_at(self, index: int) -> frozenset[str]:
         """Signs of numbers that fit: of what is counted only those that were seen, so that 0
         errors stay 0.
         """
-        counted = self.alarms or self._is_counted(at)
-        return self.seen_signs(at) if counted or at in self.signed else frozenset(_NUMBERS)
+        counted = self.alarms or self._is_counted(index)
+        return self.seen_signs(index) if counted or index in self.signed else frozenset(_NUMBERS)
 
-    def seen_signs(self, at: int) -> frozenset[str]:
-        return frozenset(one.sign for one in self.places[at])
+    def seen_signs(self, index: int) -> frozenset[str]:
+        return frozenset(token.sign for token in self.places[index])
 
     @property
     def alarms(self) -> bool:
-        return any(re.match(_ALARM, one.text) for seen in self.places for one in seen)
+        return any(re.match(_ALARM, token.text) for variants in self.places for token in variants)
 
-    def _is_counted(self, at: int) -> bool:
+    def _is_counted(self, index: int) -> bool:
         """Whether a number stands before a word, or behind a colon or an equals sign; a
         coordinate does not.
         """
-        near = [seen[0] for seen in self.places]
-        before = [one.text for one in near[max(0, at - 2) : at] if one.kind != "blank"][-1:]
-        return before in ([":"], ["="]) or [one.kind for one in near[at + 1 : at + 3]] == [
+        near = [variants[0] for variants in self.places]
+        before = [token.text for token in near[max(0, index - 2) : index] if token.kind != "blank"][
+            -1:
+        ]
+        return before in ([":"], ["="]) or [
+            token.kind for token in near[index + 1 : index + 3]
+        ] == [
             "blank",
             "word",
         ]
@@ -226,29 +235,39 @@ class _Pattern:
     def narrow(self, line: str) -> bool:
         """Make it not fit a line of another mark; False where nothing tells them apart."""
         other = tokens(line)
-        if [one.kind for one in other] != self.kinds:  # a name may be read as several tokens
-            free = [at for at in range(len(self.places)) if self.places[at][0].kind == "name"]
+        if [token.kind for token in other] != self.kinds:  # a name may be read as several tokens
+            free = [
+                index for index in range(len(self.places)) if self.places[index][0].kind == "name"
+            ]
             self.fixed.update(free)
             return not re.match(self.regex(), line)
-        numbers = [at for at, seen in enumerate(self.places) if seen[0].kind == "number"]
-        self.signed.update(at for at in numbers if other[at].sign not in self.seen_signs(at))
+        numbers = [
+            index for index, variants in enumerate(self.places) if variants[0].kind == "number"
+        ]
+        self.signed.update(
+            index for index in numbers if other[index].sign not in self.seen_signs(index)
+        )
         for kind in ("word", "name"):
             if not re.match(self.regex(), line):
                 return True
-            of_kind = (at for at, seen in enumerate(self.places) if seen[0].kind == kind)
+            of_kind = (
+                index for index, variants in enumerate(self.places) if variants[0].kind == kind
+            )
             self.fixed.update(
-                at for at in of_kind if other[at].text not in {one.text for one in self.places[at]}
+                index
+                for index in of_kind
+                if other[index].text not in {token.text for token in self.places[index]}
             )
         return not re.match(self.regex(), line)
 
     @property
     def kinds(self) -> list[str]:
-        return [seen[0].kind for seen in self.places]
+        return [variants[0].kind for variants in self.places]
 
 
 def tokens(line: str) -> list[_Token]:
     """A line in pieces: numbers, words, names of a design, blanks, signs."""
-    return [_Token(str(found.lastgroup), found[0]) for found in _TOKEN.finditer(line.strip())]
+    return [_Token(str(match.lastgroup), match[0]) for match in _TOKEN.finditer(line.strip())]
 
 
 @dataclass(frozen=True)
@@ -283,7 +302,7 @@ class Lesson:
             return None
         return "beside" if any(re.match(regex, line) for regex in self.skipped) else "unread"
 
-    def whole(self, text: str) -> str:
+    def completed(self, text: str) -> str:
         """A text as a complete log has it: with the end below where that is not there."""
         return (
             text
@@ -301,48 +320,66 @@ def learn(marked: Sequence[Marked], ends: Sequence[Marked] = ()) -> Lesson:
     if not any(line.mark in ("good", "bad") for line in marked):
         hint = "name one with --good FILE:LINE or --bad FILE:LINE"
         raise InputError("no line is marked as good or bad", hint=hint)
-    others = [line for line in map(counterexample, marked) if line is not None]
-    marked = [*marked, *others]
+    counterexamples = [line for line in map(counterexample, marked) if line is not None]
+    marked = [*marked, *counterexamples]
     groups: dict[tuple[Mark, tuple[object, ...]], _Pattern] = {}
-    known = {one.text for one in marked}
-    every = [*marked, *(replace(one, mark="beside") for one in ends if one.text not in known)]
-    for one in every:
-        parts = tokens(one.text)
+    marked_texts = {marked_line.text for marked_line in marked}
+    every = [
+        *marked,
+        *(
+            replace(marked_line, mark="beside")
+            for marked_line in ends
+            if marked_line.text not in marked_texts
+        ),
+    ]
+    for marked_line in every:
+        parts = tokens(marked_line.text)
         if not any(part.kind in ("word", "name", "number") for part in parts):
             raise InputError(
-                "says nothing", place=f"{one.file}:{one.line}", hint="mark another line"
+                "says nothing",
+                place=f"{marked_line.file}:{marked_line.line}",
+                hint="mark another line",
             )
-        found = groups.setdefault(
-            (one.mark, _shape(parts)), _Pattern(one.mark, [[] for _ in parts])
+        group = groups.setdefault(
+            (marked_line.mark, _shape(parts)), _Pattern(marked_line.mark, [[] for _ in parts])
         )
-        for place, part in zip(found.places, parts, strict=True):
+        for place, part in zip(group.places, parts, strict=True):
             place.append(part)
-        if one.limit is not None:
-            found.limits[one.limit.token] = one.limit.regex(one.mark)
+        if marked_line.limit is not None:
+            group.limits[marked_line.limit.token] = marked_line.limit.regex(marked_line.mark)
     for pattern in groups.values():
-        for one in every:
+        for marked_line in every:
             if (
-                one.mark != pattern.mark
-                and re.match(pattern.regex(), one.text)
-                and not pattern.narrow(one.text)
+                marked_line.mark != pattern.mark
+                and re.match(pattern.regex(), marked_line.text)
+                and not pattern.narrow(marked_line.text)
             ):
-                what = (
-                    f"nothing tells this line, marked as {one.mark}, from those marked as"
+                message = (
+                    f"nothing tells this line, marked as {marked_line.mark}, from those marked as"
                     f" {pattern.mark}"
                 )
                 hint = "a limit on a number cannot be taught by lines; mark other lines"
-                raise InputError(what, place=f"{one.file}:{one.line}", hint=hint)
-    rows = tuple((one.mark, one.regex()) for one in groups.values() if one.mark != "beside")
-    skipped = tuple(one.regex() for one in groups.values() if one.mark == "beside")
+                raise InputError(message, place=f"{marked_line.file}:{marked_line.line}", hint=hint)
+    rows = tuple(
+        (marked_line.mark, marked_line.regex())
+        for marked_line in groups.values()
+        if marked_line.mark != "beside"
+    )
+    skipped = tuple(
+        marked_line.regex() for marked_line in groups.values() if marked_line.mark == "beside"
+    )
     # A line of another log that begins as the end does is the end of that one, e.g. of a bad one.
-    begins, files = {_beginning(tokens(one.text)) for one in ends}, {one.file for one in ends}
+    begins, files = (
+        {_beginning(tokens(marked_line.text)) for marked_line in ends},
+        {marked_line.file for marked_line in ends},
+    )
     other_ends = [
-        one.text
-        for one in marked
-        if one.file not in files and _beginning(tokens(one.text)) in begins
+        marked_line.text
+        for marked_line in marked
+        if marked_line.file not in files and _beginning(tokens(marked_line.text)) in begins
     ]
     last = (regex for _, regex in rows if any(re.match(regex, text) for text in other_ends))
-    complete = dict.fromkeys([*(end_regex(one.text) for one in ends), *last])
+    complete = dict.fromkeys([*(end_regex(marked_line.text) for marked_line in ends), *last])
     return Lesson(tuple(marked), rows, skipped, tuple(_must(marked)), tuple(ends), tuple(complete))
 
 
@@ -351,19 +388,26 @@ def end_regex(line: str) -> str:
     days.
     """
     free = {"number": _NUMBER, "name": _NAME, "blank": r"\s+"}
-    told = (
-        _WORD if re.match(_DAY, one.text) else free.get(one.kind, re.escape(one.text))
-        for one in tokens(line)
+    pieces = (
+        _WORD if re.match(_DAY, token.text) else free.get(token.kind, re.escape(token.text))
+        for token in tokens(line)
     )
-    return rf"^\s*{''.join(told)}\s*$"
+    return rf"^\s*{''.join(pieces)}\s*$"
 
 
 def clear_end(lines: Sequence[str]) -> int | None:
     """The number of a log's last line where that says that all is over, and no other line says
     it in the same form.
     """
-    last = next((at for at in range(len(lines), 0, -1) if re.search(r"[A-Za-z]", lines[at - 1])), 0)
-    over = [_shape(tokens(one)) for one in lines if re.search(_OVER, one)]
+    last = next(
+        (
+            number
+            for number in range(len(lines), 0, -1)
+            if re.search(r"[A-Za-z]", lines[number - 1])
+        ),
+        0,
+    )
+    over = [_shape(tokens(line)) for line in lines if re.search(_OVER, line)]
     plain = (
         last
         and re.search(_OVER, lines[last - 1])
@@ -379,7 +423,7 @@ def fitting(regexes: Sequence[str], lines: Sequence[str]) -> int:
 
 def _shape(parts: Sequence[_Token]) -> tuple[object, ...]:
     """Form that lines share: their kinds of tokens, and the signs among them."""
-    return tuple((one.kind, one.text if one.kind == "sign" else "") for one in parts)
+    return tuple((part.kind, part.text if part.kind == "sign" else "") for part in parts)
 
 
 def _must(marked: Sequence[Marked]) -> Iterable[str]:
@@ -391,15 +435,21 @@ def _must(marked: Sequence[Marked]) -> Iterable[str]:
         yield from _words_of_bad(marked)
         yield _ALARM
         return
-    told = [tokens(one.text) for one in marked if one.mark != "beside"]
-    begins = [_beginning(parts) for parts in told]
-    words = [_words(one.text) for one in marked if one.mark != "beside"]
+    token_lines = [
+        tokens(marked_line.text) for marked_line in marked if marked_line.mark != "beside"
+    ]
+    begins = [_beginning(parts) for parts in token_lines]
+    words = [_words(marked_line.text) for marked_line in marked if marked_line.mark != "beside"]
     yield from dict.fromkeys(begins)
-    yield from dict.fromkeys(_row_regex(parts) for parts in told if _is_row(parts))
+    yield from dict.fromkeys(_row_regex(parts) for parts in token_lines if _is_row(parts))
     if common := sorted(set.intersection(*words)):
         yield rf"(?i)\b(?:{'|'.join(common)})\b"
-    good = set().union(*(_words(one.text) for one in marked if one.mark == "good"))
-    bad = set().union(*(_words(one.text) for one in marked if one.mark == "bad"))
+    good = set().union(
+        *(_words(marked_line.text) for marked_line in marked if marked_line.mark == "good")
+    )
+    bad = set().union(
+        *(_words(marked_line.text) for marked_line in marked if marked_line.mark == "bad")
+    )
     if alone := sorted(bad - good):
         yield rf"(?i)\b(?:{'|'.join(alone)})\b"
     yield _ALARM
@@ -438,15 +488,15 @@ def _beginning(parts: Sequence[_Token]) -> str:
     """The first word, name or number of a line with the signs before it; a name by its letters
     alone.
     """
-    told = ""
+    prefix = ""
     for part in parts:
         if part.kind in ("word", "name"):
             letters = re.match(r"[A-Za-z]+[^A-Za-z0-9\s]?", part.text)
-            return rf"^\s*{told}{re.escape(letters[0] if letters else part.text)}"
+            return rf"^\s*{prefix}{re.escape(letters[0] if letters else part.text)}"
         if part.kind == "number":
-            return rf"^\s*{told}[-+]?\d"
-        told += r"\s+" if part.kind == "blank" else re.escape(part.text)
-    return rf"^\s*{told}"
+            return rf"^\s*{prefix}[-+]?\d"
+        prefix += r"\s+" if part.kind == "blank" else re.escape(part.text)
+    return rf"^\s*{prefix}"
 
 
 def _words(line: str) -> set[str]:
@@ -520,8 +570,8 @@ def _examples(lesson: Lesson) -> dict[str, Json]:
         texts["bad"] = [f"{texts['good'][0]}\nFATAL: the tool stopped"]
     examples: dict[str, Json] = {}
     for kind, lines in texts.items():
-        examples[kind] = [{"text": lesson.whole(line) + "\n"} for line in dict.fromkeys(lines)]
+        examples[kind] = [{"text": lesson.completed(line) + "\n"} for line in dict.fromkeys(lines)]
     good = texts["good"][0]
-    if lesson.whole(good) != good:
+    if lesson.completed(good) != good:
         examples["cut"] = [{"text": good + "\n"}]
     return examples

@@ -32,8 +32,10 @@ class Call:
         if not isinstance(result, Mapping):
             return [f"the result is {type(result).__name__}, not a dict"]
         reason, begins = result.get("reason"), str(self.equals.get("reason", ""))
-        told = isinstance(reason, str) and reason.startswith(begins)
-        wrong = [] if told else [f"reason {reason!r} is no text that begins with {begins!r}"]
+        is_explained = isinstance(reason, str) and reason.startswith(begins)
+        wrong = (
+            [] if is_explained else [f"reason {reason!r} is no text that begins with {begins!r}"]
+        )
         return [
             f"{key} is {result.get(key)!r}, not {value!r}"
             for key, value in self.equals.items()
@@ -52,10 +54,10 @@ class Vector:
 
 
 def _match(
-    text: Json, pattern: str, is_match: bool, kind: str, reason: str = "", **more: Json
+    text: Json, pattern: str, is_match: bool, kind: str, reason: str = "", **fields: Json
 ) -> Call:
     return Call(
-        {"text": text, "pattern": pattern, **more},
+        {"text": text, "pattern": pattern, **fields},
         {"is_match": is_match, "kind": kind, "reason": reason},
     )
 

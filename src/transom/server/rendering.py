@@ -84,6 +84,7 @@ def page(request: Request, template: str, values: Mapping[str, Any]) -> HTMLResp
     common = {
         "csrf": request.scope.get("csrf", ""),
         "path": request.url.path,
+        "is_signed_in": "person" in request.scope,
         "waiting_count": request.app.state.site.waiting_count(),
     }
     return HTMLResponse(render(template, **common, **values))

@@ -31,9 +31,9 @@ def route(findings: Iterable[Finding]) -> tuple[str, ...]:
     What names no artifact that is known here goes to A. What only the ItemSpec or the files can
     mend goes to nobody.
     """
-    named = {finding.artifact for finding in findings} - {SPEC}
-    later = tuple(artifact for artifact in (ATOM_B, ATOM_C, CHECKER) if artifact in named)
-    return later if named == set(later) else (ATOM_A,)
+    artifacts = {finding.artifact for finding in findings} - {SPEC}
+    later = tuple(artifact for artifact in (ATOM_B, ATOM_C, CHECKER) if artifact in artifacts)
+    return later if artifacts == set(later) else (ATOM_A,)
 
 
 def file_of(artifact: str) -> str:
@@ -50,30 +50,30 @@ class Parts:
         first: line at which B and C begin; past the end where there are none.
     """
 
-    whole: str
+    full_text: str
     first: int
 
     @cached_property
     def a(self) -> str:
         """Atom A's source."""
-        return "\n".join(self.whole.split("\n")[: self.first - 1]) + "\n"
+        return "\n".join(self.full_text.split("\n")[: self.first - 1]) + "\n"
 
     @cached_property
     def logic(self) -> str:
         """The source of B and C. In place of A stand blank lines and the imports that A is bound
         to have.
         """
-        lines = self.whole.split("\n")[self.first - 1 :]
+        lines = self.full_text.split("\n")[self.first - 1 :]
         blank = [_PRELUDE, *[""] * (self.first - 2)] if self.first > 1 else []
         return "\n".join([*blank, *lines])
 
     @cached_property
     def trees(self) -> tuple[ast.Module, ...]:
         """Trees of the code: the whole, else the parts that parse."""
-        whole = tree_of(self.whole)
+        whole_tree = tree_of(self.full_text)
         return (
-            (whole,)
-            if whole
+            (whole_tree,)
+            if whole_tree
             else tuple(tree for part in (self.a, self.logic) if (tree := tree_of(part)))
         )
 
@@ -87,20 +87,21 @@ class Parts:
         if line is None or line < self.first:
             return ATOM_A
         owner = ATOM_B
-        for number, text in enumerate(self.whole.split("\n")[:line], 1):
-            found = _DEF.match(text) if number >= self.first else None
-            if found:
+        for number, text in enumerate(self.full_text.split("\n")[:line], 1):
+            definition = _DEF.match(text) if number >= self.first else None
+            if definition:
                 # A helper belongs to B, whose comparisons need some; C looks at nothing but a
                 # length.
-                owner = ATOM_C if FUNCTIONS.get(found[1]) == ATOM_C else ATOM_B
+                owner = ATOM_C if FUNCTIONS.get(definition[1]) == ATOM_C else ATOM_B
         return owner
 
     def line_of(self, artifact: str) -> int | None:
         """The line at which the function of an atom begins."""
         name = next((name for name, owner in FUNCTIONS.items() if owner == artifact), "")
-        lines = enumerate(self.whole.split("\n"), 1)
+        lines = enumerate(self.full_text.split("\n"), 1)
         return next(
-            (n for n, text in lines if (found := _DEF.match(text)) and found[1] == name), None
+            (n for n, text in lines if (definition := _DEF.match(text)) and definition[1] == name),
+            None,
         )
 
 
@@ -116,7 +117,9 @@ def split(code: str) -> Parts:
     )
     if marked is None:
         names = {
-            number: found[1] for number, line in enumerate(lines, 1) if (found := _DEF.match(line))
+            number: definition[1]
+            for number, line in enumerate(lines, 1)
+            if (definition := _DEF.match(line))
         }
         marked = next(
             (number for number, name in names.items() if FUNCTIONS.get(name, ATOM_A) != ATOM_A),

@@ -19,9 +19,9 @@ SPEC_FILE = "ItemSpec.md"
 
 def atoms_source(atom_a: str, logic: LogicReply) -> str:
     """`atoms.py`: atom A, then the shipped B and C or the reply's own."""
-    others = logic.atoms or STANDARD_SOURCE
+    logic_source = logic.atoms or STANDARD_SOURCE
     title = "its own" if logic.atoms else "the standard ones, as shipped"
-    return f"{atom_a.rstrip()}\n\n\n{SEPARATOR} {title}.\n{others.strip()}\n"
+    return f"{atom_a.rstrip()}\n\n\n{SEPARATOR} {title}.\n{logic_source.strip()}\n"
 
 
 def checker_yaml(config: CheckerConfig) -> str:

@@ -92,11 +92,11 @@ def start_of(run: Run, inputs: BuildInputs, max_iterations: int) -> BuildState:
     """The state at first. A person who had the run go on granted it as many repairs again, or
     one.
     """
-    more = (
+    extra_repairs = (
         help_["after"] + (max(max_iterations, 1) if help_["reset"] else 1)
         for help_ in run.state.helps
     )
-    return BuildState(inputs, max([max_iterations, *more]), tuple(run.state.helps))
+    return BuildState(inputs, max([max_iterations, *extra_repairs]), tuple(run.state.helps))
 
 
 def build_table(
@@ -186,16 +186,16 @@ class _Nodes:
         approves the checker.
         """
         assert state.record
-        asked = [row.message for row in state.record.value.questions]
-        state = replace(state, asked=True)
+        questions = [row.message for row in state.record.value.questions]
+        state = replace(state, was_asked=True)
         try:
-            answers = await self.writers.answers(state, asked)
+            answers = await self.writers.answers(state, questions)
         except (EgressError, NeedsModel, ReplyError):
             return state
-        said = (
+        answer = (
             f"{row.question} The writer's answer: {row.answer}" for row in answers.value.to_mend
         )
-        unread = tuple(Finding("questions", ATOM_A, None, text) for text in said)
+        unread = tuple(Finding("questions", ATOM_A, None, text) for text in answer)
         return replace(state, record=await self.bench.answered(state, answers), unread=unread)
 
     async def repair_a(self, state: BuildState) -> BuildState:
@@ -222,24 +222,28 @@ class _Nodes:
         text = pretty_json(report).encode("utf-8")
         # A person may finish the stub in its place: then that counts as an edit of what was tried
         # last.
-        made = {ATOMS_FILE: state.atoms, CHECKER_FILE: state.config}
+        artifacts = {ATOMS_FILE: state.atoms, CHECKER_FILE: state.config}
         for name, data in {**stub_files(state), REPORT_FILE: text}.items():
-            tried, copy = made.get(name), target / name
-            path = tried.path if tried else None
+            artifact, copy = artifacts.get(name), target / name
+            path = artifact.path if artifact else None
             # Her version of what was tried last stays where it lies; the record makes every verdict
             # an ERROR.
-            hers = (
-                tried
-                and tried.by == A_PERSON
+            edited = (
+                artifact
+                and artifact.by == A_PERSON
                 and copy.is_file()
-                and copy.read_bytes() == tried.path.read_bytes()
+                and copy.read_bytes() == artifact.path.read_bytes()
             )
-            data = copy.read_bytes() if hers else data
+            data = copy.read_bytes() if edited else data
             await export(
                 self.run.store, target / name, data, artifact=path, progress=self.run.progress
             )
         await self._write_beside(state.inputs, target)
-        await hand_over(self.run, state.iteration, [one.path for one in made.values() if one])
+        await hand_over(
+            self.run,
+            state.iteration,
+            [artifact.path for artifact in artifacts.values() if artifact],
+        )
         waits = f"{report.failure_summary}; see {target / REPORT_FILE}"
         return replace(state, result=_result(self.run, state, "human_required", target, waits))
 
@@ -248,13 +252,13 @@ class _Nodes:
         if state.result:
             return state
         assert state.atoms and state.config and state.record
-        made: dict[str, Artifact[Any]] = {
+        artifacts: dict[str, Artifact[Any]] = {
             ATOMS_FILE: state.atoms,
             CHECKER_FILE: state.config,
             BUILD_FILE: state.record,
         }
         target = self.folder or state.record.path.parent
-        for name, artifact in made.items():
+        for name, artifact in artifacts.items():
             if artifact.path != target / name:
                 data, path = artifact.path.read_bytes(), artifact.path
                 await export(
@@ -289,10 +293,10 @@ class _Nodes:
 
     async def _write_beside(self, inputs: BuildInputs, target: Path) -> None:
         """A copy of item and ItemSpec beside the checker."""
-        beside = {SPEC_FILE: inputs.spec_text.encode("utf-8")}
+        files = {SPEC_FILE: inputs.spec_text.encode("utf-8")}
         if inputs.item_text is not None:
-            beside[ITEM_FILE] = inputs.item_text.encode("utf-8")
-        for name, data in beside.items():
+            files[ITEM_FILE] = inputs.item_text.encode("utf-8")
+        for name, data in files.items():
             await export(self.run.store, target / name, data, progress=self.run.progress)
 
 
@@ -310,7 +314,9 @@ def _after(state: BuildState, role: str, unread: tuple[Finding, ...], stuck: str
     """The state after a repair; one that nobody could make is none."""
     if stuck:
         return replace(state, stuck=stuck)
-    return replace(state, tried=(*state.tried, RepairAttempt(role, state.findings)), unread=unread)
+    return replace(
+        state, attempts=(*state.attempts, RepairAttempt(role, state.findings)), unread=unread
+    )
 
 
 def adopt_edits(run: Run, target: Path) -> None:
@@ -318,8 +324,8 @@ def adopt_edits(run: Run, target: Path) -> None:
     from.
     """
     for name in (ATOMS_FILE, CHECKER_FILE):
-        made = source_of(run.store, target / name)
-        if made and made.is_relative_to(run.folder) and adopt(run.store, target / name, made):
+        edited = source_of(run.store, target / name)
+        if edited and edited.is_relative_to(run.folder) and adopt(run.store, target / name, edited):
             run.progress(f"{name} was changed by hand; the change counts")
 
 
@@ -327,12 +333,12 @@ def _unseen(run: Run, overview: FileOverview, inputs: BuildInputs) -> BuildResul
     """The answer where there is nothing to look at, or something that cannot be read."""
     if not overview.files:
         folders = ", ".join(str(root) for root in inputs.roots) or "any root"
-        wanted = (
+        expected = (
             f"no log or report was found under {folders}; name a folder that has some with --root"
             " or --var"
         )
         return BuildResult(
-            status="needs_review", item_id=inputs.item_id, waits_for=wanted, run_id=run.id
+            status="needs_review", item_id=inputs.item_id, waits_for=expected, run_id=run.id
         )
     if overview.broken:
         # Without the item's own files there is nothing to build for: an error, as it is for a

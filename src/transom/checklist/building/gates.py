@@ -61,7 +61,7 @@ class Trial:
 
     sandbox: Sandbox
     own: tuple[Path, ...] = ()
-    others: tuple[Path, ...] = ()
+    other_files: tuple[Path, ...] = ()
     roots: tuple[Path, ...] = ()
     item: Item | None = None
     tests: bool = False
@@ -73,12 +73,14 @@ class Trial:
     @property
     def files(self) -> list[Path]:
         """All files that there are today."""
-        return [path for path in dict.fromkeys((*self.own, *self.others)) if path.is_file()]
+        return [path for path in dict.fromkeys((*self.own, *self.other_files)) if path.is_file()]
 
     def paths(self, sources: Sequence[Source]) -> list[Path]:
         """The files for the schema gate; those that do not exist any more are passed over."""
         fitting = [
-            path for path in self.others if path not in self.own and classify(path.name, sources)[0]
+            path
+            for path in self.other_files
+            if path not in self.own and classify(path.name, sources)[0]
         ]
         return [path for path in (*self.own, *fitting) if path.is_file()]
 
@@ -123,7 +125,7 @@ async def run_parser_gates(code: str, trial: Trial) -> tuple[Finding, ...]:
         async with Prober(atoms.a, trial.sandbox) as prober:
             # Whether an empty file is a clean one, only the logic says.
             rows += (await _parser_rows(prober, trial, may_be_silent=True))[0]
-    return tuple(one for row in rows for one in row.findings if one.artifact == ATOM_A)
+    return tuple(finding for row in rows for finding in row.findings if finding.artifact == ATOM_A)
 
 
 async def run_code_gates(code: str, yaml: str | None, sandbox: Sandbox) -> tuple[GateRow, ...]:
@@ -157,18 +159,18 @@ async def _run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> 
         async def start(part: str) -> Prober:
             return await stack.enter_async_context(Prober(part, trial.sandbox))
 
-        whole = await start(code) if tree_of(code) else None
-        if whole or tree_of(atoms.a):
+        worker = await start(code) if tree_of(code) else None
+        if worker or tree_of(atoms.a):
             # Where all items forbid, a clean file is one in which nothing is found.
             silent = config is not None and all(
                 item.mode == "forbid" or item.count for item in config.items
             )
             parsed, entries, files = await _parser_rows(
-                whole or await start(atoms.a), trial, may_be_silent=silent
+                worker or await start(atoms.a), trial, may_be_silent=silent
             )
         own = item_values(config, trial.item, entries) if config else {}
-        if whole or tree_of(atoms.logic):
-            logic = whole or await start(atoms.logic)
+        if worker or tree_of(atoms.logic):
+            logic = worker or await start(atoms.logic)
             rows += [
                 _row(f"vectors.{vector.name}", await check_vector(logic, vector))
                 for vector in VECTORS
@@ -181,13 +183,15 @@ async def _run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> 
             rows.append(_row("agreement", check_agreement(config, yaml, spec.check)))
         else:
             rows.append(_row("yaml", unread))
-        if config is None or whole is None or not all(row.passed for row in rows):
+        if config is None or worker is None or not all(row.passed for row in rows):
             return GateReport(tuple(rows))
-        mutation = await mutate(whole, config, spec, files[:MOST_FILES], tests=trial.tests)
-    more = _mutation_rows(atoms, mutation)
+        mutation = await mutate(worker, config, spec, files[:MOST_FILES], tests=trial.tests)
+    mutation_rows = _mutation_rows(atoms, mutation)
     if trial.tests:
-        more.append(_row("tests", [_disagreement(one) for one in mutation.tests if one.result]))
-    return GateReport((*rows, *more), mutation.row, mutation.tests, mutation.suggestions)
+        mutation_rows.append(
+            _row("tests", [_disagreement(test) for test in mutation.tests if test.result])
+        )
+    return GateReport((*rows, *mutation_rows), mutation.row, mutation.tests, mutation.suggestions)
 
 
 def _disagreement(test: Combination) -> Finding:
@@ -197,8 +201,8 @@ def _disagreement(test: Combination) -> Finding:
     artifact = ATOM_A if test.name.endswith("_base") else CHECKER
     first = test.example.strip().split("\n")[0]
     expected, result = (
-        one.model_dump_json(exclude_defaults=True)
-        for one in (test.expected, test.result or test.expected)
+        outcome.model_dump_json(exclude_defaults=True)
+        for outcome in (test.expected, test.result or test.expected)
     )
     return Finding(
         "tests", artifact, None, f"{test.name} on {first!r}: {result}, expected is {expected}"
@@ -227,15 +231,15 @@ async def _parser_rows(
 
 
 def _mutation_rows(atoms: Parts, mutation: Mutation) -> list[GateRow]:
-    found: dict[str, list[Finding]] = {}
+    findings: dict[str, list[Finding]] = {}
     for (gate, artifact), messages in mutation.messages.items():
         line = atoms.line_of(ATOM_A) if artifact == ATOM_A else None
-        found.setdefault(gate, []).extend(
+        findings.setdefault(gate, []).extend(
             Finding(gate, artifact, line, message) for message in messages
         )
     return [
         GateRow(gate=gate, passed=gate in _REMARKS or not rows, findings=tuple(rows))
-        for gate, rows in found.items()
+        for gate, rows in findings.items()
         if rows or gate not in _REMARKS
     ]
 

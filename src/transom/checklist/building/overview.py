@@ -51,24 +51,26 @@ class FileOverview(Shape):
 
     def listing(self) -> str:
         """The files as text."""
-        own, others = (
+        own, other_names = (
             [
                 f"{file.name} ({file.size} bytes, {file.type})"
                 for file in self.files
-                if file.own is wanted
+                if file.own is is_own
             ]
-            for wanted in (True, False)
+            for is_own in (True, False)
         )
         rows = (
-            ["The item's input files:", *own, *(["Other files:"] if others else [])] if own else []
+            ["The item's input files:", *own, *(["Other files:"] if other_names else [])]
+            if own
+            else []
         )
-        rows += others
+        rows += other_names
         if self.total_found > len(self.files):
             rows.append(f"... and {self.total_found - len(self.files)} more")
         return "\n".join([*rows, *(f"not shown: {reason}" for reason in self.skipped)])
 
 
-def there(names: Sequence[str], roots: Sequence[Path]) -> list[Path]:
+def present_files(names: Sequence[str], roots: Sequence[Path]) -> list[Path]:
     """The files of those names below the roots that exist."""
     return [path for name in names for root in roots if (path := root / name).is_file()]
 

@@ -51,7 +51,7 @@ class RealFile:
 
     name: str
     text: str
-    seen: tuple[Entry, ...] | None = None
+    known_entries: tuple[Entry, ...] | None = None
 
     @property
     def lines(self) -> list[str]:
@@ -88,7 +88,7 @@ class Answer:
     @property
     def placed(self) -> list[tuple[Json, ...]]:
         """Place, value and fields of all entries; the quoted line changes with the text alone."""
-        return [(one.line_number, one.value, _text(one)) for one in self.entries]
+        return [(entry.line_number, entry.value, _text(entry)) for entry in self.entries]
 
 
 def _text(entry: Entry) -> str:
@@ -162,8 +162,8 @@ class Prober:
         try:
             worker = await self._started()
             loaded = True
-            begun = self._atoms.line_of(artifact)
-            return [Finding(gate, artifact, begun, problem) for problem in await check(worker)]
+            first_line = self._atoms.line_of(artifact)
+            return [Finding(gate, artifact, first_line, problem) for problem in await check(worker)]
         except AtomFailed as error:
             await self._end_after(error)
             line = _line_of(error.place)
@@ -203,8 +203,8 @@ class Prober:
         await self.close()
 
 
-def _line_of(where: str | None) -> int | None:
-    _, _, line = (where or "").rpartition(":")
+def _line_of(place: str | None) -> int | None:
+    _, _, line = (place or "").rpartition(":")
     return int(line) if line.isdigit() else None
 
 

@@ -101,39 +101,39 @@ def read_answers(reply: str, questions: Sequence[str]) -> Answers:
         ReplyError: no tag, or a question without an answer.
     """
     text = read_tag(reply, ANSWERS_TAG).text
-    numbered = {int(number): " ".join(said.split()) for number, said in _NUMBERED.findall(text)}
+    numbered = {int(number): " ".join(answer.split()) for number, answer in _NUMBERED.findall(text)}
     missing = [number for number in range(1, len(questions) + 1) if not numbered.get(number)]
     if missing:
-        wanted = ", ".join(map(str, missing))
+        numbers = ", ".join(map(str, missing))
         raise ReplyError(
-            f"there is no answer {wanted}; write a list, one number for each question",
+            f"there is no answer {numbers}; write a list, one number for each question",
             place=ANSWERS_TAG,
         )
     return Answers(
         rows=tuple(
-            AnswerRow(question=one, answer=numbered[number])
-            for number, one in enumerate(questions, 1)
+            AnswerRow(question=question, answer=numbered[number])
+            for number, question in enumerate(questions, 1)
         )
     )
 
 
-def _code(text: str, names: Sequence[str], others: Sequence[str], tag: str) -> str:
-    """The code that defines `names`, without the functions `others`, which are another role's."""
+def _code(text: str, names: Sequence[str], other_names: Sequence[str], tag: str) -> str:
+    """Return the code that defines `names`, without `other_names`, which another role writes."""
     code = _fenced(text) or _bare(text)
     for name in names:
         if not re.search(rf"^\s*def\s+{name}\b", code, re.MULTILINE):
             raise ReplyError(f"the code defines no function {name}", place=tag)
     # Broken code is not an unreadable reply: the syntax gate names the line.
-    return _without(code, others)
+    return _without(code, other_names)
 
 
 def _fenced(text: str) -> str:
     """The Python fences, joined; a fence that names no language counts where the whole still
     parses.
     """
-    named = [fence.text.strip("\n") for fence in read_fences(text, "python")]
+    fenced_codes = [fence.text.strip("\n") for fence in read_fences(text, "python")]
     every = [fence.text.strip("\n") for fence in read_fences(text, "python", "")]
-    chosen = every if not named or tree_of("\n\n".join(every)) else named
+    chosen = every if not fenced_codes or tree_of("\n\n".join(every)) else fenced_codes
     return "\n\n".join(chosen) + "\n" if chosen else ""
 
 

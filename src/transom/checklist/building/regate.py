@@ -51,10 +51,10 @@ def record_of(checker: LoadedChecker, report: GateReport, sandbox: Sandbox) -> b
         record = BuildRecord.of(
             (), item, spec, sandbox.level.value, checker.config.item_id, "person", None
         )
-    now = {
+    digests = {
         "status": "done" if report.passed else "needs_review",
         "gates": report.rows,
         "mutation": report.mutation,
         "files": {name: checker.digests[name] for name in (ATOMS_FILE, CHECKER_FILE)},
     }
-    return pretty_json(record.model_copy(update=now)).encode()
+    return pretty_json(record.model_copy(update=digests)).encode()

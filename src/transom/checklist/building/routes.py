@@ -21,7 +21,7 @@ def _after_validate(state: BuildState) -> str:
     """Done, or a repair, or a person; what passed and left questions goes to its writer first."""
     if state.findings:
         return _repair(state)
-    asks = state.record and state.record.value.questions and not state.asked
+    asks = state.record and state.record.value.questions and not state.was_asked
     return (
         "questions"
         if asks and state.atom_a and state.atom_a.by not in ("rules", A_PERSON)
@@ -52,13 +52,13 @@ def emitted_fields(code: str) -> frozenset[str]:
 
 
 def _repair(state: BuildState) -> str:
-    wanted = route(state.findings)
-    exhausted = not wanted or state.stuck or state.iteration >= state.repairs
-    if exhausted or any(state.belongs_to_a_person(artifact) for artifact in wanted):
+    artifacts = route(state.findings)
+    exhausted = not artifacts or state.stuck or state.iteration >= state.repairs
+    if exhausted or any(state.belongs_to_a_person(artifact) for artifact in artifacts):
         return (
             "done" if {finding.gate for finding in state.findings} <= _DOUBTS else "human_required"
         )
-    return "repair_a" if ATOM_A in wanted else "repair_b"
+    return "repair_a" if ATOM_A in artifacts else "repair_b"
 
 
 ENDS = ("human_required", "done")

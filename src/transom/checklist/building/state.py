@@ -74,8 +74,8 @@ class BuildState:
     config: Artifact[str] | None = None
     record: Artifact[BuildRecord] | None = None
     unread: tuple[Finding, ...] = ()
-    asked: bool = False
-    tried: tuple[RepairAttempt, ...] = ()
+    was_asked: bool = False
+    attempts: tuple[RepairAttempt, ...] = ()
     fields_changed: bool = False
     stuck: str = ""
     result: BuildResult | None = None
@@ -83,13 +83,15 @@ class BuildState:
     @property
     def iteration(self) -> int:
         """Number of repairs so far."""
-        return len(self.tried)
+        return len(self.attempts)
 
     @property
     def guidance(self) -> str:
         """Words of people before the next repair, "" where nobody did."""
         return "\n\n".join(
-            one["answer"] for one in self.helps if one["after"] <= self.iteration and one["answer"]
+            help_row["answer"]
+            for help_row in self.helps
+            if help_row["after"] <= self.iteration and help_row["answer"]
         )
 
     @property
@@ -105,18 +107,22 @@ class BuildState:
         repair.
         """
         return tuple(
-            {"round": str(number), "decision": tried.role, "reason": finding_text(tried.because[0])}
-            for number, tried in enumerate(self.tried, 1)
+            {
+                "round": str(number),
+                "decision": attempt.role,
+                "reason": finding_text(attempt.because[0]),
+            }
+            for number, attempt in enumerate(self.attempts, 1)
         )
 
     @property
     def summary(self) -> str:
         """The repairs so far and what remained after each, for whoever repairs next."""
-        remained = [*(tried.because for tried in self.tried[1:]), self.findings]
+        remained = [*(attempt.because for attempt in self.attempts[1:]), self.findings]
         rows = [
-            f"{number}. {tried.role}, because of:\n{listed(tried.because)}\n   What"
+            f"{number}. {attempt.role}, because of:\n{listed(attempt.because)}\n   What"
             f" remained:\n{listed(after)}"
-            for number, (tried, after) in enumerate(zip(self.tried, remained, strict=False), 1)
+            for number, (attempt, after) in enumerate(zip(self.attempts, remained, strict=False), 1)
         ]
         return "\n".join(rows)
 
@@ -132,8 +138,11 @@ class BuildState:
     def belongs_to_a_person(self, artifact: str) -> bool:
         """Whether a person wrote or edited it: then no role may write it again."""
         atoms = (self.atoms, self.atom_a if artifact == ATOM_A else self.logic)
-        kept = (self.config, self.logic) if artifact == CHECKER else atoms
-        return any(one is not None and one.by == A_PERSON for one in kept)
+        artifacts = (self.config, self.logic) if artifact == CHECKER else atoms
+        return any(
+            artifact_of_build is not None and artifact_of_build.by == A_PERSON
+            for artifact_of_build in artifacts
+        )
 
 
 def finding_text(finding: Finding) -> str:

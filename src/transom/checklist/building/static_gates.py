@@ -64,12 +64,12 @@ CLOCKS = frozenset({"now", "utcnow", "today"})
 
 def check_syntax(atoms: Parts) -> list[Finding]:
     """Whether the code parses: atom A by itself, B and C by themselves, then all of it."""
-    if tree_of(atoms.whole):
+    if tree_of(atoms.full_text):
         return []
     findings = [
         finding for source in (atoms.a, atoms.logic) for finding in _unparsed(source, atoms)
     ]
-    return findings or list(_unparsed(atoms.whole, atoms))
+    return findings or list(_unparsed(atoms.full_text, atoms))
 
 
 def _unparsed(source: str, atoms: Parts) -> Iterator[Finding]:
@@ -79,8 +79,8 @@ def _unparsed(source: str, atoms: Parts) -> Iterator[Finding]:
         ast.parse(source)
     except SyntaxError as error:
         # A part that just stops is at fault on its last line, which may be the next part's first.
-        begun = source is atoms.logic or (error.lineno or 0) < atoms.first
-        line = error.lineno if begun or source is atoms.whole else atoms.first - 1
+        is_in_place = source is atoms.logic or (error.lineno or 0) < atoms.first
+        line = error.lineno if is_in_place or source is atoms.full_text else atoms.first - 1
         artifact = atoms.artifact(line) if source is not atoms.a else ATOM_A
         yield Finding("syntax", artifact, line, f"does not parse: {error.msg}")
     except (ValueError, RecursionError, MemoryError) as error:
@@ -103,12 +103,12 @@ def check_signatures(atoms: Parts) -> list[Finding]:
     ]
     findings: list[Finding] = []
     for name, signature in SIGNATURES.items():
-        owner, own = FUNCTIONS[name], [node for one, node in bound if one == name]
-        wanted = ast.parse(f"{signature}: ...").body[0]
+        owner, own = FUNCTIONS[name], [node for bound_name, node in bound if bound_name == name]
+        expected = ast.parse(f"{signature}: ...").body[0]
         first = next(
             (node for node in own if isinstance(node, ast.FunctionDef) and id(node) in top), None
         )
-        if first is not None and _parameters(first) != _parameters(wanted):
+        if first is not None and _parameters(first) != _parameters(expected):
             findings.append(
                 Finding("signatures", owner, first.lineno, f"{name} must be {signature}")
             )
@@ -118,9 +118,10 @@ def check_signatures(atoms: Parts) -> list[Finding]:
                     "signatures", owner, None, f"there is no function {name}; write {signature}"
                 )
             )
-        again = [getattr(node, "lineno", None) for node in own if node is not first]
+        repeated_lines = [getattr(node, "lineno", None) for node in own if node is not first]
         findings += [
-            Finding("signatures", owner, line, f"{name} is defined a second time") for line in again
+            Finding("signatures", owner, line, f"{name} is defined a second time")
+            for line in repeated_lines
         ]
     return findings
 
@@ -191,13 +192,13 @@ def _bound(node: ast.AST) -> Iterator[str]:
 
 def _returns(function: ast.FunctionDef) -> Iterator[int]:
     """Lines at which a function may end or yield, those of functions inside it left out."""
-    rest: list[ast.AST] = list(function.body)
-    while rest:
-        node = rest.pop()
+    nodes: list[ast.AST] = list(function.body)
+    while nodes:
+        node = nodes.pop()
         if isinstance(node, ast.Return | ast.Yield | ast.YieldFrom):
             yield node.lineno
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            rest += ast.iter_child_nodes(node)
+            nodes += ast.iter_child_nodes(node)
 
 
 def check_locked_layer(atoms: Parts) -> list[Finding]:
@@ -208,11 +209,11 @@ def check_locked_layer(atoms: Parts) -> list[Finding]:
     """
     wrapped = ast.parse("def f(results, source_file):\n" + LOCKED_LAYER).body[0]
     assert isinstance(wrapped, ast.FunctionDef)
-    wanted = [ast.dump(node) for node in wrapped.body]
+    expected = [ast.dump(node) for node in wrapped.body]
     for node in (node for tree in atoms.trees for node in tree.body):
         if isinstance(node, ast.FunctionDef) and node.name == "extract_context":
-            tail = [ast.dump(part) for part in node.body[-len(wanted) :]]
-            if tail == wanted:
+            tail = [ast.dump(part) for part in node.body[-len(expected) :]]
+            if tail == expected:
                 early = sorted(line for line in _returns(node) if line != node.body[-1].lineno)
                 message = "returns before the locked layer; collect in `results` instead"
                 return [Finding("locked_layer", ATOM_A, line, message) for line in early[:1]]
@@ -247,8 +248,8 @@ def check_yaml(
     ids = [item.id for item in config.items]
     for index, ident in enumerate(ids):
         if ident in ids[:index]:
-            findings.append(_at(file, f"id {ident} is given twice", "items", index, "id"))
-    findings += [_at(file, problem, *keys) for problem, *keys in config_problems(config)]
+            findings.append(_finding_at(file, f"id {ident} is given twice", "items", index, "id"))
+    findings += [_finding_at(file, problem, *keys) for problem, *keys in config_problems(config)]
     absent = [
         (index, field, keys)
         for index in range(len(config.items))
@@ -256,11 +257,11 @@ def check_yaml(
         if fields is not None and field not in fields
     ]
     tree = tree_of(atoms.a) if absent else None
-    named = {name for node in ast.walk(tree) for name in _keys(node)} if tree else set()
+    key_names = {name for node in ast.walk(tree) for name in _keys(node)} if tree else set()
     for index, field, keys in absent if tree else ():
-        if not set(field.split(".")) <= named:
+        if not set(field.split(".")) <= key_names:
             message = f"item {config.items[index].id} uses {field}, which atom A never emits"
-            findings.append(_at(file, message, "items", index, *keys))
+            findings.append(_finding_at(file, message, "items", index, *keys))
     return findings
 
 
@@ -279,15 +280,15 @@ def _keys(node: ast.AST) -> Iterator[str]:
 def _fields(config: CheckerConfig, index: int) -> Iterable[tuple[str, *tuple[Key, ...]]]:
     """Every field that an item names, once, and where."""
     item = config.items[index]
-    named: dict[str, tuple[Key, ...]] = {item.select: ("select",)}
+    keys_by_field: dict[str, tuple[Key, ...]] = {item.select: ("select",)}
     for field in item.required:
-        named.setdefault(field, ("required",))
+        keys_by_field.setdefault(field, ("required",))
     if item.condition:
-        named.setdefault(item.condition.field, ("condition",))
-    return [(field, *keys) for field, keys in named.items()]
+        keys_by_field.setdefault(item.condition.field, ("condition",))
+    return [(field, *keys) for field, keys in keys_by_field.items()]
 
 
-def _at(file: YamlFile, message: str, *keys: Key) -> Finding:
+def _finding_at(file: YamlFile, message: str, *keys: Key) -> Finding:
     return Finding("yaml", CHECKER, file.line_of(*keys), message)
 
 
@@ -325,24 +326,24 @@ def check_agreement(config: CheckerConfig, text: str, section: CheckSection) -> 
 
 
 def _differences(described: DescribedItem, configured: ValidationItem) -> Iterator[str]:
-    wanted, problems = described.rule, described.problems
+    expected, problems = described.rule, described.problems
     if "selection" in problems:
         yield f"Section 2 contradicts itself: {problems['selection']}"
     for name in ("check", "mode", "quantifier", "take", "count", "only_with", "name"):
         is_unread = name in problems and name in ("check", "mode", "quantifier")
-        pair = (_comparable(configured, name), _comparable(wanted, name))
+        pair = (_comparable(configured, name), _comparable(expected, name))
         if not is_unread and pair[0] != pair[1]:
             yield f"{name} is {pair[0]!r}, Section 2 says {pair[1]!r}"
     # A condition demands its own field; to name that field as required as well changes nothing.
-    conditions = (configured.condition, wanted.condition)
+    conditions = (configured.condition, expected.condition)
     implied = {condition.field for condition in conditions if condition}
-    required = [_listed(set(item.required) - implied) for item in (configured, wanted)]
+    required = [_listed(set(item.required) - implied) for item in (configured, expected)]
     if required[0] != required[1]:
         yield f"required is {required[0]}, Section 2 says {required[1]}"
     # A text that is neither a comparison nor plainly "none" leaves the condition open.
     says_none = described.condition_text.lower() in ("", "none")
-    is_open = wanted.condition is None and not says_none
-    if not is_open and configured.condition != wanted.condition:
+    is_open = expected.condition is None and not says_none
+    if not is_open and configured.condition != expected.condition:
         texts = [_condition_text(condition) for condition in conditions]
         yield f"condition is {texts[0]}, Section 2 says {texts[1]}"
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 from transom.agent import call
 from transom.checklist.building.artifacts import ATOM_B, ATOM_C, CHECKER, route
 from transom.checklist.building.inputs import BuildInputs, BuildSettings
-from transom.checklist.building.overview import FileOverview, there
+from transom.checklist.building.overview import FileOverview, present_files
 from transom.checklist.building.reading import (
     Answers,
     LogicReply,
@@ -60,7 +60,7 @@ class _Given:
         if isinstance(value, FileOverview):
             texts = {"available_files": value.listing(), "log_snippets": value.snippets}
         elif isinstance(value, LogicReply):
-            texts = {self.block: _shown(value)}
+            texts = {self.block: _reply_text(value)}
         return [
             Block(name, str(text), Tier.SESSION, self.trust) for name, text in texts.items() if text
         ]
@@ -93,17 +93,17 @@ class Writers:
             self._tools("checklist.parser"),
             prompts=self.settings.prompts,
         )
-        given = [*_parser_sections(state), *_hints(state)]
+        blocks = [*_parser_sections(state), *_hints(state)]
         return await self._write(
-            "build/parser", role, given, read_atom_a, text_file(ATOM_A_FILE), state
+            "build/parser", role, blocks, read_atom_a, text_file(ATOM_A_FILE), state
         )
 
     async def logic(self, state: BuildState) -> Artifact[LogicReply]:
         """The checker's YAML, from Sections 2, 3 and 4.2 and the parser's code."""
         role = make_role("checklist.logic", self.settings.logic, prompts=self.settings.prompts)
-        given = [*_logic_sections(state), *_hints(state)]
-        name, out = numbered("build/logic", state.iteration), model_file(LOGIC_FILE, LogicReply)
-        return await self._write(name, role, given, read_logic, out, state)
+        blocks = [*_logic_sections(state), *_hints(state)]
+        name, output = numbered("build/logic", state.iteration), model_file(LOGIC_FILE, LogicReply)
+        return await self._write(name, role, blocks, read_logic, output, state)
 
     async def repair_a(self, state: BuildState) -> Artifact[str]:
         """Atom A again: what was written, what is wrong with it, what was tried."""
@@ -114,47 +114,53 @@ class Writers:
             prompts=self.settings.prompts,
         )
         before = _Given("previous_code", state.atom_a or _NOTHING_YET, "untrusted")
-        given = [*_parser_sections(state), before, *_so_far(state), *_hints(state)]
+        blocks = [*_parser_sections(state), before, *_so_far(state), *_hints(state)]
         name = numbered("build/repair_a", state.iteration + 1)
-        return await self._write(name, role, given, read_atom_a, text_file(ATOM_A_FILE), state)
+        return await self._write(name, role, blocks, read_atom_a, text_file(ATOM_A_FILE), state)
 
     async def repair_b(self, state: BuildState) -> Artifact[LogicReply]:
         """The YAML and own atoms again; what the findings do not name keeps its bytes, whatever
         the reply says.
         """
         role = make_role("checklist.repair_b", self.settings.repair, prompts=self.settings.prompts)
-        named = frozenset(route(state.findings))
+        artifacts = frozenset(route(state.findings))
         before = _Given("previous_checker", state.logic or _NOTHING_YET, "untrusted")
-        given = [*_logic_sections(state), before, *_so_far(state), *_hints(state)]
+        blocks = [*_logic_sections(state), before, *_so_far(state), *_hints(state)]
 
         def read(reply: str) -> LogicReply:
             answer = read_logic(reply)
-            return keeping(state.logic.value, answer, named) if state.logic else answer
+            return keeping(state.logic.value, answer, artifacts) if state.logic else answer
 
-        name, out = (
+        name, output = (
             numbered("build/repair_b", state.iteration + 1),
             model_file(LOGIC_FILE, LogicReply),
         )
-        return await self._write(name, role, given, read, out, state)
+        return await self._write(name, role, blocks, read, output, state)
 
     async def answers(self, state: BuildState, questions: Sequence[str]) -> Artifact[Answers]:
         """Answers of atom A's writer to the gates' questions."""
         role = make_role("checklist.answers", self.settings.parser, prompts=self.settings.prompts)
-        asked = "\n".join(f"{number}. {question}" for number, question in enumerate(questions, 1))
+        question_list = "\n".join(
+            f"{number}. {question}" for number, question in enumerate(questions, 1)
+        )
         code = _Given("previous_code", state.atom_a, "untrusted")
-        given = [*_sections(state, "1", "4.1"), code, _Given("questions", asked, "untrusted")]
-        name, out = numbered("build/answers", state.iteration), model_file(ANSWERS_FILE, Answers)
+        blocks = [
+            *_sections(state, "1", "4.1"),
+            code,
+            _Given("questions", question_list, "untrusted"),
+        ]
+        name, output = numbered("build/answers", state.iteration), model_file(ANSWERS_FILE, Answers)
         return await self._write(
-            name, role, given, lambda reply: read_answers(reply, questions), out, state
+            name, role, blocks, lambda reply: read_answers(reply, questions), output, state
         )
 
     async def _write(
         self,
         name: str,
         role: Role,
-        given: Sequence[_Given],
+        given_blocks: Sequence[_Given],
         read: Callable[[str], T],
-        out: ArtifactFile[T],
+        output: ArtifactFile[T],
         state: BuildState,
     ) -> Artifact[T]:
         """One stage in which a role is asked once, with what it is given as the stage's inputs."""
@@ -162,15 +168,17 @@ class Writers:
         async def step(stage: Stage, *values: object) -> T:
             blocks = [
                 block
-                for one, value in zip(given, values, strict=True)
-                for block in one.blocks(value)
+                for given_block, value in zip(given_blocks, values, strict=True)
+                for block in given_block.blocks(value)
             ]
             tools = self.tools_for(state.inputs, state.overview) if role.tools else None
             answer = await call(stage, role, blocks, read, tools=tools)
             stage.note(RESPONSE_FILE, answer.reply.text)
             return answer.value
 
-        return await self.run.stage(name, step, *(one.value for one in given), out=out, uses=[role])
+        return await self.run.stage(
+            name, step, *(block.value for block in given_blocks), out=output, uses=[role]
+        )
 
     def tools_for(
         self, inputs: BuildInputs, overview: Artifact[FileOverview] | None = None
@@ -180,7 +188,7 @@ class Writers:
         """
         listed = [
             *inputs.files,
-            *(there(overview.value.listed(), inputs.roots) if overview else ()),
+            *(present_files(overview.value.listed(), inputs.roots) if overview else ()),
         ]
         places = ReadablePlaces(tuple(inputs.roots), tuple(inputs.files), dict(inputs.variables))
         tools = FileSession(places, self.settings.tools, listed).tools()
@@ -193,10 +201,10 @@ def numbered(stage: str, iteration: int) -> str:
     return f"{stage}#{iteration}" if iteration else stage
 
 
-def keeping(before: LogicReply, after: LogicReply, named: frozenset[str]) -> LogicReply:
+def keeping(before: LogicReply, after: LogicReply, artifacts: frozenset[str]) -> LogicReply:
     """A repair in which only the artifacts that the findings name have changed."""
-    checker = after.checker if CHECKER in named else before.checker
-    atoms = after.atoms if named & {ATOM_B, ATOM_C} else before.atoms
+    checker = after.checker if CHECKER in artifacts else before.checker
+    atoms = after.atoms if artifacts & {ATOM_B, ATOM_C} else before.atoms
     if atoms != before.atoms:
         checker = {**checker, "atoms": "own" if atoms else "standard"}
     return LogicReply(checker=checker, atoms=atoms)
@@ -231,7 +239,7 @@ def _hints(state: BuildState) -> list[_Given]:
     return [_Given("playbook", state.hints, "untrusted")] if state.hints else []
 
 
-def _shown(logic: LogicReply) -> str:
+def _reply_text(logic: LogicReply) -> str:
     """Reply of a Logic role, as it wrote it."""
     own = f"\n```python\n{logic.atoms.strip()}\n```" if logic.atoms else ""
     return f"```yaml\n{dump_yaml(logic.checker).strip()}\n```{own}"

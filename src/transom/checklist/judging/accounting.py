@@ -77,6 +77,7 @@ class FileAccount:
         wrong: why it is the wrong file for the question, or None.
         unread: what stands in it instead of a measurement of the claim.
         unseen_formats: titles of its formats that nobody saw from the tool.
+        stated: what a person states of its values, or "".
     """
 
     path: str
@@ -87,6 +88,7 @@ class FileAccount:
     wrong: str | None = None
     unread: tuple[UnreadMatter, ...] = ()
     unseen_formats: tuple[str, ...] = ()
+    stated: str = ""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,8 @@ class CheckAccount:
         """Return what a reader must know of each file, as pairs of path and sentence."""
         remarks = list[tuple[str, str]]()
         for file in self.files:
+            if file.stated:
+                remarks.append((file.path, file.stated))
             for title in file.unseen_formats:
                 text = f"{title}: the format is known from documentation, not from the tool"
                 remarks.append((file.path, text))
@@ -159,16 +163,16 @@ class _JudgedLines:
             if judged < shape.count:
                 return shape.lines[-1]
         # An item that reads a part of a line explains that part only.
-        rest = shape.text
+        remainder = shape.text
         texts = [text.strip() for text in self.texts[shape.lines[0]].split("\n")]
-        if not any(text in rest or rest in text for text in texts if text):
+        if not any(text in remainder or remainder in text for text in texts if text):
             # A leaf of XML or JSON is listed as `PATH = VALUE`: the value itself must be read.
-            _, _, value = rest.rpartition(" = ")
+            _, _, value = remainder.rpartition(" = ")
             is_read = value in self.values.get(shape.lines[0], ())
             return None if is_read else shape.lines[0]
         for text in texts:
-            rest = rest.replace(text.strip(), " ; ")
-        if rest != shape.text and finder.in_line(rest):
+            remainder = remainder.replace(text.strip(), " ; ")
+        if remainder != shape.text and finder.in_line(remainder):
             return shape.lines[0]
         return None
 
@@ -204,10 +208,10 @@ def account_for(
     accounts = list[FileAccount]()
     for file in evidence.files:
         if file.absent is None:
-            lines = judged.get(file.shown, _JudgedLines())
+            lines = judged.get(file.shown_name, _JudgedLines())
             # A file that another one names is not what the question speaks of.
-            asked = requirements if file.given else ()
-            accounts.append(_account_of(file, lines, asked, claim, evidence.readings))
+            judged_requirements = requirements if file.is_input else ()
+            accounts.append(_account_of(file, lines, judged_requirements, claim, evidence.readings))
     return CheckAccount(
         tuple(accounts), caps_of_words(claim, evidence.readings.values()) if claim else ()
     )
@@ -231,39 +235,45 @@ def _account_of(
     readings: Mapping[str, FileReading],
 ) -> FileAccount:
     """Return the account of one file."""
-    if not file_could_matter(file.shown) and not requirements and claim is None:
-        use = FileUse(file.shown, "source code or design data, which prints no messages")
-        return FileAccount(file.shown, (), Identity(), Account(files=(use,)), ())
-    reading = readings.get(file.shown) or read_report_pieces(
-        iter(file.pieces()), file.shown, shipped_formats()
+    if not file_could_matter(file.shown_name) and not requirements and claim is None:
+        use = FileUse(file.shown_name, "source code or design data, which prints no messages")
+        return FileAccount(file.shown_name, (), Identity(), Account(files=(use,)), ())
+    reading = readings.get(file.shown_name) or read_report_pieces(
+        iter(file.pieces()), file.shown_name, shipped_formats()
     )
     of_claim = ClaimAccount()
-    if claim is not None and file.given:
-        of_claim = account_for_claim(claim, file.shown, reading)
+    if claim is not None and file.is_input:
+        of_claim = account_for_claim(claim, file.shown_name, reading)
         judged.texts.update(excused_lines(claim, reading.measurements))
     sections = _sections_of(reading, judged)
     identity = _identity(file, sections)
     matches = _match_identity(identity, requirements)
     around = _sections_around(reading, sections)
-    caps = [*caps_of_identity(matches, file.shown), *_caps_of_sections(file.shown, around)]
+    caps = [
+        *caps_of_identity(matches, file.shown_name),
+        *_caps_of_sections(file.shown_name, around),
+    ]
     caps += of_claim.caps
     if claim is not None and not reading.sections:
-        caps.append(Cap("files", f"{file.shown} is of no known report format", file.shown))
+        caps.append(
+            Cap("files", f"{file.shown_name} is of no known report format", file.shown_name)
+        )
     lines: tuple[LineUse, ...] = ()
     # A recognised report counts whatever its name is; other source code prints no messages.
-    if file_could_matter(file.shown) or reading.sections:
-        lines = tuple(_lines_left(file.shown, reading, judged))
+    if file_could_matter(file.shown_name) or reading.sections:
+        lines = tuple(_lines_left(file.shown_name, reading, judged))
     used_lines = len(judged.texts) + len(reading.measurements)
     reason = ", ".join(reading.formats) or "read by the checker; no report format fits it"
     return FileAccount(
-        file.shown,
+        file.shown_name,
         tuple(reading.formats),
         identity,
-        Account((FileUse(file.shown, reason),), lines, used_lines=used_lines),
+        Account((FileUse(file.shown_name, reason),), lines, used_lines=used_lines),
         tuple(caps),
         wrong_file(matches) or of_claim.other_facts or None,
         of_claim.unread,
         tuple(dict.fromkeys(each.title for each in around if each.seen == "documentation")),
+        of_claim.stated,
     )
 
 
@@ -304,11 +314,13 @@ def _identity(file: File, sections: Sequence[SectionReading]) -> Identity:
         for number, line in enumerate(itertools.islice(file.lines(), _BANNER_LINES), 1):
             tool = banner_tool(line)
             if tool is not None:
-                facts.append(IdentityFact("tool", tool, file.shown, number))
+                facts.append(IdentityFact("tool", tool, file.shown_name, number))
                 break
     # What the report says outranks its name.
-    for stage in stages_of_file_name(Path(file.shown).name):
-        facts.append(IdentityFact("stage", stage, file.shown, stated_by="the name of the file"))
+    for stage in stages_of_file_name(Path(file.shown_name).name):
+        facts.append(
+            IdentityFact("stage", stage, file.shown_name, stated_by="the name of the file")
+        )
     return Identity(tuple(facts))
 
 
@@ -353,7 +365,7 @@ def _lines_left(path: str, reading: FileReading, judged: _JudgedLines) -> Iterat
             yield LineUse(shape.text, path, number, reason, count=shape.count)
     for measurement in reading.measurements:
         if measurement.is_trouble and measurement.line not in judged.texts:
-            said = measurement.text or measurement.scope.get("object", "")
-            said = said or measurement.content.strip() or measurement.name
+            statement = measurement.text or measurement.scope.get("object", "")
+            statement = statement or measurement.content.strip() or measurement.name
             name = measurement.name.replace("_", " ")
-            yield LineUse(said, path, measurement.line, f"it is trouble ({name})")
+            yield LineUse(statement, path, measurement.line, f"it is trouble ({name})")

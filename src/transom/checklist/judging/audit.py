@@ -63,13 +63,13 @@ def _rows(verdict: Verdict, run_id: str) -> Iterator[dict[str, Any]]:
         "user": user_name(),
         "run_id": run_id,
     }
-    which = {"item_id": verdict.item_id, "checker_sha256": verdict.made_by.checker_sha256}
-    for one in verdict.waived:
-        use = one.waiver.model_dump(
+    identity = {"item_id": verdict.item_id, "checker_sha256": verdict.made_by.checker_sha256}
+    for row in verdict.waived:
+        use = row.waiver.model_dump(
             include={"reason", "expires", "pattern", "match", "matched_text"}
         )
-        finding = one.model_dump(mode="json", include=_FINDING)
-        yield {**when, **which, **use, "approver": one.waiver.owner, "finding": finding}
+        finding = row.model_dump(mode="json", include=_FINDING)
+        yield {**when, **identity, **use, "approver": row.waiver.owner, "finding": finding}
 
 
 def user_name() -> str | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from transom import __version__
 from transom.checklist.atoms import CheckerConfig, checker_type
+from transom.checklist.claims.claim_files import match_of_claim, sought_texts
 from transom.checklist.item import Item
 from transom.checklist.judging.accounting import CheckAccount, account_for
 from transom.checklist.judging.compare import patterned_items
@@ -125,11 +126,11 @@ async def check_files(
             # There is nothing to accept in a FAIL: a person says what is meant.
             status = "NEEDS_REVIEW"
     # What the claim's account says of a file already is not said twice.
-    known = {cap.source_file for cap in account.caps if cap.rule == "measured"}
+    measured_files = {cap.source_file for cap in account.caps if cap.rule == "measured"}
     unmeasured = [
         Cap("measured", note.message, note.source_file or "")
         for note in outcome.unmeasured
-        if note.source_file not in known
+        if note.source_file not in measured_files
     ]
     capped = cap_verdict(
         status,
@@ -147,7 +148,7 @@ async def check_files(
         capability_type=config.capability_type,
         matching=config.matching,
         config_differences=tuple(_differences(checker, config, item)),
-        needs_model=tuple(WordsRow(text=each.text, where=each.where) for each in unread),
+        needs_model=tuple(WordsRow(text=each.text, where=each.place) for each in unread),
         made_by=_made_by(checker, item),
         sandbox_level=runner.level.value,
         as_of=as_of,
@@ -196,11 +197,12 @@ async def _run(
             scope, sources = await declared(worker)
             if config.report_format is not None:
                 scope = replace(scope, formats=(format_of(config.report_format),))
+            scope = replace(scope, sought=sought_texts(config))
             evidence, gathered = await gather(inputs, worker, scope, sources)
             if gathered.errors:
                 return gathered, CheckAccount()
             await rehearse(runner, config, evidence)
-            logic = Logic(worker if config.atoms == "own" else None)
+            logic = Logic(worker if config.atoms == "own" else None, match_of_claim(config))
             judged = await evaluate(config, evidence, logic)
             judged = apply_waivers(judged, config.waivers, config, evidence, as_of)
             errors = _unreported(judged, config, evidence)
@@ -253,7 +255,7 @@ def _unreported(judged: Outcome, config: CheckerConfig, evidence: Evidence) -> t
     notes = []
     for file, category in unreported_files(config.items, evidence):
         message = f"names no {category}, as others of its kind do: it cannot be judged"
-        notes.append(Note(source_file=file.shown, message=message))
+        notes.append(Note(source_file=file.shown_name, message=message))
     return tuple(notes)
 
 
@@ -285,7 +287,9 @@ def _comparable(config: CheckerConfig) -> dict[str, str]:
     return {
         "item_id": config.item_id,
         "requirements.value": _number_text(requirements.value),
-        "requirements.pattern_items": _list_text([str(one) for one in requirements.pattern_items]),
+        "requirements.pattern_items": _list_text(
+            [str(pattern) for pattern in requirements.pattern_items]
+        ),
         "waivers.value": _number_text(waivers.value),
         "waivers.waive_items": _list_text([waiver.pattern for waiver in waivers.waive_items]),
     }

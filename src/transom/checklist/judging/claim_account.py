@@ -24,6 +24,7 @@ from transom.checklist.claims.claim_data import (
     shipped_claims,
 )
 from transom.checklist.claims.claim_files import holds_limit, limit_of
+from transom.checklist.claims.stated_checks import with_stated_check
 from transom.evidence.caps import Cap
 from transom.evidence.numbers import NumberLimit, PrintedNumber, UnknownNumber
 from transom.evidence.trouble import TroubleFinder
@@ -43,11 +44,13 @@ class ClaimAccount:
         caps: what holds a PASS back.
         other_facts: why the file is not a report of the claim, or "".
         unread: what the file has instead of a measurement of the claim; empty if it has one.
+        stated: what a person states of the file's values, as a sentence of the verdict, or "".
     """
 
     caps: tuple[Cap, ...] = ()
     other_facts: str = ""
     unread: tuple[UnreadMatter, ...] = ()
+    stated: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class UnreadMatter:
     """Something that nobody could read: what stands there, where, and why it is no measurement."""
 
     text: str
-    where: str
+    place: str
 
 
 def account_for_claim(row: ClaimRow, path: str, reading: FileReading) -> ClaimAccount:
@@ -63,7 +66,11 @@ def account_for_claim(row: ClaimRow, path: str, reading: FileReading) -> ClaimAc
     claim = shipped_claims().claims.get(row.name)
     if claim is None:
         return ClaimAccount((Cap("words", f"there is no claim {row.name}"),))
-    view = _ClaimView(claim, row, path, reading.measurements, limit_of(row.parameters))
+    limit = limit_of(row.parameters)
+    view = _ClaimView(claim, row, path, reading.measurements, limit)
+    names = {measure_name(pattern, row.parameters) for pattern in view.patterns}
+    measurements, stated = with_stated_check(row, reading.measurements, names)
+    view = _ClaimView(claim, row, path, measurements, limit)
     caps = [
         *view.caps_of_proof(),
         *view.caps_of_parts(),
@@ -71,7 +78,35 @@ def account_for_claim(row: ClaimRow, path: str, reading: FileReading) -> ClaimAc
         *view.caps_of_unnamed_checks(),
         *view.caps_of_alarms(),
     ]
-    return ClaimAccount(tuple(dict.fromkeys(caps)), view.other_facts(), tuple(view.unread()))
+    unread = tuple(view.unread())
+    return ClaimAccount(tuple(dict.fromkeys(caps)), view.other_facts(), unread, stated)
+
+
+def checks_to_choose(row: ClaimRow, readings: Iterable[FileReading]) -> dict[str, str]:
+    """Return the checks that a person may state for values of which the reports name none.
+
+    Returns:
+        For each check, the evidence: the line of the first such value. Nothing if the claim needs
+        no check, or if different values without a check stand in one file: they may be of both.
+    """
+    claim = shipped_claims().claims.get(row.name)
+    if claim is None or row.stated_check:
+        return {}
+    checks = dict[str, str]()
+    for reading in readings:
+        view = _ClaimView(claim, row, reading.path, reading.measurements, limit_of(row.parameters))
+        unnamed = view.unproven_values()
+        if len({(fact.name, fact.value) for fact in unnamed}) > len({f.name for f in unnamed}):
+            return {}
+        for fact in unnamed:
+            evidence = f"{Path(reading.path).name}:{fact.line} {fact.content.strip()}"
+            for check in view.asked_checks():
+                checks.setdefault(check, evidence)
+    if not checks:
+        return {}
+    # The check that the claim asks about is the nearest answer, but either may be right.
+    evidence = next(iter(checks.values()))
+    return {**checks, **{check: evidence for check in _CHECKS if check not in checks}}
 
 
 def evidence_of_claim(row: ClaimRow, readings: Iterable[FileReading]) -> str:
@@ -132,6 +167,9 @@ def excused_lines(row: ClaimRow, measurements: Iterable[Measurement]) -> Mapping
     """
     claim = shipped_claims().claims.get(row.name)
     severity = claim.fixed.get("severity") if claim else None
+    if claim is not None and ("text" in claim.parameters or claim.list == "forbidden"):
+        # Of the messages that a log may have, only errors are trouble for such a question.
+        severity = "error"
     if severity != "error":
         return {}
     finder = TroubleFinder("eda")
@@ -148,8 +186,8 @@ def excused_lines(row: ClaimRow, measurements: Iterable[Measurement]) -> Mapping
 def _is_step_of(text: str, tools: Collection[str]) -> bool:
     """Return whether words name a step of the flow, which each tool of the reports carries out."""
     words = " ".join(word for word in text.lower().split() if word not in ("the", "a", "an"))
-    known = shipped_claims().steps.get(words, ())
-    return bool(tools) and all(tool in known for tool in tools)
+    step_names = shipped_claims().steps.get(words, ())
+    return bool(tools) and all(tool in step_names for tool in tools)
 
 
 def _is_split_by(keys: Iterable[str], scopes: Sequence[Mapping[str, str]]) -> bool:
@@ -180,6 +218,7 @@ _SPLITS: Final = {
     "clock": ("clock", "path_group", "group"),
 }
 _NAMED_PARTS: Final = frozenset({"group", "path_group", "corner", "scenario", "view", "clock"})
+_CHECKS: Final = ("setup", "hold")
 _QUANTIFIERS: Final = frozenset({"all", "every", "each"})
 
 
@@ -223,10 +262,10 @@ class _ClaimView:
 
     def matching(self, patterns: Iterable[FactPattern]) -> Iterator[Measurement]:
         """Yield the measurements that patterns speak of."""
-        wanted = scope_of_claim(self.claim, self.row.parameters)
+        claim_scope = scope_of_claim(self.claim, self.row.parameters)
         for fact in self.measurements:
             for pattern in patterns:
-                scope = {**wanted, **pattern.scope}
+                scope = {**claim_scope, **pattern.scope}
                 if pattern.check:
                     scope["check"] = pattern.check
                 is_named = fact.name == measure_name(pattern, self.row.parameters)
@@ -257,23 +296,23 @@ class _ClaimView:
             facts = list(self.matching([pattern]))
             measured = [fact for fact in facts if isinstance(fact.number, PrintedNumber)]
             key = pattern.whole
-            whole = [fact for fact in measured if key is None or _is_whole(fact, key)]
-            if key is not None and measured and not whole:
+            whole_facts = [fact for fact in measured if key is None or _is_whole(fact, key)]
+            if key is not None and measured and not whole_facts:
                 parts = ", ".join(dict.fromkeys(fact.scope[key] for fact in measured))
                 name = fact_words(measured[0])
                 text = f"{name} was measured of parts only ({key} {parts}), not of the whole"
                 yield Cap("measured", text, self.path, measured[0].line)
             for fact in facts:
                 is_part = key is not None and not _is_whole(fact, key)
-                if fact.is_not_measured and not (is_part and whole):
+                if fact.is_not_measured and not (is_part and whole_facts):
                     text = f"{fact_words(fact)} was not measured: {fact.content.strip()}"
                     yield Cap("measured", text, self.path, fact.line)
 
     def caps_of_unnamed_checks(self) -> Iterator[Cap]:
         """Yield a cap for each bad number of which the report does not name the check."""
-        wanted = scope_of_claim(self.claim, self.row.parameters)
+        claim_scope = scope_of_claim(self.claim, self.row.parameters)
         for pattern in bad_facts(self.claim, self.row.parameters):
-            check = pattern.check or wanted.get("check")
+            check = pattern.check or claim_scope.get("check")
             if check is None:
                 continue
             name = measure_name(pattern, self.row.parameters)
@@ -281,7 +320,9 @@ class _ClaimView:
                 if fact.name != name or not _lacks_check(fact, check):
                     continue
                 scope = {**fact.scope, "check": check}
-                if is_in_scope(scope, {**wanted, "check": check}) and self.is_bad(pattern, fact):
+                if is_in_scope(scope, {**claim_scope, "check": check}) and self.is_bad(
+                    pattern, fact
+                ):
                     text = f"the report does not name its check: {fact.content.strip()}"
                     yield Cap("measured", text, self.path, fact.line)
 
@@ -305,11 +346,11 @@ class _ClaimView:
 
     def names(self, patterns: Iterable[FactPattern]) -> list[str]:
         """Return what patterns speak of, in words: `worst slack of hold`."""
-        wanted = scope_of_claim(self.claim, self.row.parameters)
+        claim_scope = scope_of_claim(self.claim, self.row.parameters)
         names = list[str]()
         for pattern in patterns:
             name = measure_name(pattern, self.row.parameters).replace("_", " ")
-            check = pattern.check or wanted.get("check")
+            check = pattern.check or claim_scope.get("check")
             names.append(f"{name} of {check}" if check else name)
         return names
 
@@ -332,28 +373,53 @@ class _ClaimView:
     def unread(self) -> Iterator[UnreadMatter]:
         """Yield what stands in place of a measurement, if nothing of the claim could be read."""
         facts = list(self.matching(self.patterns))
-        if any(not self.why_unread(fact) for fact in facts):
-            return
         name = Path(self.path).name
+        if any(not self.why_unread(fact) for fact in facts):
+            # A sum of slacks proves nothing while the slack itself may be of another check.
+            for fact in self.unproven_values():
+                where = f"{name}:{fact.line}; the report does not name its check"
+                yield UnreadMatter(fact.content.strip(), where)
+            return
         for fact in facts:
-            where = f"{name}:{fact.line}, {self.why_unread(fact)}"
-            yield UnreadMatter(fact.content.strip(), where)
+            place = f"{name}:{fact.line}, {self.why_unread(fact)}"
+            yield UnreadMatter(fact.content.strip(), place)
         unnamed = () if facts else tuple(self.without_check())
         for fact in unnamed:
-            where = f"{name}:{fact.line}; the report does not name its check"
-            yield UnreadMatter(fact.content.strip(), where)
+            place = f"{name}:{fact.line}; the report does not name its check"
+            yield UnreadMatter(fact.content.strip(), place)
         if not facts and not unnamed:
             names = " or ".join(dict.fromkeys(self.names(self.proof[0])))
             yield UnreadMatter(names, f"{name}: no report format finds it there")
 
     def without_check(self) -> Iterator[Measurement]:
-        """Yield what would prove the claim if the report said of which check it is."""
-        names = self.proof_names
-        checks = [pattern.check for group in self.proof for pattern in group]
-        is_asked = "check" in scope_of_claim(self.claim, self.row.parameters) or any(checks)
+        """Yield what would prove or break the claim if the report said of which check it is."""
+        checks = self.asked_checks()
+        bad = bad_facts(self.claim, self.row.parameters)
         for fact in self.measurements:
-            if is_asked and fact.name in names and "check" not in fact.scope:
+            if not any(_lacks_check(fact, check) for check in checks):
+                continue
+            if "check" not in fact.scope and fact.name in self.proof_names:
                 yield fact
+                continue
+            patterns = [p for p in bad if measure_name(p, self.row.parameters) == fact.name]
+            if any(self.is_bad(pattern, fact) for pattern in patterns):
+                yield fact
+
+    def unproven_values(self) -> list[Measurement]:
+        """Return values without a check that would prove what no other measurement proves."""
+        values = list[Measurement]()
+        for group in self.proof:
+            if next(self.matching(group), None) is not None:
+                continue
+            values += self.without_check()
+        # Claims of both checks have the same names in two groups.
+        return list({fact.line: fact for fact in values}.values())
+
+    def asked_checks(self) -> list[str]:
+        """Return the checks that the claim asks about."""
+        wanted = scope_of_claim(self.claim, self.row.parameters).get("check")
+        checks = [pattern.check for group in self.proof for pattern in group]
+        return [check for check in dict.fromkeys([wanted, *checks]) if check]
 
     def why_unread(self, fact: Measurement) -> str:
         """Return why nobody can tell what a measurement says, or "".
@@ -368,10 +434,10 @@ class _ClaimView:
         if fact.name not in self.proof_names:
             # The negative part of a slack says nothing of one that is not negative.
             return "" if number.value < 0 else "which is zero for any value above it"
-        wanted, unit = self.limit.number, number.unit
-        if not wanted.unit and wanted.value == 0:
+        limit, unit = self.limit.number, number.unit
+        if not limit.unit and limit.value == 0:
             return ""
-        if (quantity_of(wanted.unit) or "") != (quantity_of(unit) or ""):
+        if (quantity_of(limit.unit) or "") != (quantity_of(unit) or ""):
             return f"with the unit {unit}" if unit else "without a unit"
         return ""
 
@@ -388,9 +454,9 @@ class _ClaimView:
         if next(self.without_check(), None) is not None:
             return ""
         # Each report has a version, which says nothing of its matter.
-        others = sorted({fact_words(fact) for fact in self.measurements} - {"tool version"})
-        if not others:
+        fact_names = sorted({fact_words(fact) for fact in self.measurements} - {"tool version"})
+        if not fact_names:
             return ""
-        shown = ", ".join(others[:4]) + (", ..." if len(others) > 4 else "")
+        listing = ", ".join(fact_names[:4]) + (", ..." if len(fact_names) > 4 else "")
         names = " or ".join(dict.fromkeys(self.names(self.patterns[-2:])))
-        return f"wrong file: it holds no {names}, only {shown}"
+        return f"wrong file: it holds no {names}, only {listing}"

@@ -91,7 +91,7 @@ async def compare(
     answers = await _match_all(with_entry, patterns, logic)
     table = _MatchTable(items, patterns, matching, with_entry, answers)
     columns, matched_columns = table.assign_patterns()
-    found: list[CheckedItem] = []
+    found_items: list[CheckedItem] = []
     missing: list[Violation] = []
     extra: list[Violation] = []
     for row, candidate in enumerate(with_entry):
@@ -108,10 +108,10 @@ async def compare(
             fields = candidate.violation.model_dump(
                 mode="python", exclude={"nearest", "severity", "reason"}
             )
-            found.append(CheckedItem(**fields, reason=table.answers[row][column].reason))
+            found_items.append(CheckedItem(**fields, reason=table.answers[row][column].reason))
     without_entry = [candidate.violation for candidate in candidates if candidate.entry is None]
     missing += table.unmatched_patterns(matched_columns, without_entry)
-    return Outcome(tuple(found), tuple(missing), tuple(extra))
+    return Outcome(tuple(found_items), tuple(missing), tuple(extra))
 
 
 def _refuse_literal_alternatives(

@@ -123,11 +123,11 @@ def _why(item: ValidationItem, parsed_fields: Mapping[str, Json]) -> str:
 def judge_count(item: ValidationItem, count: Count, number: int) -> tuple[str, bool]:
     """Return what a number of entries means for an item that counts them, and whether it holds."""
     noun = "entry" if number == 1 else "entries"
-    seen = f"{number} {noun} with {item.select}"
+    count_text = f"{number} {noun} with {item.select}"
     quantity = f"{_QUANTITIES[count.op]} {count.value}"
     if _holds(count.op, number, count.value):
-        return f"{seen}, {quantity}", True
-    return f"{seen}; must be {quantity}", False
+        return f"{count_text}, {quantity}", True
+    return f"{count_text}; must be {quantity}", False
 
 
 def _enumerate(names: Sequence[str]) -> str:
@@ -146,28 +146,28 @@ def _unfulfilled(condition: Condition, value: Json) -> str | None:
     return f"{condition.field} is {show(value)}, {complaint} {show(condition.value)}"
 
 
-def _holds(op: Operator, value: Json, wanted: Json) -> bool:
+def _holds(op: Operator, value: Json, expected: Json) -> bool:
     if op is Operator.EQUALS:
-        return _equal(value, wanted)
+        return _equal(value, expected)
     if op is Operator.NOT_EQUALS:
-        return not _equal(value, wanted)
+        return not _equal(value, expected)
     if op is Operator.IN:
-        return isinstance(wanted, list) and any(_equal(value, option) for option in wanted)
+        return isinstance(expected, list) and any(_equal(value, option) for option in expected)
     if op is Operator.MATCHES:
         text = value if isinstance(value, str) else show(value)
-        return re.search(str(wanted).removeprefix(REGEX), text) is not None
-    left, right = _number(value), _number(wanted)
-    return left is not None and right is not None and bool(_COMPARISONS[op](left, right))
+        return re.search(str(expected).removeprefix(REGEX), text) is not None
+    measured, right = _number(value), _number(expected)
+    return measured is not None and right is not None and bool(_COMPARISONS[op](measured, right))
 
 
-def _equal(left: Json, right: Json) -> bool:
+def _equal(measured: Json, right: Json) -> bool:
     """Return whether two values are equal. Numbers may be written as text; true is never 1."""
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    if isinstance(left, int | float) or isinstance(right, int | float):
-        number = _number(left)
+    if isinstance(measured, bool) or isinstance(right, bool):
+        return measured is right
+    if isinstance(measured, int | float) or isinstance(right, int | float):
+        number = _number(measured)
         return number is not None and number == _number(right)
-    return left == right
+    return measured == right
 
 
 def _number(value: Json) -> float | None:
@@ -209,10 +209,10 @@ def subjects(item: ValidationItem, evidence: Evidence) -> list[Subject]:
     for entry in evidence.entries:
         if has_field(entry.parsed_fields, item.select):
             groups.setdefault(evidence.subject(entry), []).append(entry)
-    expected = [file.shown for file in _expected_files(item, evidence, groups)]
+    expected = [file.shown_name for file in _expected_files(item, evidence, groups)]
     names = list(dict.fromkeys([*expected, *groups]))
     # Subjects stand in the order of the files; sorting keeps the order of the other names.
-    positions = {file.shown: index for index, file in enumerate(evidence.files)}
+    positions = {file.shown_name: index for index, file in enumerate(evidence.files)}
     names.sort(key=lambda name: positions.get(name, len(positions)))
     return [_subject(item, name, groups.get(name, []), evidence) for name in names]
 
@@ -242,7 +242,7 @@ def _expected_files(
     # If the category is no kind of file, every given file is expected that is of the same kind as
     # a file with a report.
     kinds = {evidence.by_name[name].kind for name in reported if name in evidence.by_name}
-    return [file for file in evidence.files if file.given and file.kind in kinds]
+    return [file for file in evidence.files if file.is_input and file.kind in kinds]
 
 
 def _subject(
@@ -320,17 +320,17 @@ def _has_better_source(item: ValidationItem, name: str, evidence: Evidence) -> b
     if item.category not in kinds:
         return False
     for other in evidence.files:
-        if not other.given or other is file:
+        if not other.is_input or other is file:
             continue
-        if other.shown in reporting_files or RANKS.index(other.rank) < RANKS.index(file.rank):
+        if other.shown_name in reporting_files or RANKS.index(other.rank) < RANKS.index(file.rank):
             return True
     return False
 
 
-def _contradict(item: ValidationItem, left: Entry, right: Entry) -> bool:
+def _contradict(item: ValidationItem, first: Entry, right: Entry) -> bool:
     """Return whether two entries have different values for a field that the item looks at."""
     for name in (item.select, *item.required):
-        values = (field_of(left.parsed_fields, name), field_of(right.parsed_fields, name))
+        values = (field_of(first.parsed_fields, name), field_of(right.parsed_fields, name))
         if values[0] != values[1] and not any(is_empty(value) for value in values):
             return True
     return False
@@ -366,10 +366,10 @@ def nearest_line(item: ValidationItem, file: File) -> Nearest | None:
         hint = item.hints[best_rank]
         reason = f"it holds {hint!r}, but nothing for {item.select} could be read from it"
     else:
-        wanted = ", ".join(map(repr, item.hints)) or item.select
-        reason = f"it is the first line; no line of the file holds {wanted}"
+        expected = ", ".join(map(repr, item.hints)) or item.select
+        reason = f"it is the first line; no line of the file holds {expected}"
     return Nearest(
-        source_file=file.shown, line_number=nearest[0], content=nearest[1], why_not=reason
+        source_file=file.shown_name, line_number=nearest[0], content=nearest[1], why_not=reason
     )
 
 

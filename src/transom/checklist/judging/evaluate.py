@@ -147,8 +147,8 @@ def _unmeasured(candidates: Sequence[Candidate]) -> list[Note]:
         return []
     notes = list[Note]()
     for candidate in candidates:
-        shown = candidate.violation
-        notes.append(Note(source_file=shown.source_file, message=shown.reason))
+        violation = candidate.violation
+        notes.append(Note(source_file=violation.source_file, message=violation.reason))
     return notes or [Note(message="nothing was measured that could be compared")]
 
 
@@ -159,7 +159,7 @@ def applicable_items(
 
     If none applies, all of them do. A file whose name reveals no kind may be of any kind.
     """
-    kinds = {file.kind for file in evidence.files if file.given}
+    kinds = {file.kind for file in evidence.files if file.is_input}
     applicable = []
     warnings = []
     for item in items:
@@ -272,11 +272,11 @@ def _conclude(case: Case, answer: Answer, evidence: Evidence) -> CheckedItem:
         return _conclude_count(case, item.count, evidence)
     if answer.is_match:
         reason = achievement(item, holding[0].parsed_fields)
-        shown = _shown_fields(item, holding[0], evidence)
+        fields = _shown_fields(item, holding[0], evidence)
         if item.quantifier == "exists" or len(holding) == 1:
-            return CheckedItem(**shown, reason=reason)
+            return CheckedItem(**fields, reason=reason)
         reason = f"all {len(holding)} hold; the first: {reason}"
-        return CheckedItem(**shown, reason=reason, decided_by=_decided_by(holding))
+        return CheckedItem(**fields, reason=reason, decided_by=_decided_by(holding))
     if case.failing:
         entries = [entry for entry, _ in case.failing]
         reason = case.failing[0][1]
@@ -324,8 +324,14 @@ def _shown_fields(item: ValidationItem, entry: Entry, evidence: Evidence) -> dic
     category = fields.get(item.category)
     if subject is not None and subject.absent is not None and isinstance(category, dict):
         fields[item.category] = {**category, "available": False}
-    shown = entry.model_dump(mode="json")
-    return {"id": item.id, "name": item.name, "mode": item.mode, **shown, "parsed_fields": fields}
+    entry_fields = entry.model_dump(mode="json")
+    return {
+        "id": item.id,
+        "name": item.name,
+        "mode": item.mode,
+        **entry_fields,
+        "parsed_fields": fields,
+    }
 
 
 def _violation(item: ValidationItem, entry: Entry, reason: str, evidence: Evidence) -> Violation:
@@ -338,7 +344,7 @@ def _violation(item: ValidationItem, entry: Entry, reason: str, evidence: Eviden
 
 
 def _absent_as_wanted(item: ValidationItem, evidence: Evidence) -> CheckedItem:
-    first = evidence.files[0].shown if evidence.files else None
+    first = evidence.files[0].shown_name if evidence.files else None
     return CheckedItem(**blank(item, "nothing that is forbidden appears", source_file=first))
 
 
@@ -352,7 +358,7 @@ def nothing_seen(item: ValidationItem, subject: Subject | None, evidence: Eviden
         return _file_absent(item, file, file.absent)
     if file is None and evidence.files:
         file = evidence.files[0]
-    name = file.shown if file else None
+    name = file.shown_name if file else None
     reason = f"no {item.category} with {item.select} was seen"
     nearest = nearest_line(item, file) if file else None
     nearest = nearest or Nearest(source_file=name or "", why_not=reason)
@@ -362,9 +368,9 @@ def nothing_seen(item: ValidationItem, subject: Subject | None, evidence: Eviden
 
 def _file_absent(item: ValidationItem, file: File, reason: str) -> Violation:
     """Return the violation of an item about a file that could not be read."""
-    fields = blank(item, reason, value=file.shown, parsed_fields=_empty_fields(item))
+    fields = blank(item, reason, value=file.shown_name, parsed_fields=_empty_fields(item))
     if file.named_at is None:
-        nearest = Nearest(source_file=file.shown, why_not=reason)
+        nearest = Nearest(source_file=file.shown_name, why_not=reason)
     else:
         nearest = line_of(file.named_at, reason)
         fields |= file.named_at.model_dump(
@@ -414,9 +420,9 @@ def unreported_files(items: Iterable[ValidationItem], evidence: Evidence) -> lis
             reporting_files.setdefault(reference.kind, set()).add(entry.source_file)
     unreported = []
     for category, names in reporting_files.items():
-        kinds = {evidence.by_name[name].kind for name in names if evidence.by_name[name].given}
+        kinds = {evidence.by_name[name].kind for name in names if evidence.by_name[name].is_input}
         for file in evidence.files:
-            if file.given and file.shown not in names and file.kind in kinds:
+            if file.is_input and file.shown_name not in names and file.kind in kinds:
                 unreported.append((file, category))
     return unreported
 

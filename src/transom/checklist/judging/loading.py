@@ -88,16 +88,16 @@ class SignOff:
     void: bool = False
 
 
-def approve(digests: Mapping[str, str], by: str, at: str) -> Approval:
+def approve(digests: Mapping[str, str], approver: str, moment: str) -> Approval:
     """Return the contents of a checker's `approval.json`.
 
     Raises:
-        InputError: `by` is no name.
+        InputError: `approver` is no name.
     """
-    name = " ".join(by.split())
+    name = " ".join(approver.split())
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise InputError(f"{by[:40]!r} is no name", place="--by", hint="say who approves")
-    return Approval(by=name, at=at, files=dict(digests))
+        raise InputError(f"{approver[:40]!r} is no name", place="--by", hint="say who approves")
+    return Approval(by=name, at=moment, files=dict(digests))
 
 
 def sign_off(folder: Path, digests: Mapping[str, str]) -> SignOff:

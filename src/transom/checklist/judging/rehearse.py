@@ -41,20 +41,20 @@ async def rehearse(runner: AtomRunner, config: CheckerConfig, evidence: Evidence
     if not trials:
         return
     async with runner.worker(SOURCE) as worker:
-        for expression, how, batches in trials:
+        for expression, mode, batches in trials:
             for texts in batches:
-                asked = {"expression": expression, "how": how, "texts": list(texts)}
+                request = {"expression": expression, "how": mode, "texts": list(texts)}
                 try:
-                    await _in_time(asyncio.ensure_future(worker.call("try_regex", asked)))
+                    await _in_time(asyncio.ensure_future(worker.call("try_regex", request)))
                 except (TimeoutError, AtomFailed) as error:
                     why = (
                         f"fails: {error.problem}"
                         if isinstance(error, AtomFailed)
                         else f"finds no end within {SECONDS:g} s"
                     )
-                    what = f"the regular expression '{REGEX}{expression}' {why}"
+                    message = f"the regular expression '{REGEX}{expression}' {why}"
                     raise RegexFailed(
-                        what, hint="write it without repetitions inside of repetitions"
+                        message, hint="write it without repetitions inside of repetitions"
                     ) from error
 
 
@@ -79,23 +79,30 @@ def _trials(
 ) -> Iterator[tuple[str, str, Iterable[tuple[str, ...]]]]:
     """Each expression, how it is used (`search` or `match`), and on what, in batches."""
     matched = [
-        one.condition
-        for one in config.items
-        if one.condition and one.condition.op is Operator.MATCHES
+        item.condition
+        for item in config.items
+        if item.condition and item.condition.op is Operator.MATCHES
     ]
-    wanted = [(one.pattern, "match") for one in config.waivers.waive_items if config.waivers.value]
-    wanted += [
+    expressions = [
+        (waiver.pattern, "match") for waiver in config.waivers.waive_items if config.waivers.value
+    ]
+    expressions += [
         (part, "search")
-        for one in config.requirements.pattern_items
-        for part in parts(one)
+        for pattern in config.requirements.pattern_items
+        for part in parts(pattern)
         if not is_split_regex(part)
     ]
-    wanted += [(REGEX + str(one.value).removeprefix(REGEX), "search") for one in matched]
-    fields = {*(one.field for one in matched), *(f"{item.category}.name" for item in config.items)}
+    expressions += [
+        (REGEX + str(condition.value).removeprefix(REGEX), "search") for condition in matched
+    ]
+    fields = {
+        *(condition.field for condition in matched),
+        *(f"{item.category}.name" for item in config.items),
+    }
     texts = tuple(dict.fromkeys(_texts(config, evidence, fields)))
-    for text, how in wanted:
+    for text, mode in expressions:
         if text.startswith(REGEX):
-            yield text.removeprefix(REGEX), how, [texts]
+            yield text.removeprefix(REGEX), mode, [texts]
     for hint in (hint for item in config.items for hint in item.hints if hint.startswith(REGEX)):
         yield hint.removeprefix(REGEX), "search", _lines(evidence)
 
@@ -109,7 +116,7 @@ def _texts(config: CheckerConfig, evidence: Evidence, fields: Iterable[str]) -> 
     for item in config.items:
         yield from (item.id, item.name)
     for file in evidence.files:
-        yield from (file.shown, file.shown.replace("\\", "/").rpartition("/")[2])
+        yield from (file.shown_name, file.shown_name.replace("\\", "/").rpartition("/")[2])
     yield from map(str, config.requirements.pattern_items)
 
 

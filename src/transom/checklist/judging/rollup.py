@@ -163,9 +163,8 @@ def trend_of(checks: Sequence[Verdict], earlier: Mapping[str, Sequence[Counted]]
         parts.append(f"{removed} not checked any more")
     comparisons = [check.baseline for check in checks if check.baseline is not None]
     new = sum(comparison.new for comparison in comparisons)
-    known = sum(comparison.known for comparison in comparisons)
-    gone = sum(comparison.gone for comparison in comparisons)
-    line = (
-        f"since the baseline: {', '.join(parts)}; violations: {new} new, {known} known, {gone} gone"
-    )
+    known_total = sum(comparison.known for comparison in comparisons)
+    gone_total = sum(comparison.gone for comparison in comparisons)
+    violations = f"{new} new, {known_total} known, {gone_total} gone"
+    line = f"since the baseline: {', '.join(parts)}; violations: {violations}"
     return f"{line}; worse: {', '.join(worse)}" if worse else line

@@ -73,8 +73,10 @@ def _waive_all(outcome: Outcome, comments: Sequence[Waiver], as_of: str) -> Outc
         else {}
     )
 
-    def use(one: Violation) -> WaiverUse:
-        return WaiverUse(pattern="*", match="global", matched_text=one.value or one.name, **why)
+    def use(violation: Violation) -> WaiverUse:
+        return WaiverUse(
+            pattern="*", match="global", matched_text=violation.value or violation.name, **why
+        )
 
     return _move(outcome, "[WAIVED_AS_INFO]", use)
 
@@ -87,17 +89,20 @@ def _move(
     """The outcome with every violation among `waived` for which there is a waiver."""
     waived: list[WaivedItem] = []
 
-    def left(
+    def move_waived(
         violations: Sequence[Violation], origin: Literal["missing", "extra"]
     ) -> tuple[Violation, ...]:
-        found = [(one, use(one)) for one in violations]
-        for one, waiver in found:
+        matches = [(violation, use(violation)) for violation in violations]
+        for violation, waiver in matches:
             if waiver:
-                fields = one.model_dump(mode="python", exclude={"severity"})
+                fields = violation.model_dump(mode="python", exclude={"severity"})
                 waived.append(WaivedItem(**fields, origin=origin, tag=tag, waiver=waiver))
-        return tuple(one for one, waiver in found if not waiver)
+        return tuple(violation for violation, waiver in matches if not waiver)
 
-    missing, extra = left(outcome.missing_items, "missing"), left(outcome.extra_items, "extra")
+    missing, extra = (
+        move_waived(outcome.missing_items, "missing"),
+        move_waived(outcome.extra_items, "extra"),
+    )
     return replace(outcome, missing_items=missing, extra_items=extra, waived=tuple(waived))
 
 
@@ -115,24 +120,24 @@ class _Selective:
         self.outcome, self.waivers, self.evidence, self.as_of = outcome, waivers, evidence, as_of
         self.items = {item.id: item for item in config.items}
         self.keywords = config.keyword_waivers
-        self.used: set[int] = set()
+        self.used_indexes: set[int] = set()
         self.testers = {waiver.pattern: _tester(waiver.pattern) for waiver in waivers}
         self.stages: dict[str, bool] = {}
 
     def use(self, violation: Violation) -> WaiverUse | None:
         """The first waiver that fits; all that fit count as used."""
         first: WaiverUse | None = None
-        for index, one in enumerate(self.waivers):
-            hit = None if _expired(one, self.as_of) else self.hit(one.pattern, violation)
+        for index, waiver in enumerate(self.waivers):
+            hit = None if _expired(waiver, self.as_of) else self.hit(waiver.pattern, violation)
             if hit:
-                self.used.add(index)
+                self.used_indexes.add(index)
                 first = first or WaiverUse(
-                    pattern=one.pattern,
+                    pattern=waiver.pattern,
                     match=hit[0],
                     matched_text=hit[1],
-                    reason=one.reason,
-                    owner=one.owner,
-                    expires=one.expires,
+                    reason=waiver.reason,
+                    owner=waiver.owner,
+                    expires=waiver.expires,
                 )
         return first
 
@@ -153,14 +158,18 @@ class _Selective:
         the item.
         """
         item = self.items.get(entry.id)
-        said = _name(entry, item) or entry.value
+        name = _name(entry, item) or entry.value
         for word in () if pattern.startswith(REGEX) else _alternatives(pattern):
             if "*" in word or "?" in word:
                 continue
-            if _has_word(word, said, fold=False):
-                return said
+            if _has_word(word, name, fold=False):
+                return name
             texts = [text for text in (entry.id, entry.name) if _has_word(word, text, fold=True)]
-            texts += [one for one in (item.keywords if item else ()) if one.lower() == word.lower()]
+            texts += [
+                keyword
+                for keyword in (item.keywords if item else ())
+                if keyword.lower() == word.lower()
+            ]
             if texts and (
                 texts[0] in (entry.id, entry.name) or not self.is_unseen_stage(word, item)
             ):
@@ -173,17 +182,19 @@ class _Selective:
             return False
         if word not in self.stages:
             pieces = (
-                piece for file in self.evidence.files if file.given for piece in file.pieces()
+                piece for file in self.evidence.files if file.is_input for piece in file.pieces()
             )
             self.stages[word] = any(_has_word(word, piece, fold=True) for piece in pieces)
         return not self.stages[word]
 
     def unused(self) -> list[UnusedWaiver]:
         """The waivers that no violation needed, and why."""
-        left = [one for index, one in enumerate(self.waivers) if index not in self.used]
+        unused = [
+            waiver for index, waiver in enumerate(self.waivers) if index not in self.used_indexes
+        ]
         return [
-            UnusedWaiver(pattern=one.pattern, reason=one.reason, why=self.why_unused(one))
-            for one in left
+            UnusedWaiver(pattern=waiver.pattern, reason=waiver.reason, why=self.why_unused(waiver))
+            for waiver in unused
         ]
 
     def why_unused(self, waiver: Waiver) -> str:
@@ -192,23 +203,27 @@ class _Selective:
             return f"expired {waiver.expires}"
         if any(self.is_unseen_stage(pattern, item) for item in self.items.values()):
             return f"no log shows the stage {pattern!r}"
-        for one in (*self.outcome.missing_items, *self.outcome.extra_items):
-            item = self.items.get(one.id)
+        for violation in (*self.outcome.missing_items, *self.outcome.extra_items):
+            item = self.items.get(violation.id)
             if (
                 self.keywords
                 and item
                 and not item.waivable
-                and self.keyword(pattern, one) is not None
+                and self.keyword(pattern, item) is not None
             ):
-                return f"{one.id} {one.name} is not to be waived by a keyword"
-        passed = next((one for one in self.outcome.found_items if self.hit(pattern, one)), None)
+                return f"{item.id} {item.name} is not to be waived by a keyword"
+        passed = next(
+            (checked for checked in self.outcome.found_items if self.hit(pattern, checked)), None
+        )
         if passed is not None:
             return (
                 f"nothing to waive: it fits {passed.id} {passed.value or passed.name}, which passed"
             )
         if _FILE_LIKE.search(pattern) and not pattern.startswith(REGEX):
             names = [
-                text for file in self.evidence.files for text in (file.shown, _base(file.shown))
+                text
+                for file in self.evidence.files
+                for text in (file.shown_name, _base(file.shown_name))
             ]
             if not any(fits(name) for _, fits in self.testers[pattern] for name in names):
                 return "file not there"

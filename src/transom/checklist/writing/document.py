@@ -48,22 +48,23 @@ def parse_spec(text: str, *, artifact: str = "ItemSpec") -> SpecDocument:
         InputError: one of the sections 1 to 4 is missing.
     """
     parts = parse(text)
-    found = {number: _section(parts, number) for number in SECTION_TITLES}
-    missing = [number for number, section in found.items() if not section]
+    sections = {number: _section(parts, number) for number in SECTION_TITLES}
+    missing = [number for number, section in sections.items() if not section]
     if missing:
         raise _missing(missing, artifact)
-    check = read_check(found["2"])
+    check = read_check(sections["2"])
     title = next((part.title for part in parts if part.level == 1), "")
-    told = find(
-        labels(parts[: next(i for i, p in enumerate(parts) if p is found["1"][0])]), "Description"
+    description = find(
+        labels(parts[: next(i for i, p in enumerate(parts) if p is sections["1"][0])]),
+        "Description",
     )
     return SpecDocument(
         item_id=title.partition(":")[2].strip(" `"),
-        description=_raw(text, told.line) if told else "",
-        parsing=read_parsing(found["1"]),
+        description=_raw(text, description.line) if description else "",
+        parsing=read_parsing(sections["1"]),
         check=check,
-        waiver=read_waiver(found["3"], check.item_ids()),
-        guide=read_guide(found["4"], check.item_ids()),
+        waiver=read_waiver(sections["3"], check.item_ids()),
+        guide=read_guide(sections["4"], check.item_ids()),
         text=text,
     )
 
@@ -78,14 +79,14 @@ def parse_section2(text: str) -> CheckSection:
     return read_check(section_parts(text, "2"))
 
 
-def parse_section3(text: str, known: Sequence[str] = ()) -> WaiverSection:
-    """Read Section 3 alone; `known` are Section 2's item ids."""
-    return read_waiver(section_parts(text, "3"), known)
+def parse_section3(text: str, item_ids: Sequence[str] = ()) -> WaiverSection:
+    """Read Section 3 alone; `item_ids` are Section 2's item ids."""
+    return read_waiver(section_parts(text, "3"), item_ids)
 
 
-def parse_section4(text: str, known: Sequence[str] = ()) -> GuideSection:
-    """Read Section 4 alone; `known` are Section 2's item ids."""
-    return read_guide(section_parts(text, "4"), known)
+def parse_section4(text: str, item_ids: Sequence[str] = ()) -> GuideSection:
+    """Read Section 4 alone; `item_ids` are Section 2's item ids."""
+    return read_guide(section_parts(text, "4"), item_ids)
 
 
 def section_parts(text: str, number: str) -> tuple[MarkdownPart, ...]:
@@ -104,15 +105,15 @@ def parse_analysis(text: str) -> Analysis:
             lines = [line.text for p in inner for line in iter_lines(p.blocks)]
             fenced = [fence.text for p in inner for fence in fences(p.blocks)]
             steps.append(Step(int(match[1]), "\n".join(lines + fenced).strip(), part.line))
-    found = labels(parts)
+    part_labels = labels(parts)
     # A step may mull over an earlier type: the last word counts.
-    kind = find(list(reversed(found)), "Capability type", "Checker type")
-    after = [label for label in found if kind and label.line >= kind.line] or found
+    kind = find(list(reversed(part_labels)), "Capability type", "Checker type")
+    after = [label for label in part_labels if kind and label.line >= kind.line] or part_labels
     return Analysis(
         steps=tuple(steps),
         capability_type=words.capability(body(kind)),
         reason=body(find(after, "Reason", "Rationale")),
-        reading=body(find(found, "Notation", "Reading of the notation", "Reading")),
+        reading=body(find(part_labels, "Notation", "Reading of the notation", "Reading")),
         line=kind.line if kind else 1,
     )
 
@@ -144,8 +145,8 @@ def assemble(item_id: str, description: str, sections: Mapping[str, str]) -> str
     What precedes a section's heading in its text is dropped; a section without a heading of its own
     is given one.
     """
-    told = " ".join(description.split())
-    chunks = [f"# ItemSpec: {item_id}", f"**Description**: {told}"]
+    one_line = " ".join(description.split())
+    chunks = [f"# ItemSpec: {item_id}", f"**Description**: {one_line}"]
     chunks += [_headed(sections[number], number) for number in SECTION_TITLES]
     return "\n\n".join(chunk.strip("\n") for chunk in chunks) + "\n"
 
@@ -157,11 +158,11 @@ def needs_review(text: str, findings: Sequence[Finding]) -> str:
     rows = (
         f"- {f.gate}{f' (line {f.line})' if f.line else ''}: {f.message}" for f in shifted(findings)
     )
-    said = [row.replace("--", "- -").replace("\n", " ") for row in rows]
+    remarks = [row.replace("--", "- -").replace("\n", " ") for row in rows]
     header = [
         "<!--",
-        f"{REVIEW_MARK}: {len(said)} finding{'s' if len(said) != 1 else ''}",
-        *said,
+        f"{REVIEW_MARK}: {len(remarks)} finding{'s' if len(remarks) != 1 else ''}",
+        *remarks,
         "-->",
         "",
     ]
@@ -171,7 +172,8 @@ def needs_review(text: str, findings: Sequence[Finding]) -> str:
 def shifted(findings: Sequence[Finding]) -> list[Finding]:
     """The findings with the lines that they have below that comment."""
     return [
-        replace(one, line=one.line + len(findings) + 4) if one.line else one for one in findings
+        replace(finding, line=finding.line + len(findings) + 4) if finding.line else finding
+        for finding in findings
     ]
 
 
@@ -196,10 +198,12 @@ def _raw(text: str, line: int) -> str:
 
 
 def _missing(numbers: Sequence[str], artifact: str) -> InputError:
-    wanted = ", ".join(f"{n} ({SECTION_TITLES[n]})" if n in SECTION_TITLES else n for n in numbers)
+    section_list = ", ".join(
+        f"{n} ({SECTION_TITLES[n]})" if n in SECTION_TITLES else n for n in numbers
+    )
     plural = "sections" if len(numbers) > 1 else "section"
     return InputError(
-        f"{plural} {wanted} missing or empty",
+        f"{plural} {section_list} missing or empty",
         place=artifact,
         hint="write it, or make the ItemSpec anew with check spec",
     )
@@ -211,11 +215,14 @@ def _is_main(part: MarkdownPart, number: str) -> bool:
 
 def _section(parts: Sequence[MarkdownPart], number: str) -> tuple[MarkdownPart, ...]:
     """The parts of a main section, from its heading to the next main section's."""
-    others = [n for n in SECTION_TITLES if n != number]
+    other_numbers = [n for n in SECTION_TITLES if n != number]
     for index, part in enumerate(parts):
         if _is_main(part, number):
-            rest = range(index + 1, len(parts))
-            stop = next((i for i in rest if any(_is_main(parts[i], n) for n in others)), len(parts))
+            following = range(index + 1, len(parts))
+            stop = next(
+                (i for i in following if any(_is_main(parts[i], n) for n in other_numbers)),
+                len(parts),
+            )
             return tuple(parts[index:stop])
     return ()
 

@@ -95,23 +95,23 @@ def earlier_blocks(
     alone.
     """
     for dropped in range(len(DETAILS) + 1) if role == "checklist.section4" else (0,):
-        shown: dict[str, list[str]] = {}
-        for one in EARLIER[role]:
-            text = _excerpt(one.of, texts[one.of], {*one.without, *DETAILS[:dropped]})
-            shown.setdefault(one.block, []).append(text.strip("\n") + "\n")
+        excerpts: dict[str, list[str]] = {}
+        for excerpt in EARLIER[role]:
+            text = _excerpt(excerpt.of, texts[excerpt.of], {*excerpt.without, *DETAILS[:dropped]})
+            excerpts.setdefault(excerpt.block, []).append(text.strip("\n") + "\n")
         if dropped:
-            shown[EARLIER[role][0].block].append(
+            excerpts[EARLIER[role][0].block].append(
                 f"(Left out for want of room: {', '.join(DETAILS[:dropped])}.)\n"
             )
-        blocks = [Block(name, "\n".join(pieces)) for name, pieces in shown.items()]
+        blocks = [Block(name, "\n".join(pieces)) for name, pieces in excerpts.items()]
         if sum(estimate_tokens(block.text) for block in blocks) <= tokens:
             break
     return blocks
 
 
 def _excerpt(tag: str, text: str, names: Collection[str]) -> str:
-    shown = _cut(text, names)
-    return shown if _read(tag, shown, names) == _read(tag, text, names) else text
+    excerpt = _cut(text, names)
+    return excerpt if _read(tag, excerpt, names) == _read(tag, text, names) else text
 
 
 def _cut(text: str, names: Collection[str]) -> str:
@@ -124,19 +124,19 @@ def _cut(text: str, names: Collection[str]) -> str:
         lambda _: True,
     )
     lines = source_lines(text)
-    gone: set[int] = set()
+    removed_lines: set[int] = set()
     for label in labels(parse(text)):
         first = label.line - 1
         if normal(label.name) in names and not lines[first].lstrip().startswith("#"):
             depth = _depth(lines[first])
-            gone.add(first)
+            removed_lines.add(first)
             for number in range(first + 1, len(lines)):
                 if not lines[number].strip() or _depth(lines[number]) <= depth:
                     break
-                gone.add(number)
+                removed_lines.add(number)
             for fence in fences(label.body)[:1]:
-                gone.update(range(fence.line - 2, fence.line + fence.text.count("\n") + 1))
-    return "\n".join(line for number, line in enumerate(lines) if number not in gone)
+                removed_lines.update(range(fence.line - 2, fence.line + fence.text.count("\n") + 1))
+    return "\n".join(line for number, line in enumerate(lines) if number not in removed_lines)
 
 
 def _depth(line: str) -> int:
@@ -147,18 +147,18 @@ def _read(tag: str, text: str, names: Collection[str]) -> object:
     """The names, ids and decisions of a text, which an excerpt without those parts must hold."""
     if tag == "analysis":
         analysis = parse_analysis(text)
-        told = {
+        parts = {
             "notation": analysis.reading,
             "capability type": analysis.capability_type,
             "reason": analysis.reason,
         }
-        return [value for label, value in told.items() if label not in names]
+        return [value for label, value in parts.items() if label not in names]
     if tag == "section1":
         parsing = parse_section1(text)
         own = [
             field.name
-            for one in parsing.categories
-            for field in one.fields
+            for category in parsing.categories
+            for field in category.fields
             if field.name not in ENTRY_KEYS
         ]
         return parsing.keys(), own
@@ -172,5 +172,12 @@ def _read(tag: str, text: str, names: Collection[str]) -> object:
             items.append((rule.id, rule.name, rule.required, item.condition_text, readable))
         return check.capability_type, items
     waiver = parse_section3(text)
-    scenarios = [(one.id, one.name, one.items, one.stages) for one in waiver.scenarios]
-    return waiver.supported, scenarios, [(one.item, one.waivable) for one in waiver.decisions]
+    scenarios = [
+        (scenario.id, scenario.name, scenario.items, scenario.stages)
+        for scenario in waiver.scenarios
+    ]
+    return (
+        waiver.supported,
+        scenarios,
+        [(decision.item, decision.waivable) for decision in waiver.decisions],
+    )

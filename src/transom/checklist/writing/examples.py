@@ -70,9 +70,9 @@ def add_examples(text: str, rows: Sequence[Mapping[str, str]]) -> str:
         hint = "add the heading `### 4.1 Item-Specific Implementation Points`"
         raise InputError("the ItemSpec has no Section 4.1", place="ItemSpec.md", hint=hint)
     end = _line_like(lines, _NEXT_SECTION, section + 1)
-    at = len(lines) if end is None else end
+    position = len(lines) if end is None else end
     block = ["", "#### Examples", "", "```yaml", *entries, "```", ""]
-    return "\n".join([*lines[:at], *block, *lines[at:]]).rstrip("\n") + "\n"
+    return "\n".join([*lines[:position], *block, *lines[position:]]).rstrip("\n") + "\n"
 
 
 def _line_like(lines: Sequence[str], pattern: re.Pattern[str], start: int) -> int | None:
@@ -93,4 +93,4 @@ def left_out(parts: Sequence[MarkdownPart]) -> tuple[str, ...]:
 
 
 def _part(parts: Sequence[MarkdownPart]) -> MarkdownPart | None:
-    return next((one for one in parts if one.title.strip(" :").casefold() == "examples"), None)
+    return next((part for part in parts if part.title.strip(" :").casefold() == "examples"), None)

@@ -23,7 +23,7 @@ def quality_of(spec: SpecDocument, findings: Sequence[Finding]) -> dict[str, Jso
     items, waiver, guide = spec.check.items, spec.waiver, spec.guide
     categories = [category for category in spec.parsing.categories if category.key]
     read = {extraction.category for extraction in guide.extractions}
-    shown = {example.item for example in guide.examples} | set(guide.no_examples)
+    exemplified = {example.item for example in guide.examples} | set(guide.no_examples)
     metrics: dict[str, Parts] = {
         "consistency": {
             "references between sections that hold": (
@@ -31,7 +31,7 @@ def quality_of(spec: SpecDocument, findings: Sequence[Finding]) -> dict[str, Jso
             ),
             "categories that Section 4 reads": (category.key in read for category in categories),
             "items with a waiver decision": (
-                item.id in {one.item for one in waiver.decisions} for item in items
+                item.id in {decision.item for decision in waiver.decisions} for item in items
             ),
         },
         "completeness": {
@@ -39,7 +39,7 @@ def quality_of(spec: SpecDocument, findings: Sequence[Finding]) -> dict[str, Jso
             "items with purpose, PASS and FAIL": (
                 bool(item.purpose and item.passes and item.fails) for item in items
             ),
-            "items with examples": (item.id in shown for item in items),
+            "items with examples": (item.id in exemplified for item in items),
         },
         "practicality": {
             "extractions with a pattern or keywords": (
@@ -60,7 +60,7 @@ def quality_of(spec: SpecDocument, findings: Sequence[Finding]) -> dict[str, Jso
         },
         "traceability": {
             "fields of a known type": (
-                field.type in FIELD_TYPES for one in categories for field in one.fields
+                field.type in FIELD_TYPES for category in categories for field in category.fields
             ),
             "waiver scenarios that name items": (
                 bool(scenario.items) for scenario in waiver.scenarios
@@ -79,9 +79,12 @@ def quality_of(spec: SpecDocument, findings: Sequence[Finding]) -> dict[str, Jso
 
 
 def _metric(parts: Parts) -> dict[str, Json]:
-    counted = {name: [bool(one) for one in held] for name, held in parts.items()}
-    shares = [sum(held) / len(held) for held in counted.values() if held]
-    told: dict[str, Json] = {
-        name: f"{sum(held)} of {len(held)}" for name, held in counted.items() if held
+    counted = {name: [bool(answer) for answer in answers] for name, answers in parts.items()}
+    shares = [sum(answers) / len(answers) for answers in counted.values() if answers]
+    evidence: dict[str, Json] = {
+        name: f"{sum(answers)} of {len(answers)}" for name, answers in counted.items() if answers
     }
-    return {"score": round(10 * sum(shares) / len(shares), 1) if shares else 10.0, "parts": told}
+    return {
+        "score": round(10 * sum(shares) / len(shares), 1) if shares else 10.0,
+        "parts": evidence,
+    }

@@ -26,12 +26,16 @@ async def recall_similar(run: Run, memory: Memory, item_id: str, description: st
 
     async def step(_: Stage, item_id: str, description: str) -> str:
         try:
-            found = await memory.retrieve(description, _MOST + 1, {"kind": _KIND})
+            neighbours = await memory.retrieve(description, _MOST + 1, {"kind": _KIND})
         except MemoryUnavailable as error:
             run.progress(f"{error}; the ItemSpec is written without examples of similar items")
             return ""
-        shown = [_line(one.entry) for one in found if one.entry.id != _key(item_id)][:_MOST]
-        return "\n".join([_HEADING, *shown]) if shown else ""
+        lines = [
+            _line(neighbour.entry)
+            for neighbour in neighbours
+            if neighbour.entry.id != _key(item_id)
+        ][:_MOST]
+        return "\n".join([_HEADING, *lines]) if lines else ""
 
     return await run.stage(
         "spec/similar", step, item_id, description, out=text_file("similar_items.txt")
@@ -42,7 +46,7 @@ async def remember_spec(
     run: Run, memory: Memory, item_id: str, description: str, document: SpecDocument
 ) -> None:
     """Keep how an item was read, now that its checker passed."""
-    names: list[Json] = [one.name for one in document.check.items]
+    names: list[Json] = [item.name for item in document.check.items]
     noted: dict[str, Json] = {"kind": _KIND, "type": document.check.capability_type, "items": names}
     try:
         await memory.store(description, noted, key=_key(item_id))
@@ -56,10 +60,12 @@ def _key(item_id: str) -> str:
 
 def _line(entry: MemoryEntry) -> str:
     names = entry.metadata.get("items")
-    shown = [_short(str(name)) for name in names[:_MOST_NAMES]] if isinstance(names, list) else []
+    short_names = (
+        [_short(str(name)) for name in names[:_MOST_NAMES]] if isinstance(names, list) else []
+    )
     return (
         f"- {_short(entry.content)}\n  Type {entry.metadata.get('type')}; validation items:"
-        f" {'; '.join(shown)}"
+        f" {'; '.join(short_names)}"
     )
 
 

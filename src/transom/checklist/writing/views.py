@@ -66,10 +66,10 @@ def check_prompts(folder: Path) -> None:
     """
     if not folder.is_dir():
         raise InputError("no such folder", place=f"paths.prompts_dir: {folder}")
-    known = sorted({prompt.file for view in VIEWS.values() for prompt in view.prompt})
+    prompt_names = sorted({prompt.file for view in VIEWS.values() for prompt in view.prompt})
     for path in sorted(folder.glob("*.md")):
-        if path.stem not in known:
-            near = nearest_key(path.stem, known)
+        if path.stem not in prompt_names:
+            near = nearest_key(path.stem, prompt_names)
             hint = f"did you mean {near}.md?" if near else "see the names in the shipped folder"
             raise InputError("no role reads this prompt", place=str(path), hint=hint)
 

@@ -102,10 +102,10 @@ def field_type(word: str) -> str | None:
 
 def dotted_fields(texts: Iterable[str]) -> tuple[str, ...]:
     """Dotted names in the texts, each once, without a leading `parsed_fields.`."""
-    found = [
+    names = [
         name.removeprefix("parsed_fields.") for text in texts for name in _DOTTED.findall(text)
     ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(names))
 
 
 def identifiers(codes: Iterable[str]) -> tuple[str, ...]:
@@ -113,18 +113,18 @@ def identifiers(codes: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(code for code in codes if _IDENTIFIER.fullmatch(code)))
 
 
-def item_ids(text: str, known: Sequence[str] = ()) -> tuple[str, ...]:
+def item_ids(text: str, all_ids: Sequence[str] = ()) -> tuple[str, ...]:
     """Item ids named in a text, ranges written out; `all items` means the known ones."""
-    found: list[tuple[int, str]] = []
+    occurrences: list[tuple[int, str]] = []
     for match in _ITEM_RANGE.finditer(text):
-        found += [
+        occurrences += [
             (match.start(), f"2.{n}")
             for n in range(int(match[1]), min(int(match[2]), int(match[1]) + 20) + 1)
         ]
-    found += [(match.start(), match[0]) for match in _ITEM_ID.finditer(text)]
-    ids = tuple(dict.fromkeys(name for _, name in sorted(found)))
+    occurrences += [(match.start(), match[0]) for match in _ITEM_ID.finditer(text)]
+    ids = tuple(dict.fromkeys(name for _, name in sorted(occurrences)))
     if not ids and re.search(r"\b(?:all|every|each)\b[^.]{0,20}\bitems?\b", text, re.IGNORECASE):
-        return tuple(known)
+        return tuple(all_ids)
     return ids
 
 
@@ -133,10 +133,10 @@ def keywords(label: Label | None) -> tuple[str, ...]:
     if label is None or (is_none(label.text()) and not _QUOTED.search(label.text())):
         return ()
     text = label.text()
-    found = _QUOTED.findall(text) or list(label.codes())
-    if not found:
-        found = re.split(r"[,;]", text.rstrip(" ."))
-    return tuple(dict.fromkeys(word.strip() for word in found if word.strip()))
+    candidates = _QUOTED.findall(text) or list(label.codes())
+    if not candidates:
+        candidates = re.split(r"[,;]", text.rstrip(" ."))
+    return tuple(dict.fromkeys(word.strip() for word in candidates if word.strip()))
 
 
 def choice(text: str, words: Mapping[str, V]) -> V | None:
@@ -147,12 +147,12 @@ def choice(text: str, words: Mapping[str, V]) -> V | None:
     for word, value in words.items():
         if re.match(rf"{word}\b", plain):
             return value
-    held = set()
+    values = set()
     for word, value in words.items():
         plain, times = re.subn(rf"\b{word}\b", " ", plain)
         if times:
-            held.add(value)
-    return held.pop() if len(held) == 1 else None
+            values.add(value)
+    return values.pop() if len(values) == 1 else None
 
 
 def count(text: str) -> Count | None:
@@ -213,7 +213,7 @@ def literal(text: str) -> Json:
     """
     bare, reason = re.sub(r"^\s*\w+\s*=(?!=)", "", text).strip(), ""
     python = _NAMES.sub(
-        lambda found: {"true": "True", "false": "False", "null": "None"}[found[0]], bare
+        lambda match: {"true": "True", "false": "False", "null": "None"}[match[0]], bare
     )
     for read, written in ((json.loads, bare), (ast.literal_eval, bare), (ast.literal_eval, python)):
         try:

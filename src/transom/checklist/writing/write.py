@@ -62,9 +62,9 @@ async def write_spec(
     """
     folder = folder or run.folder / "spec"
     name = READY_NAME.format(item.item_id)
-    kept = run.folder / "spec" / "document" / name
+    run_file = run.folder / "spec" / "document" / name
     copies = [folder / form.format(item.item_id) for form in (READY_NAME, REVIEW_NAME)]
-    edited = [copy for copy in copies if _adopted(run, copy, kept)]
+    edited = [copy for copy in copies if _adopted(run, copy, run_file)]
     await take_back_rounds(run, debug_folder(folder, item.item_id))
     sections = await write_sections(
         run, item, sizes, settings, memory, parallel=parallel, prompts=prompts
@@ -79,9 +79,9 @@ async def write_spec(
         *check_spec(parsed, artifact=name),
     ]
     path, twin = reversed(copies) if findings else copies
-    shown = needs_review(document.value, findings) if findings else document.value
+    text = needs_review(document.value, findings) if findings else document.value
     await export(
-        run.store, path, shown.encode("utf-8"), artifact=document.path, progress=run.progress
+        run.store, path, text.encode("utf-8"), artifact=document.path, progress=run.progress
     )
     retract(run.store, twin)
     if (
@@ -98,8 +98,8 @@ async def write_spec(
         capability_type=parsed.check.capability_type,
         rounds=tuple(_round(each.number, sections[each.tag]) for each in ROUNDS),
         findings=tuple(
-            replace(moved, artifact=path.name) if one.artifact == name else one
-            for one, moved in zip(findings, shifted(findings), strict=True)
+            replace(moved, artifact=path.name) if finding.artifact == name else finding
+            for finding, moved in zip(findings, shifted(findings), strict=True)
         ),
         quality=quality_of(parsed, findings),
         run_id=run.id,
@@ -115,8 +115,8 @@ def send_back(run: Run, spec: WrittenSpec, findings: Sequence[str]) -> bool:
         False where nobody may: a person or the embedded rules wrote it, or it was corrected
             already.
     """
-    section, seen = spec.section4, observed_file(run, spec.section4.value)
-    mended = section.path.parent.name.endswith(OBSERVED) or seen.exists()
+    section, observed = spec.section4, observed_file(run, spec.section4.value)
+    mended = section.path.parent.name.endswith(OBSERVED) or observed.exists()
     if (
         not findings
         or mended
@@ -124,13 +124,13 @@ def send_back(run: Run, spec: WrittenSpec, findings: Sequence[str]) -> bool:
         or section.by in ("", "rules")
     ):
         return False
-    write_file(seen, "".join(f"- {finding}\n" for finding in findings).encode("utf-8"))
+    write_file(observed, "".join(f"- {finding}\n" for finding in findings).encode("utf-8"))
     return True
 
 
-def _adopted(run: Run, copy: Path, kept: Path) -> bool:
+def _adopted(run: Run, copy: Path, run_file: Path) -> bool:
     """Whether a person changed her copy; the change counts."""
-    changed = adopt(run.store, copy, kept, clean=clean)
+    changed = adopt(run.store, copy, run_file, clean=clean)
     if changed:
         run.progress(f"{copy.name} was changed by hand; the change counts")
     return changed
@@ -145,9 +145,9 @@ def _parsed(document: Artifact[str], edited: list[Path]) -> SpecDocument:
     try:
         return parse_spec(document.value)
     except InputError as error:  # a person cut a section out
-        where = edited[-1] if edited else document.path
+        artifact = edited[-1] if edited else document.path
         hint = f"mend it, or delete {document.path} to have it made anew"
-        raise InputError(error.problem, place=str(where), hint=hint) from error
+        raise InputError(error.problem, place=str(artifact), hint=hint) from error
 
 
 def _round(number: int, section: Artifact[str]) -> RoundRow:

@@ -38,6 +38,7 @@ from transom.formats.reports.readings import (
 from transom.formats.reports.report_commands import command_of, head_options, is_command, is_step
 from transom.formats.reports.rules import CompiledFormat, LineRule
 from transom.formats.reports.section import SectionPass
+from transom.formats.reports.sought_texts import TextSearch
 from transom.formats.reports.trees import json_lines, kind_of_tree, xml_lines
 from transom.formats.text_files import STREAMED_BYTES, TextFile, clean
 
@@ -73,13 +74,27 @@ def read_report_text(
 
 
 def read_report_pieces(
-    pieces: Iterator[str], path: str, formats: Sequence[CompiledFormat]
+    pieces: Iterator[str],
+    path: str,
+    formats: Sequence[CompiledFormat],
+    sought: Sequence[str] = (),
 ) -> FileReading:
     """Recognise and read a report that comes in pieces of whole lines.
+
+    Args:
+        pieces: the pieces.
+        path: the path, for the reading.
+        formats: the formats that it may have.
+        sought: texts to look for in each of its lines.
 
     Raises:
         InputError: as the pieces do.
     """
+    if sought:
+        search = TextSearch(sought)
+        reading = read_report_pieces(search.passing(pieces), path, formats)
+        search.finish(reading)
+        return reading
     file_pass = FilePass(path, formats)
     first = next(pieces, "")
     kind = kind_of_tree(first)

@@ -128,13 +128,13 @@ async def _problem(
     text = addition.laid_into(report.lines)
     if not await is_accepted(examples, item, report.name, text):
         return None
-    shown = " ".join(addition.text.split())
-    if len(shown) > _LONGEST_SHOWN:
-        shown = f"{shown[:_LONGEST_SHOWN]}..."
-    where = f"behind line {addition.after_line} of {report.name}"
+    bad_text = " ".join(addition.text.split())
+    if len(bad_text) > _LONGEST_SHOWN:
+        bad_text = f"{bad_text[:_LONGEST_SHOWN]}..."
+    place = f"behind line {addition.after_line} of {report.name}"
     if addition.replaces:
-        where = f"in place of line {addition.after_line} of {report.name}"
-    message = f"item {item.id} still holds with the bad line {shown!r} {where}"
+        place = f"in place of line {addition.after_line} of {report.name}"
+    message = f"item {item.id} still holds with the bad line {bad_text!r} {place}"
     if addition.must_be_read:
         return f"{message}: atom A passes over it or reads it as good"
     answer = await examples.prober.answer(report.name, text)
@@ -146,7 +146,7 @@ async def _problem(
         if is_read and (shortfall(item, entry.parsed_fields) is None) is (item.mode == "require"):
             line = " ".join(lines[(entry.line_number or 1) - 1].split())
             return (
-                f"item {item.id} still holds with the bad line {line!r} {where}:"
+                f"item {item.id} still holds with the bad line {line!r} {place}:"
                 " atom A reads it as good"
             )
     return None
@@ -267,11 +267,15 @@ def _renamed(text: str, entry: Entry, field: str, spec: SpecDocument) -> str:
 
     Names that the ItemSpec speaks of are kept: the item may be about them alone.
     """
-    known = set(re.findall(r"\w+", without_examples(spec.text)))
+    spec_words = set(re.findall(r"\w+", without_examples(spec.text)))
     for fields in entry.parsed_fields.values():
         for key, value in fields.items() if isinstance(fields, dict) else ():
             is_judged = field.endswith(f".{key}")
-            if is_judged or not isinstance(value, str) or set(re.findall(r"\w+", value)) <= known:
+            if (
+                is_judged
+                or not isinstance(value, str)
+                or set(re.findall(r"\w+", value)) <= spec_words
+            ):
                 continue
             for start, end in places(text, value)[:1]:
                 text = f"{text[:start]}{_other_name(value)}{text[end:]}"
@@ -310,19 +314,19 @@ async def _failing_example(
     text = example.text.strip("\n")
     count = len(report.lines) - (report.lines[-1] == "")
     numbers = [entry.line_number or 1 for entry in judged]
-    at = list[int]()
+    positions = list[int]()
     if item.take != "last":
-        at.append(0)
+        positions.append(0)
     if item.take is None and not numbers:
-        at += [count // 4, count // 2, 3 * count // 4]
+        positions += [count // 4, count // 2, 3 * count // 4]
     if item.take is None and numbers and "\n" not in text:
-        at += [min(numbers), max(numbers)]
+        positions += [min(numbers), max(numbers)]
     if item.take != "first":
-        at.append(count)
+        positions.append(count)
     if not is_prose(report):
         # The first line of a table names its columns.
-        at = [number for number in at if number > 0]
-    places_in_report = dict.fromkeys(_behind_record(report, number) for number in at)
+        positions = [number for number in positions if number > 0]
+    places_in_report = dict.fromkeys(_behind_record(report, number) for number in positions)
     return [BadLines(text, number) for number in places_in_report]
 
 
@@ -376,9 +380,9 @@ def _takes_more_lines(report: RealFile) -> bool:
     return report.text.lstrip()[:1] not in ("{", "[", "<") or is_prose(report)
 
 
-def _spread(entries: Sequence[Entry], most: int) -> list[Entry]:
+def _spread(entries: Sequence[Entry], limit: int) -> list[Entry]:
     """Return the first and the last of entries, and some between."""
-    if len(entries) <= most:
+    if len(entries) <= limit:
         return list(entries)
-    step = (len(entries) - 1) / (most - 1)
-    return [entries[round(index * step)] for index in range(most)]
+    step = (len(entries) - 1) / (limit - 1)
+    return [entries[round(index * step)] for index in range(limit)]

@@ -35,11 +35,11 @@ class Alteration:
     text: str
     of: str
     sure: bool = True
-    shown: str = ""
+    change: str = ""
 
     @property
     def says(self) -> str:
-        return f"{self.file.name}:{self.line} altered ({self.way}{self.shown})"
+        return f"{self.file.name}:{self.line} altered ({self.way}{self.change})"
 
 
 def alterations(file: RealFile, entries: Sequence[Entry]) -> list[Alteration]:
@@ -49,26 +49,26 @@ def alterations(file: RealFile, entries: Sequence[Entry]) -> list[Alteration]:
         for entry in entries
         if entry.line_number and file.lines[entry.line_number - 1].strip()
     ]
-    found: list[Alteration] = []
+    altered: list[Alteration] = []
     for entry in _spread(placed):
         number = entry.line_number or 0
-        found.append(
+        altered.append(
             Alteration(
                 "line emptied", file, number, file.with_line(number, ""), f"{number} emptied"
             )
         )
-        found += _changed(file, number, entry)
-    return found
+        altered += _changed(file, number, entry)
+    return altered
 
 
-def noticed(one: Alteration, before: Answer, after: Answer) -> bool:
+def noticed(alteration: Alteration, before: Answer, after: Answer) -> bool:
     """Whether atom A follows: it says something else, or that it cannot judge the file."""
     if after.refused is not None:
         return True
     # The text of a changed line may stand in `value` as it is; only what was read from it counts.
     return (
         after.fields != before.fields
-        if one.way == "text changed"
+        if alteration.way == "text changed"
         else after.placed != before.placed
     )
 
@@ -78,12 +78,12 @@ def _spread(entries: Sequence[Entry]) -> list[Entry]:
     kinds: dict[str, list[Entry]] = {}
     for entry in entries:
         kinds.setdefault(",".join(sorted(entry.parsed_fields)), []).append(entry)
-    most = max(2, PER_FILE // max(1, len(kinds)))
-    steps = {kind: max(1, -(-len(group) // most)) for kind, group in kinds.items()}
+    limit = max(2, PER_FILE // max(1, len(kinds)))
+    steps = {kind: max(1, -(-len(group) // limit)) for kind, group in kinds.items()}
     return [
-        one
+        alteration
         for kind, group in kinds.items()
-        for one in [*group[:: steps[kind]], group[-1]][:PER_FILE]
+        for alteration in [*group[:: steps[kind]], group[-1]][:PER_FILE]
     ]
 
 
@@ -95,8 +95,8 @@ def _changed(file: RealFile, number: int, entry: Entry) -> Iterator[Alteration]:
             token = line[start:end]
             text = file.with_line(number, f"{line[:start]}{other_token(token)}{line[end:]}")
             alone = file.text.count(token) == 1 and len(token) > 1
-            shown = f": {token} to {other_token(token)}"
-            yield Alteration("text changed", file, number, text, f"{number} {value}", alone, shown)
+            change = f": {token} to {other_token(token)}"
+            yield Alteration("text changed", file, number, text, f"{number} {value}", alone, change)
 
 
 def _values(entry: Entry) -> Iterator[str | float]:
@@ -120,9 +120,9 @@ def places(line: str, value: str | float) -> list[tuple[int, int]]:
     power of ten.
     """
     if isinstance(value, str):
-        return [found.span() for found in re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", line)]
-    wanted = _digits(f"{value:.12g}")
-    return [found.span() for found in _NUMBER.finditer(line) if _digits(found[0]) == wanted]
+        return [match.span() for match in re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", line)]
+    digits = _digits(f"{value:.12g}")
+    return [match.span() for match in _NUMBER.finditer(line) if _digits(match[0]) == digits]
 
 
 def _digits(number: str) -> str:
@@ -139,10 +139,10 @@ def other_token(token: str) -> str:
         for index, sign in enumerate(re.split(r"[eE](?=[-+]?\d+$)", token)[0])
         if sign.isdigit()
     ]
-    at = digits[-1] if digits else len(token) - 1
-    sign = token[at]
+    position = digits[-1] if digits else len(token) - 1
+    sign = token[position]
     other = str((int(sign) + 1) % 10) if digits else ("x" if sign != "x" else "y")
-    return f"{token[:at]}{other}{token[at + 1 :]}"
+    return f"{token[:position]}{other}{token[position + 1 :]}"
 
 
 def is_prose(file: RealFile) -> bool:

@@ -43,7 +43,9 @@ async def run_tests(examples: Examples, spec: SpecDocument) -> tuple[Combination
     names = {NAMES[row - 1] for row in ALLOWED[examples.config.capability_type]}
     rows: list[Combination] = []
     for example in spec.guide.examples:
-        item = next((one for one in examples.config.items if one.id == example.item), None)
+        item = next(
+            (candidate for candidate in examples.config.items if candidate.id == example.item), None
+        )
         entries = (
             await examples.entries(example, item) if item and example.outcome != "none" else None
         )
@@ -52,7 +54,9 @@ async def run_tests(examples: Examples, spec: SpecDocument) -> tuple[Combination
                 item, example, entries, _selective(spec, item)
             ):
                 if name in names:
-                    rows.append(await _tried(examples, example, item, name, requirements, waivers))
+                    rows.append(
+                        await _try_combination(examples, example, item, name, requirements, waivers)
+                    )
     return tuple(rows)
 
 
@@ -78,8 +82,8 @@ def _selective(spec: SpecDocument, item: ValidationItem) -> Waivers:
     """
     stages = {word.casefold() for word in spec.waiver.stages_of(item.id)}
     words = [word for word in spec.waiver.keywords_of(item.id) if word.casefold() not in stages]
-    named = (next(iter(words), item.id), _NOT_NEEDED)
-    return Waivers(value=2, waive_items=tuple(Waiver(pattern=text) for text in named))
+    keyword_waiver = (next(iter(words), item.id), _NOT_NEEDED)
+    return Waivers(value=2, waive_items=tuple(Waiver(pattern=text) for text in keyword_waiver))
 
 
 def _expected(
@@ -93,7 +97,7 @@ def _expected(
     return Expected(status="PASS", waived=(item.id,), unused_waivers=unused)
 
 
-async def _tried(
+async def _try_combination(
     examples: Examples,
     example: SpecExample,
     item: ValidationItem,
@@ -110,7 +114,7 @@ async def _tried(
         found=() if violations or waived.waived else _ids(outcome.found_items),
         violations=violations,
         waived=_ids(waived.waived),
-        unused_waivers=tuple(one.pattern for one in waived.unused_waivers),
+        unused_waivers=tuple(waiver.pattern for waiver in waived.unused_waivers),
     )
     expected = _expected(example, item, requirements, waivers)
     return Combination(

@@ -54,28 +54,34 @@ class Examples:
         """
         item, name = self._item(example), self.name_of(example)
         if item is None:
-            return Tried(untried=f"{_called(example)} is of no item of checker.yaml")
+            return Tried(untried=f"{_label_of(example)} is of no item of checker.yaml")
         answer = await self.prober.answer(name, _ended(example.text))
-        mine = [entry for entry in answer.entries if _belongs(entry, item)]
+        own_entries = [entry for entry in answer.entries if _belongs(entry, item)]
         if answer.refused is not None:
-            return Tried(untried=f"{_called(example)} cannot be read alone: {answer.refused}")
+            return Tried(untried=f"{_label_of(example)} cannot be read alone: {answer.refused}")
         if example.outcome == "none":
-            said = f"is read as an entry: {show(mine[0].parsed_fields)}" if mine else None
-            return Tried(problem=said and f"{_called(example)} is none of the item's, and {said}")
-        if not mine and not _may_be_silent(example, item):
+            message = (
+                f"is read as an entry: {show(own_entries[0].parsed_fields)}"
+                if own_entries
+                else None
+            )
+            return Tried(
+                problem=message and f"{_label_of(example)} is none of the item's, and {message}"
+            )
+        if not own_entries and not _may_be_silent(example, item):
             return await self._only_in_place(example, item)
         problem = _wrong_fields(example, answer.entries)
         if problem:
-            return Tried(problem=f"{_called(example)}: {problem}")
+            return Tried(problem=f"{_label_of(example)}: {problem}")
         judged, _, _ = await self.judged(example, item, Requirements())
         outcome = "fails" if judged.missing_items or judged.extra_items else "holds"
         if outcome == example.outcome:
             return Tried()
-        said = (
-            f"{_called(example)}: the item {outcome}, and the ItemSpec says that it"
+        message = (
+            f"{_label_of(example)}: the item {outcome}, and the ItemSpec says that it"
             f" {example.outcome}"
         )
-        return Tried(problem=said, spec=bool(example.fields))
+        return Tried(problem=message, spec=bool(example.fields))
 
     async def in_place(self, example: SpecExample) -> Tried | None:
         """The example's line in place of the real line that is most like it; None where no line
@@ -92,34 +98,34 @@ class Examples:
         file, number, line = spot
         before = await self.prober.answer(file.name, file.text)
         after = await self.prober.answer(file.name, file.with_line(number, line))
-        where = f"{_called(example)}, in place of {file.name}:{number},"
+        place = f"{_label_of(example)}, in place of {file.name}:{number},"
         if after.refused is not None:
             return Tried()
-        there = [
+        entries = [
             entry
             for entry in after.entries
             if entry.line_number == number and _belongs(entry, item)
         ]
-        if not there:
+        if not entries:
             return (
-                Tried(problem=f"{where} changes nothing")
+                Tried(problem=f"{place} changes nothing")
                 if after.placed == before.placed
                 else Tried()
             )
         # A field may come from what stands around the line, so only the item's own question is
         # asked.
-        outcomes = {_outcome_of(item, entry) for entry in there}
+        outcomes = {_outcome_of(item, entry) for entry in entries}
         if example.outcome in outcomes:
             return Tried()
         if await self._rests_on_others(file, number, item):
             return Tried(
                 untried=(
-                    f"{where} cannot be tried: the lines around it decide what is read from that"
+                    f"{place} cannot be tried: the lines around it decide what is read from that"
                     " line"
                 )
             )
         return Tried(
-            problem=f"{where} {outcomes.pop()}, and the ItemSpec says that it {example.outcome}"
+            problem=f"{place} {outcomes.pop()}, and the ItemSpec says that it {example.outcome}"
         )
 
     async def _rests_on_others(self, file: RealFile, number: int, item: ValidationItem) -> bool:
@@ -130,9 +136,9 @@ class Examples:
         async def outcomes(text: str, line: int) -> set[str]:
             entries = (await self.prober.answer(file.name, text)).entries
             return {
-                _outcome_of(item, one)
-                for one in entries
-                if one.line_number == line and _belongs(one, item)
+                _outcome_of(item, entry)
+                for entry in entries
+                if entry.line_number == line and _belongs(entry, item)
             }
 
         alone = await outcomes(_ended(file.lines[number - 1]), 1)
@@ -144,18 +150,20 @@ class Examples:
         """
         spot, placed = await self._spot(example, item), await self.in_place(example)
         if spot is None or placed is None:
-            return Tried(problem=f"{_called(example)} yields no {item.category} with {item.select}")
+            return Tried(
+                problem=f"{_label_of(example)} yields no {item.category} with {item.select}"
+            )
         file, number, line = spot
         answer = await self.prober.answer(file.name, file.with_line(number, line))
-        there = [
+        entries = [
             entry
             for entry in answer.entries
             if entry.line_number == number and _belongs(entry, item)
         ]
-        problem = placed.problem or _wrong_fields(example, there)
+        problem = placed.problem or _wrong_fields(example, entries)
         if problem:
             return Tried(
-                problem=f"{_called(example)} yields nothing alone; in a real file: {problem}"
+                problem=f"{_label_of(example)} yields nothing alone; in a real file: {problem}"
             )
         return Tried()
 
@@ -171,17 +179,21 @@ class Examples:
         if line is None:
             return None
         kind = classify(self.name_of(example), self.sources)[0]
-        found: list[tuple[float, RealFile, int]] = []
-        for file in (one for one in self.files if classify(one.name, self.sources)[0] == kind):
+        spots: list[tuple[float, RealFile, int]] = []
+        for file in (
+            candidate
+            for candidate in self.files
+            if classify(candidate.name, self.sources)[0] == kind
+        ):
             lines = file.lines
             for entry in (await self.prober.answer(file.name, file.text)).entries:
                 if entry.line_number and _belongs(entry, item):
-                    found.append(
+                    spots.append(
                         (fuzz.ratio(lines[entry.line_number - 1], line), file, entry.line_number)
                     )
-        if not found:
+        if not spots:
             return None
-        score, best, number = max(found, key=lambda one: one[0])
+        score, best, number = max(spots, key=lambda spot: spot[0])
         return (best, number, line) if score >= _ALIKE else None
 
     async def _deciding_line(self, example: SpecExample, item: ValidationItem) -> str | None:
@@ -193,10 +205,12 @@ class Examples:
         """
         lines, name = example.text.split("\n"), self.name_of(example)
         answer = await self.prober.answer(name, _ended(example.text))
-        mine = [entry for entry in answer.entries if entry.line_number and _belongs(entry, item)]
-        if not mine:
-            return next((one for one in reversed(lines) if one.strip()), None)
-        deciding = [entry for entry in mine if _decides(item, entry, example)]
+        own_entries = [
+            entry for entry in answer.entries if entry.line_number and _belongs(entry, item)
+        ]
+        if not own_entries:
+            return next((line for line in reversed(lines) if line.strip()), None)
+        deciding = [entry for entry in own_entries if _decides(item, entry, example)]
         entry = next(iter(reversed(deciding) if item.take == "last" else deciding), None)
         if entry is None:
             return None
@@ -206,7 +220,7 @@ class Examples:
         single = (await self.prober.answer(name, _ended(line))).entries
         return (
             line
-            if all(_decides(item, one, example) for one in single if _belongs(one, item))
+            if all(_decides(item, entry, example) for entry in single if _belongs(entry, item))
             else None
         )
 
@@ -215,11 +229,11 @@ class Examples:
         among other lines.
         """
         answer = await self.prober.answer(self.name_of(example), _ended(example.text))
-        mine = [entry for entry in answer.entries if _belongs(entry, item)]
+        own_entries = [entry for entry in answer.entries if _belongs(entry, item)]
         return (
             None
-            if answer.refused is not None or not (mine or _may_be_silent(example, item))
-            else mine
+            if answer.refused is not None or not (own_entries or _may_be_silent(example, item))
+            else own_entries
         )
 
     async def judged(
@@ -265,13 +279,19 @@ def _is_told_elsewhere(example: SpecExample, item: ValidationItem, line: str) ->
     """Whether what the item asks of stands in another line than the one that an entry points to,
     e.g. a heading.
     """
-    asked = [item.condition.field] if item.condition else [item.select, *item.required]
-    values = [value for fields in example.fields for name, value in fields.items() if name in asked]
+    field_names = [item.condition.field] if item.condition else [item.select, *item.required]
+    values = [
+        value for fields in example.fields for name, value in fields.items() if name in field_names
+    ]
     printed = [
-        one for one in values if isinstance(one, str | int | float) and not isinstance(one, bool)
+        printed_value
+        for printed_value in values
+        if isinstance(printed_value, str | int | float) and not isinstance(printed_value, bool)
     ]
     return any(
-        places(example.text, one) and not places(line, one) for one in printed if str(one).strip()
+        places(example.text, printed_value) and not places(line, printed_value)
+        for printed_value in printed
+        if str(printed_value).strip()
     )
 
 
@@ -284,15 +304,15 @@ def _decides(item: ValidationItem, entry: Entry, example: SpecExample) -> bool:
     """Whether an entry makes the example's outcome by what its fields say, and by none that is
     empty.
     """
-    asked = {item.select, *item.required, *([item.condition.field] if item.condition else [])}
-    filled = not any(is_empty(field_of(entry.parsed_fields, name)) for name in asked)
+    fields = {item.select, *item.required, *([item.condition.field] if item.condition else [])}
+    filled = not any(is_empty(field_of(entry.parsed_fields, name)) for name in fields)
     return filled and _outcome_of(item, entry) == example.outcome
 
 
-def _called(example: SpecExample) -> str:
+def _label_of(example: SpecExample) -> str:
     first = example.text.strip().split("\n")[0].strip()
-    shown = first if len(first) <= 70 else f"{first[:67]}..."
-    return f"the example of item {example.item} {shown!r}"
+    text = first if len(first) <= 70 else f"{first[:67]}..."
+    return f"the example of item {example.item} {text!r}"
 
 
 def _ended(text: str) -> str:
@@ -307,37 +327,37 @@ def _wrong_fields(example: SpecExample, entries: Sequence[Entry]) -> str | None:
     """The first field that no entry yields as the ItemSpec says; each expected entry has one of
     its own, in order.
     """
-    rest = list(entries)
-    for wanted in example.fields:
-        wrong = {index: _differences(wanted, entry) for index, entry in enumerate(rest)}
+    remaining = list(entries)
+    for expected in example.fields:
+        wrong = {index: _differences(expected, entry) for index, entry in enumerate(remaining)}
         best = min(wrong, key=lambda index: len(wrong[index]), default=None)
         if best is None:
-            return f"there is no entry with {', '.join(wanted)}"
+            return f"there is no entry with {', '.join(expected)}"
         if wrong[best]:
             return wrong[best][0]
-        rest = rest[best + 1 :]
+        remaining = remaining[best + 1 :]
     return None
 
 
-def _differences(wanted: object, entry: Entry) -> list[str]:
-    assert isinstance(wanted, dict)
-    found = {name: field_of(entry.parsed_fields, name) for name in wanted}
+def _differences(expected: object, entry: Entry) -> list[str]:
+    assert isinstance(expected, dict)
+    read_fields = {name: field_of(entry.parsed_fields, name) for name in expected}
     return [
-        f"{name} is {show(found[name])}, the ItemSpec says {show(value)}"
-        for name, value in wanted.items()
-        if not _same(found[name], value)
+        f"{name} is {show(read_fields[name])}, the ItemSpec says {show(value)}"
+        for name, value in expected.items()
+        if not _is_same(read_fields[name], value)
     ]
 
 
-def _same(found: Json, wanted: Json) -> bool:
+def _is_same(actual: Json, expected: Json) -> bool:
     """Equal; numbers within rounding, and absent like empty."""
-    if is_empty(found) and is_empty(wanted):
+    if is_empty(actual) and is_empty(expected):
         return True
     numbers = [
         value
-        for value in (found, wanted)
+        for value in (actual, expected)
         if isinstance(value, int | float) and not isinstance(value, bool)
     ]
     if len(numbers) == 2:
         return abs(numbers[0] - numbers[1]) <= _TOLERANCE * max(abs(numbers[0]), abs(numbers[1]))
-    return type(found) is type(wanted) and found == wanted
+    return type(actual) is type(expected) and actual == expected

@@ -92,20 +92,20 @@ async def mutate(
     With `tests` the combinations of requirements and waivers are tried, too.
     """
     score = _Score()
-    seen = [(file, await prober.answer(file.name, file.text)) for file in files]
+    answers = [(file, await prober.answer(file.name, file.text)) for file in files]
     readable = list[tuple[RealFile, Answer]]()
-    for file, answer in seen:
+    for file, answer in answers:
         if answer.refused is None:
             readable.append(await shortened(prober, file, answer))
     refused = [
-        f"{file.name} cannot be tried: {one.refused}"
-        for file, one in seen
-        if one.refused is not None
+        f"{file.name} cannot be tried: {answer.refused}"
+        for file, answer in answers
+        if answer.refused is not None
     ]
     examples = Examples(prober, config, await prober.sources(), tuple(file for file, _ in readable))
     wrong, spec_wrong, untried = await _examples(examples, spec, score)
     combinations = await run_tests(examples, spec) if tests else ()
-    problems, asked = await _altered(prober, readable, score)
+    problems, questions = await _altered(prober, readable, score)
     overlooked = await _added(examples, spec, score)
     problems += await _same_again(prober, readable, score)
     read = [(file, answer.entries) for file, answer in readable]
@@ -119,7 +119,7 @@ async def mutate(
         ("untested", SPEC): _untested(config, spec, suggestions),
         ("addition", ATOM_A): overlooked,
         ("mutation", ATOM_A): (*problems, *patterns.keyed),
-        ("questions", ATOM_A): (*asked, *patterns.questions),
+        ("questions", ATOM_A): (*questions, *patterns.questions),
         ("patterns", SPEC): patterns.missed,
         ("untried", ATOM_A): (*refused, *untried, *patterns.untried),
     }
@@ -136,22 +136,22 @@ async def _examples(
     spec_wrong: list[str] = []
     untried: list[str] = []
     for example in spec.guide.examples:
-        for way, tried in (
+        for way, problems in (
             ("example alone", await examples.alone(example)),
             ("example in a real file", await examples.in_place(example) or Tried(untried="")),
         ):
-            if tried.untried is not None:
-                untried += [tried.untried] if tried.untried else []
+            if problems.untried is not None:
+                untried += [problems.untried] if problems.untried else []
                 continue
-            told = example.file or "example"
+            label = example.file or "example"
             lost = (
-                Survivor(mutation=way, artifact=told, line=None, why=tried.problem)
-                if tried.problem
+                Survivor(mutation=way, artifact=label, line=None, why=problems.problem)
+                if problems.problem
                 else None
             )
             score.take(way, lost)
-            if tried.problem:
-                (spec_wrong if tried.spec else wrong).append(tried.problem)
+            if problems.problem:
+                (spec_wrong if problems.spec else wrong).append(problems.problem)
     return wrong[:_SHOWN], spec_wrong[:_SHOWN], untried
 
 
@@ -170,32 +170,35 @@ async def _added(examples: Examples, spec: SpecDocument, score: _Score) -> list[
 
 
 async def _altered(
-    prober: Prober, seen: Sequence[tuple[RealFile, Answer]], score: _Score
+    prober: Prober, answers: Sequence[tuple[RealFile, Answer]], score: _Score
 ) -> tuple[list[str], list[str]]:
     """Alterations that change nothing: faults, and mere questions."""
     problems: list[str] = []
-    asked: list[str] = []
-    for file, before in seen:
+    questions: list[str] = []
+    for file, before in answers:
         alive: list[Alteration] = []
         followed: dict[str, str] = {}
-        for one in alterations(file, before.entries):
-            if noticed(one, before, await prober.answer(file.name, one.text)):
-                followed[one.of] = one.way
+        for alteration in alterations(file, before.entries):
+            if noticed(alteration, before, await prober.answer(file.name, alteration.text)):
+                followed[alteration.of] = alteration.way
             else:
-                alive.append(one)
+                alive.append(alteration)
         lines: set[int] = set()
-        for one in (one for one in alive if one.of not in followed):
-            why = f"{one.says}: atom A says the same as before"
+        for alteration in (alteration for alteration in alive if alteration.of not in followed):
+            why = f"{alteration.says}: atom A says the same as before"
             score.take(
-                one.way, Survivor(mutation=one.way, artifact=file.name, line=one.line, why=why)
+                alteration.way,
+                Survivor(
+                    mutation=alteration.way, artifact=file.name, line=alteration.line, why=why
+                ),
             )
-            problems += [why] if one.sure else []
-            asked += [] if one.sure or one.line in lines else [f"{why}; why?"]
-            lines.add(one.line)
+            problems += [why] if alteration.sure else []
+            questions += [] if alteration.sure or alteration.line in lines else [f"{why}; why?"]
+            lines.add(alteration.line)
         for way in followed.values():
             score.take(way, None)
-        asked += await _moved(prober, file, before)
-    return problems[:_SHOWN], asked[:_SHOWN]
+        questions += await _moved(prober, file, before)
+    return problems[:_SHOWN], questions[:_SHOWN]
 
 
 async def _moved(prober: Prober, file: RealFile, before: Answer) -> list[str]:
@@ -203,7 +206,9 @@ async def _moved(prober: Prober, file: RealFile, before: Answer) -> list[str]:
     if not is_prose(file) or not before.entries:
         return []
     after = await prober.answer(file.name, f"\n{file.text}")
-    lower = [(line + 1 if isinstance(line, int) else line, *rest) for line, *rest in before.placed]
+    lower = [
+        (line + 1 if isinstance(line, int) else line, *fields) for line, *fields in before.placed
+    ]
     if after.refused is not None or after.placed == lower:
         return []
     return [
@@ -213,30 +218,30 @@ async def _moved(prober: Prober, file: RealFile, before: Answer) -> list[str]:
 
 
 async def _same_again(
-    prober: Prober, seen: Sequence[tuple[RealFile, Answer]], score: _Score
+    prober: Prober, answers: Sequence[tuple[RealFile, Answer]], score: _Score
 ) -> list[str]:
     """The same text gives the same entries: after other texts, in a fresh process, with another
     order of sets.
     """
     problems: list[str] = []
-    for file, before in seen:
+    for file, before in answers:
         if (await prober.asked_again(file.name, file.text)) != before:
             problems.append(
                 f"{file.name}: atom A keeps something between calls; it reads something else after"
                 " others"
             )
-    for seed in _SEEDS if seen and not problems else ():
+    for seed in _SEEDS if answers and not problems else ():
         async with Prober(prober.code, prober.sandbox.seeded(seed)) as fresh:
             other = [
                 file.name
-                for file, before in seen
+                for file, before in answers
                 if (await fresh.answer(file.name, file.text)) != before
             ]
         problems += [f"{name}: atom A goes by the order of a set" for name in other]
-    if seen:
+    if answers:
         why = problems[0] if problems else None
         lost = (
-            Survivor(mutation="fresh process", artifact=seen[0][0].name, line=None, why=why)
+            Survivor(mutation="fresh process", artifact=answers[0][0].name, line=None, why=why)
             if why
             else None
         )
@@ -248,10 +253,10 @@ def lacking_examples(
     config: CheckerConfig, spec: SpecDocument
 ) -> list[tuple[ValidationItem, list[ExampleOutcome]]]:
     """Return the items of which the ItemSpec has no example that holds, or none that fails."""
-    known = {(example.item, example.outcome) for example in spec.guide.examples}
+    covered = {(example.item, example.outcome) for example in spec.guide.examples}
     lacking = list[tuple[ValidationItem, list[ExampleOutcome]]]()
     for item in config.items:
-        outcomes = [outcome for outcome in _outcomes(item) if (item.id, outcome) not in known]
+        outcomes = [outcome for outcome in _outcomes(item) if (item.id, outcome) not in covered]
         if outcomes:
             lacking.append((item, outcomes))
     return lacking

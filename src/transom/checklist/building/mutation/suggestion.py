@@ -35,9 +35,9 @@ class SuggestedLine:
 
     def __str__(self) -> str:
         """Return the line as a question shows it."""
-        where = f" ({self.place})" if self.place else ""
+        place = f" ({self.place})" if self.place else ""
         reading = f", read as {self.reading}" if self.reading else ""
-        return f"{' '.join(self.text.split())!r}{where}{reading}"
+        return f"{' '.join(self.text.split())!r}{place}{reading}"
 
 
 async def suggest_lines(

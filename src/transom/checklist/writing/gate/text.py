@@ -40,7 +40,7 @@ _LETTERS = (
 )
 
 
-def check_text(found: Problems, text: str, patterns: Collection[str] = ()) -> None:
+def check_text(problems: Problems, text: str, patterns: Collection[str] = ()) -> None:
     """Check a Markdown text. `patterns` are its regular expressions: in them a slash is no path.
 
     What precedes Section 1 is the person's own description, which no round can mend; only its
@@ -48,28 +48,29 @@ def check_text(found: Problems, text: str, patterns: Collection[str] = ()) -> No
     """
     every = parse(text)
     first = next(
-        (at for at, part in enumerate(every) if part.number == "1" and 1 <= part.level <= 2), 0
+        (index for index, part in enumerate(every) if part.number == "1" and 1 <= part.level <= 2),
+        0,
     )
     lines = list(_lines(every[first:]))
     for line in [*lines, *_fenced(every[first:])]:
         for match in _PLACEHOLDER.finditer(line.text):
-            found.add("spec.placeholders", line.line, f"unfilled placeholder {match[0][:60]}")
-        _paths(found, line, patterns)
+            problems.add("spec.placeholders", line.line, f"unfilled placeholder {match[0][:60]}")
+        _paths(problems, line, patterns)
     for line in lines:
-        _script(found, line)
+        _script(problems, line)
     for part in every:
-        _comments(found, part)
+        _comments(problems, part)
 
 
-def check_headings(found: Problems, text: str) -> None:
+def check_headings(problems: Problems, text: str) -> None:
     """The main headings of a whole ItemSpec are those of the four sections, each once and in
     order.
     """
-    wanted = list(SECTION_TITLES)
+    expected = list(SECTION_TITLES)
     mains = [part for part in parse(text) if part.number in SECTION_TITLES and 1 <= part.level <= 2]
     for position, part in enumerate(mains):
-        right = position < len(wanted) and part.number == wanted[position]
-        found.unless(
+        right = position < len(expected) and part.number == expected[position]
+        problems.unless(
             right,
             "spec.sections",
             part.line,
@@ -95,31 +96,31 @@ def _fenced(parts: Sequence[MarkdownPart]) -> Iterator[InlineText]:
             )
 
 
-def _paths(found: Problems, line: InlineText, patterns: Collection[str]) -> None:
+def _paths(problems: Problems, line: InlineText, patterns: Collection[str]) -> None:
     text = line.text
     for code in line.codes:
         if code.removeprefix("regex:") in patterns:
             text = text.replace(f"`{code}`", " ")
     for match in (*_POSIX.finditer(text), *_WINDOWS.finditer(text)):
-        what = f"absolute path {match[0][:60]}; name files by pattern or relative to a variable"
-        found.add("spec.paths", line.line, what)
+        message = f"absolute path {match[0][:60]}; name files by pattern or relative to a variable"
+        problems.add("spec.paths", line.line, message)
 
 
-def _script(found: Problems, line: InlineText) -> None:
+def _script(problems: Problems, line: InlineText) -> None:
     """Letters of another script outside code and quotations: the ItemSpec is written in English."""
     plain = _QUOTED.sub(" ", line.text)
     strange = "".join(
         c for c in plain if c.isalpha() and not unicodedata.name(c, "").startswith(_LETTERS)
     )
-    found.unless(
+    problems.unless(
         not strange, "spec.english", line.line, f"must be written in English; found {strange[:12]}"
     )
 
 
-def _comments(found: Problems, part: MarkdownPart) -> None:
+def _comments(problems: Problems, part: MarkdownPart) -> None:
     for node in (node for node in iter_nodes(part.blocks) if not isinstance(node, Paragraph)):
         first = part.level == 0 and node is part.blocks[0]
         if isinstance(node, Comment) and not (first and REVIEW_MARK in node.text):
-            found.add(
+            problems.add(
                 "spec.comments", node.line, "comment left in the text; a finished section has none"
             )
