@@ -11,7 +11,7 @@ from typing import Any
 
 from transom import __version__
 from transom.checklist.atoms import CheckerConfig, checker_type
-from transom.checklist.claims.claim_files import sought_texts
+from transom.checklist.claims.claim_files import match_of_claim, sought_texts
 from transom.checklist.item import Item
 from transom.checklist.judging.accounting import CheckAccount, account_for
 from transom.checklist.judging.compare import patterned_items
@@ -210,7 +210,7 @@ async def _run(
                 return gathered, CheckAccount()
             # From here on expressions run in this process, where nothing could stop a slow one.
             await rehearse(runner, config, evidence)
-            logic = Logic(worker if config.atoms == "own" else None)
+            logic = Logic(worker if config.atoms == "own" else None, match_of_claim(config))
             judged = await evaluate(config, evidence, logic)
             judged = apply_waivers(judged, config.waivers, config, evidence, as_of)
             # Only known after the waivers: a waived violation no longer keeps the check from
