@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pprint import pformat
-from typing import Final
+from typing import Final, Literal
 
 from transom.canonical import Json
 from transom.checklist.atoms import (
@@ -107,7 +107,7 @@ def entry_of(fact, why_bad):
     words = [fact["scope"][key] for key in SUBJECT_KEYS if fact["scope"].get(key)]
     subject = words[0] if words else fact["name"]
     shown = [*words, fact["name"].replace("_", " "), fact["value"] or "", fact["text"]]
-    if fact["name"] == "message" or fact["name"].endswith("_line"):
+{listed}    if fact["name"] == "message" or fact["name"].endswith("_line"):
         shown = [fact["content"].split("\\n")[0].strip()]
     return {{
         "value": " ".join(filter(None, shown)),
@@ -165,6 +165,10 @@ def with_echoes(facts):
             joined.append(fact)
     return joined
 '''
+# What is compared with the list is shown alone; the value itself is under no key of the scope.
+_LISTED = """    if not why_bad:
+        shown = [fact["scope"].get({key!r}) or fact["value"] or fact["text"]]
+"""
 _CALL_GROUPED = """    if GROUP_BY:
         results = one_for_each_group(results)
 """
@@ -224,6 +228,14 @@ def fits_measure(bound: NumberLimit, measure: LimitedMeasure) -> bool:
     if not measure.quantity or (not bound.number.unit and bound.number.value == 0):
         return True
     return quantity_of(bound.number.unit) == measure.quantity
+
+
+def match_of_claim(config: CheckerConfig) -> Literal["contains", "words", "exact"]:
+    """Return how the values of a checker are compared with the plain texts of its item's list."""
+    claim = shipped_claims().claims.get(config.claim.name) if config.claim else None
+    if claim is None or claim.list in (None, "forbidden"):
+        return "contains"
+    return claim.match
 
 
 def sought_texts(config: CheckerConfig) -> tuple[str, ...]:
@@ -299,7 +311,8 @@ def _config(item: Item, claim: Claim, row: ClaimRow) -> CheckerConfig:
         items = [*header_items(claim.headers)]
     elif claim.list:
         mode = _MODES[claim.list]
-        items = [ValidationItem(**common, select="measurement.value", check="pattern", mode=mode)]
+        select = f"measurement.{claim.value}"
+        items = [ValidationItem(**common, select=select, check="pattern", mode=mode)]
         if claim.bad and claim.list != "forbidden":
             name = " or ".join(_words(pattern, row) for pattern in claim.bad)
             refuted = {"id": "2.2", "name": f"No {name}", "select": "refuting.name"}
@@ -351,6 +364,7 @@ def _atoms(claim: Claim, row: ClaimRow) -> str:
         bad=pformat(bad, width=96),
         limit=pformat(limit, width=96),
         group_by=pformat(claim.group_by),
+        listed=_LISTED.format(key=claim.value) if claim.list else "",
         # What refutes a list is no entry of it.
         bad_category=pformat("refuting" if claim.list in ("each", "allowed") else "measurement"),
         grouped=_CALL_GROUPED if claim.group_by else "",

@@ -49,9 +49,11 @@ _LIMIT: Final = re.compile(
     r"(?:\b(?:is|are|be|stays?|must be) ){0,2}(?P<denial>not )?"
     r"(?P<limit>(?:at least|at most|not less than|no less than|not more than|no more than|less than"
     r"|more than|greater than|lower than|above|below|under|over|up to|exactly|[<>]=?|[≤≥]|==?)"
-    r" ?-?\d[\d.,]*(?:\s?(?:%|[a-zµ]+(?:\^?[23])?(?=[\s.,;)]|$)))?)",
+    r" ?-?\d(?:[\d.,]*\d)?(?:\s?(?:%|[a-zµ]+(?:\^?[23])?(?=[\s.,;)]|$)))?)",
     re.IGNORECASE,
 )
+# The name of a metric of a flow, such as `design__instance__count`.
+_METRIC: Final = re.compile(r"(?:\bmetric )?(?<![\w:])(?P<name>[A-Za-z]\w*?__\w[\w:.]*\w)")
 _DENIED: Final = {">": "<=", "<": ">="}
 _NOT_EXCEEDED: Final = re.compile(
     r"\b(?:(?:does|do|must|may|shall|should|can|will) ?not|never) exceeds?\b", re.IGNORECASE
@@ -183,6 +185,11 @@ def _read_limit_sentence(text: str, description: str) -> ClaimRow | None:
     if match.end() != len(text) or match["denial"]:
         return None
     head = re.sub(r"^the ", "", text[: match.start()].strip())
+    metric = _METRIC.fullmatch(head)
+    if metric is not None and metric.end() == len(head):
+        # Names differ in case, so the metric is taken as it is written.
+        name = next(found["name"] for found in _METRIC.finditer(description))
+        return ClaimRow(name="number_limit", parameters=_metric_limit(name, written["limit"]))
     bound = read_bound(written["limit"].strip(), decimal_mark=".")
     if not isinstance(bound, NumberLimit) or _may_be_miswritten(bound.number.unit):
         return None
@@ -203,6 +210,11 @@ def _measure(measure: LimitedMeasure, limit: str) -> dict[str, str]:
     if measure.check is not None:
         parameters["check"] = measure.check
     return {**parameters, "limit": limit.strip()}
+
+
+def _metric_limit(name: str, limit: str) -> dict[str, str]:
+    """Return the parameters of a limited metric of a flow."""
+    return {"measure": "metric", "object": name, "limit": limit.strip()}
 
 
 def candidates(
@@ -323,6 +335,9 @@ def _fill_limit(description: str) -> tuple[dict[str, str], list[str]] | None:
             return None
         amount = re.search(r"-?\d.*", words)
         limit = f"{_DENIED[bound.comparator]} {amount[0] if amount else ''}"
+    metric = _METRIC.search(description[: match.start()])
+    if metric is not None:
+        return _metric_limit(metric["name"], limit), [metric[0], words, match[0].strip(" .,;")]
     best, best_measure, best_place = "", shipped_claims().measures[0], (False, 0, 0)
     for measure in shipped_claims().measures:
         if not fits_measure(bound, measure):
