@@ -88,6 +88,14 @@ def serve(
         listener: a listening socket, see `listen`.
         on_stop: called before the requests in progress are waited for, to end those without an end.
     """
+    with suppress(KeyboardInterrupt):
+        asyncio.run(serve_in_loop(app, listener, on_stop))
+
+
+async def serve_in_loop(
+    app: ASGIApp, listener: socket.socket, on_stop: Callable[[], None] = lambda: None
+) -> None:
+    """Serve in the event loop that runs, as `serve` does; Ctrl-C is raised at the end."""
     raise_file_limit()
     config = uvicorn.Config(
         app,
@@ -102,9 +110,6 @@ def serve(
         backlog=max(1, most_connections() // 8),
     )
 
-    async def work() -> None:
-        asyncio.get_running_loop().set_exception_handler(log_trouble)
+    asyncio.get_running_loop().set_exception_handler(log_trouble)
+    with listener, quiet_log():
         await _Server(config, on_stop).serve(sockets=[listener])
-
-    with listener, quiet_log(), suppress(KeyboardInterrupt):
-        asyncio.run(work())
