@@ -228,7 +228,7 @@ async def test_what_a_conversation_cost_is_told_without_a_cap_and_after_a_restar
 ) -> None:
     price = Prices.load().of(Usage(1_000_000), "openai:gpt-4.1")
     assert price
-    lives = []
+    lives: list[list[float | None]] = []
     for answers in ([took(1_000_000), took(500_000)], []):
         async with Agent(
             SEAT, provider=dear(*answers, local=False), at=Home(tmp_path, "t")
