@@ -50,7 +50,9 @@ def claim_of(item: Item, chain: Chain) -> ClaimRow | None:
     if chain.name != _RULES or chain.seats:
         return None
     row = read_at_once(item.description, has_patterns=has_patterns(item), listed=listed_texts(item))
-    return _with_stated_check(item, row) if row is not None else None
+    if row is not None:
+        return _with_stated_check(item, row)
+    return None
 
 
 def _with_stated_check(item: Item, row: ClaimRow) -> ClaimRow:
@@ -86,7 +88,10 @@ def require_known(item: Item, row: ClaimRow) -> None:
         near = nearest_key(row.name, tuple(claims))
         hint = f"did you mean {near}?" if near else f"write one of {', '.join(claims)}"
         raise InputError(f"there is no claim {row.name!r}", place=place, hint=hint)
-    unknown = [name for name in row.parameters if name not in claim.parameters]
+    unknown = []
+    for name in row.parameters:
+        if name not in claim.parameters:
+            unknown.append(name)
     if unknown:
         hint = f"it has {', '.join(claim.parameters) or 'no parameters'}"
         raise InputError(f"{row.name} has no parameter {unknown[0]!r}", place=place, hint=hint)

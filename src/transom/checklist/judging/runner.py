@@ -64,9 +64,7 @@ class Scope:
     sought: tuple[str, ...] = ()
 
     def open(self, path: Path) -> TextFile:
-        """The file with the limits that fit: a text that is handed over at once must fit into
-        memory.
-        """
+        """Open the file with limits: a text handed over at once must fit into memory."""
         if self.unit == "file":
             return TextFile(path, limit=MAX_TEXT_BYTES)
         return TextFile(path, limit=STREAMED_BYTES, longest_line=MAX_RECORD_CHARS)
@@ -91,6 +89,7 @@ async def declared(worker: AtomWorker) -> tuple[Scope, tuple[Source, ...]]:
     """
     constants = await worker.constants(["SCOPE", "RECORD_START", "SOURCES"])
     unit, start = constants.get("SCOPE", "file"), constants.get("RECORD_START")
+    # What the atoms declare is data of untrusted code, and checked like an answer.
     wrong = ""
     if unit not in get_args(Unit):
         wrong = f"SCOPE is {unit!r}, not 'file', 'line' or 'record'"
@@ -211,6 +210,7 @@ def measured_lines(reading: FileReading) -> str:
                 "problem": None,
                 "content": measurement.content,
             }
+            # Base units, so that a checker compares 1.2 ns and 1200 ps alike.
             if isinstance(printed, PrintedNumber):
                 factor = factor_to_base(printed.unit)
                 row["quantity"] = quantity_of(printed.unit) or ""
@@ -278,10 +278,12 @@ def _checked(extracted: Seen, source_file: str) -> list[Entry]:
             f"an entry has not its shape: {_first(error)}", kind="schema", place="atoms.py"
         ) from error
     for entry in entries:
+        # An entry of another file would be judged, and waived, as that one's.
         if entry.source_file != source_file:
             raise AtomFailed(
                 f"an entry names another source_file ({entry.source_file!r})", kind="schema"
             )
+        # A report that points to a line which is not there cannot be verified by a person.
         if entry.line_number is not None and entry.line_number > extracted.lines:
             raise AtomFailed(
                 f"an entry points to line {entry.line_number} of {extracted.lines}", kind="schema"
@@ -291,4 +293,4 @@ def _checked(extracted: Seen, source_file: str) -> list[Entry]:
 
 def _first(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
