@@ -23,6 +23,7 @@ def new_acceptance(approver: str, reason: str, until: str, place: str) -> dict[s
     Raises:
         InputError: who, why or the day is missing, or the day is over. `place` names the run.
     """
+    # The day first: a person who mistypes it should not have to repeat the reason.
     last_day = _last_day(until)
     for option, text in (("--by", approver), ("--reason", reason)):
         if not text.strip():
@@ -40,6 +41,7 @@ def require_unjudged(kind: str, status: str | None, place: str) -> None:
     if kind != "check":
         hint = "name the run of an item: transom runs list"
         raise InputError("this run is not the check of one item", place=place, hint=hint)
+    # An acceptance of a judged item would hide its verdict.
     if status in _JUDGED:
         hint = "waive violations with `waivers` in the item"
         raise InputError(f"the item was judged: {status}", place=place, hint=hint)
@@ -82,6 +84,7 @@ def write_cap_acceptances(
         place = item.place_of(item.accept.line)
         raise InputError(problem, place=place, hint="remove it there first")
     entries = list[dict[str, Json]]()
+    # Each cap is written by itself, so that a person can take one back.
     for text in texts:
         entry: dict[str, Json] = {"text": text, "by": approver.strip()}
         if until is not None:

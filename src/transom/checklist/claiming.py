@@ -16,6 +16,7 @@ from transom.checklist.building.checker import (
 )
 from transom.checklist.building.flow import adopt_edits
 from transom.checklist.building.gates import GateReport
+from transom.checklist.claims.absent_texts import texts_of_patterns
 from transom.checklist.claims.claim_data import shipped_claims
 from transom.checklist.claims.claim_files import limit_of, write_claim
 from transom.checklist.claims.ranking import read_at_once
@@ -48,8 +49,10 @@ def claim_of(item: Item, chain: Chain) -> ClaimRow | None:
         return _with_stated_check(item, item.claim)
     if chain.name != _RULES or chain.seats:
         return None
-    row = read_at_once(item.description, has_patterns=has_patterns(item))
-    return _with_stated_check(item, row) if row is not None else None
+    row = read_at_once(item.description, has_patterns=has_patterns(item), listed=listed_texts(item))
+    if row is not None:
+        return _with_stated_check(item, row)
+    return None
 
 
 def _with_stated_check(item: Item, row: ClaimRow) -> ClaimRow:
@@ -65,6 +68,13 @@ def has_patterns(item: Item) -> bool:
     return item.requirements is not None and item.requirements.value is not None
 
 
+def listed_texts(item: Item) -> tuple[str, ...]:
+    """Return the plain texts that an item lists."""
+    if item.requirements is None:
+        return ()
+    return texts_of_patterns(item.requirements.pattern_items) or ()
+
+
 def require_known(item: Item, row: ClaimRow) -> None:
     """Refuse an unknown claim, and one without its parameters.
 
@@ -78,11 +88,14 @@ def require_known(item: Item, row: ClaimRow) -> None:
         near = nearest_key(row.name, tuple(claims))
         hint = f"did you mean {near}?" if near else f"write one of {', '.join(claims)}"
         raise InputError(f"there is no claim {row.name!r}", place=place, hint=hint)
-    unknown = [name for name in row.parameters if name not in claim.parameters]
+    unknown = []
+    for name in row.parameters:
+        if name not in claim.parameters:
+            unknown.append(name)
     if unknown:
         hint = f"it has {', '.join(claim.parameters) or 'no parameters'}"
         raise InputError(f"{row.name} has no parameter {unknown[0]!r}", place=place, hint=hint)
-    for name in ("measure", "limit"):
+    for name in ("measure", "limit", "text"):
         if name in claim.parameters and name not in row.parameters:
             raise InputError(f"{row.name} lacks its {name}", place=place, hint=f"add {name}")
     limit_of(row.parameters)

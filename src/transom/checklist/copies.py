@@ -35,6 +35,7 @@ async def export(
     Raises:
         InputError: the file cannot be written.
     """
+    # What was last copied there tells an edit of a person from an older copy.
     copied = _copy_record(store, target)
     if target.is_file() and digest(target.read_bytes()) not in (digest(data), copied.get("copy")):
         aside = set_aside(target)
@@ -43,6 +44,7 @@ async def export(
             progress(f"{target.name} {message}; that version is kept as {aside.name}")
     write_file(target, data)
     artifact_digest = digest(artifact.read_bytes()) if artifact else ""
+    # Both digests: an edit may be made in the copy, in the run's file, or in both.
     row: dict[str, Json] = {
         "copy": digest(data),
         "artifact": artifact_digest,
@@ -53,9 +55,11 @@ async def export(
 
 
 def source_of(store: Store, target: Path) -> Path | None:
-    """The run's own file that a copy was last made from, None where there was none."""
+    """Return the run's own file that a copy was last made from, or None."""
     source = _copy_record(store, target).get("source")
-    return Path(source) if source else None
+    if source:
+        return Path(source)
+    return None
 
 
 def adopt(
@@ -73,6 +77,7 @@ def adopt(
     copied = _copy_record(store, target)
     if not copied or not target.is_file() or not artifact.is_file():
         return False
+    # Unchanged since it was written.
     if digest(target.read_bytes()) == copied["copy"]:
         return False
     text = clean(read_text(target))
@@ -84,6 +89,7 @@ def adopt(
 
 def retract(store: Store, target: Path) -> None:
     """Remove a copy that is not true any more, if it is still as it was written."""
+    # A person's version is left alone even if it is outdated.
     if target.is_file() and _copy_record(store, target).get("copy") == digest(target.read_bytes()):
         target.unlink()
 
@@ -113,4 +119,6 @@ def _copy_record(store: Store, target: Path) -> dict[str, str]:
     nothing was.
     """
     row = store.get(_EXPORTS, str(target.absolute()))
-    return {key: str(value) for key, value in row.items()} if isinstance(row, dict) else {}
+    if isinstance(row, dict):
+        return {key: str(value) for key, value in row.items()}
+    return {}

@@ -18,6 +18,7 @@ from transom.llm import Chain
 
 def prompts_digest(chain: Chain, data: Mapping[str, str]) -> str:
     """Return a digest of all that decides answers: prompts, rules, and `data`: digests by file."""
+    # All roles, since a later one may depend on the text of an earlier one.
     roles = [make_role(name) for name in sorted(VIEWS)]
     fingerprints = [[role.digest, chain.of(role.name).fingerprint(role)] for role in roles]
     return digest([fingerprints, dict(data)])[:16]
@@ -52,10 +53,9 @@ def outcome_of(
         "extra": answer.extra_items,
     }
     entries = [*answer.found_items, *answer.missing_items, *answer.extra_items, *answer.waived]
-    troubles = [
-        f"{problem.source_file or ''}: {problem.message}"
-        for problem in (*answer.errors, *answer.warnings)
-    ]
+    troubles = []
+    for problem in (*answer.errors, *answer.warnings):
+        troubles.append(f"{problem.source_file or ''}: {problem.message}")
     unused = [f"unused waiver {waiver.pattern}: {waiver.why}" for waiver in answer.unused_waivers]
     return ScenarioOutcome(
         verdict=answer.status,
@@ -81,13 +81,14 @@ def _evidence(
     """
     for entry in entries if data else ():
         if entry.source_file and data:
+            # The same name may lie below several folders; the first is where the check looked
+            # first.
             places = [root / entry.source_file for root in (*roots, data)]
             path = next((place for place in places if place.is_file()), places[0])
-            name = (
-                path.relative_to(data).as_posix()
-                if path.is_relative_to(data)
-                else entry.source_file
-            )
+            if path.is_relative_to(data):
+                name = path.relative_to(data).as_posix()
+            else:
+                name = entry.source_file
             yield EvaluationCitation(
                 source=name, locator=str(entry.line_number or ""), quote=entry.matched_content
             )

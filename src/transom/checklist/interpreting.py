@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from transom.canonical import Json
-from transom.checklist.claiming import claim_of, has_patterns, require_known
+from transom.checklist.claiming import claim_of, has_patterns, listed_texts, require_known
 from transom.checklist.claims.ranking import candidates
 from transom.checklist.embedded import DESCRIPTION
 from transom.checklist.item import Item, load_item
+from transom.checklist.item_files import own_files
 from transom.checklist.item_writer import add_to_item
 from transom.checklist.judging import Verdict
 from transom.checklist.judging.claim_account import checks_to_choose, evidence_of_claim
 from transom.checklist.judging.overturning import is_held_back
-from transom.checklist.pipeline import Places, own_files
+from transom.checklist.pipeline import Places
 from transom.checklist.results import ReadingRow, SpecResult
 from transom.errors import InputError, Paused
 from transom.formats.reports import FileReading, read_report, shipped_formats
@@ -66,6 +67,7 @@ async def interpret(
         The result; None if a person chose an interpretation. Then the choice is in the item's
         file, and the run can go on.
     """
+    # Words of other sections are no question of what the description means.
     is_understood = not any(row.where.startswith(DESCRIPTION) for row in result.needs_model)
     if item.claim or is_understood:
         return result
@@ -133,6 +135,7 @@ async def _ask_for_check(
     for check, evidence in checks_to_choose(claim, readings).items():
         says = f"the values of which the report does not name the check are of {check}"
         rows.append(ReadingRow(says=says, reads_as={"check": check}, evidence=evidence))
+    # Values of several checks in one file: no single answer would be right.
     if not rows:
         return verdict
     question = f"Of which check are the values of {item.item_id} that the report does not name?"
@@ -152,7 +155,8 @@ def write_interpretation(item: Item, reads_as: dict[str, Json], person: str) -> 
 
 def _interpretations(item: Item, places: Places, folder: Path) -> tuple[ReadingRow, ...]:
     """Return the claims that come close, each with what the current files give for it."""
-    close = candidates(item.description, has_patterns=has_patterns(item))
+    close = candidates(item.description, has_patterns=has_patterns(item), listed=listed_texts(item))
+    # Files are read only if there is something to choose: reading them takes time.
     readings = _readings_of_files(item, places, folder) if close else []
     rows = list[ReadingRow]()
     for candidate in close:
@@ -203,6 +207,7 @@ async def _choose_row(
         rows: the answers.
         ask_now: asks a person who is present; without it the question waits.
     """
+    # The evidence changes with the files, so it is shown but is no part of the question.
     options = (*(row.says for row in rows), NONE)
     try:
         answer = await run.ask(key, question, options=options)
@@ -215,6 +220,7 @@ async def _choose_row(
             return None
         await run.decide(options[shown_options.index(option)], key, by=person)
         answer = await run.ask(key, question, options=options)
+    # An answer that is none of the rows means that none of them is meant.
     for row in rows:
         if row.says == answer.text:
             return row.reads_as, answer.by

@@ -126,6 +126,7 @@ class Item:
         """Meaning that an ItemSpec and a checker are made for: the description, and a person's
         word on it.
         """
+        # Files and waivers are no part of it: the same checker serves other files.
         chosen = self.claim.model_dump(mode="json") if self.claim else None
         words = self.description + (canonical_json(chosen) if chosen else "")
         return words + (f" ({self.stated_check.check})" if self.stated_check else "")
@@ -169,6 +170,7 @@ class _ItemReader(SectionReader):
                 f"is {kind}, not an item",
                 "write `description: ...` and the other keys at the left edge",
             )
+        # Unknown keys first: a misspelt key explains most other errors.
         self.mapping(data, _TOP, ())
         own_id = self.own_id(data)
         item = Item(
@@ -204,6 +206,7 @@ class _ItemReader(SectionReader):
     def derived_id(self) -> str:
         path = self.file.path
         name = path.absolute().parent.name if path.stem.lower() == "item" else path.stem
+        # Letters with accents keep their base, so that the id stays readable.
         plain = "".join(
             sign for sign in unicodedata.normalize("NFKD", name) if not unicodedata.combining(sign)
         )
@@ -307,6 +310,7 @@ class _ItemReader(SectionReader):
             texts: dict[str, str] = {}
             for key in _OVERTURNED:
                 texts[key] = self.file.written.get((*keys, key), "").strip()
+            # Without the meaning the entry would count for any later question.
             for key in ("by", "meaning"):
                 if not texts[key]:
                     self.fail(keys, f"an entry has no {key}", hint)
@@ -319,7 +323,7 @@ class _ItemReader(SectionReader):
         return tuple(overturned)
 
     def name(self, keys: tuple[Key, ...]) -> str:
-        """A key or a value of `reads_as`, as it is written."""
+        """Return a key or a value of `reads_as`, as it is written."""
         written = self.file.written.get(keys, "").strip()
         if not written:
             self.fail(
@@ -332,8 +336,10 @@ class _ItemReader(SectionReader):
     def input_files(self, data: dict[str, Json]) -> tuple[InputName, ...]:
         keys = ("input_files",)
         names = self.texts(data.get("input_files"), keys, "path")
+        # An item without files can still get an ItemSpec.
         if not names:
             self.warn(keys, "input_files is empty; `check run` has nothing to read")
-        return tuple(
-            InputName(name, self.file.line_of(*keys, index)) for index, name in enumerate(names)
-        )
+        input_names = []
+        for index, name in enumerate(names):
+            input_names.append(InputName(name, self.file.line_of(*keys, index)))
+        return tuple(input_names)

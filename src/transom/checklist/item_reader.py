@@ -74,6 +74,7 @@ class SectionReader:
     ) -> dict[str, Json] | None:
         if name not in data:
             return None
+        # A section without contents is N/A, which people write in several ways.
         value = data[name]
         if value is None or (isinstance(value, str) and value.strip().lower() in _NOT_APPLICABLE):
             self.warn(
@@ -84,7 +85,7 @@ class SectionReader:
         return self.mapping(value, keys, (name,))
 
     def number(self, name: str, section: dict[str, Json]) -> int | None:
-        """The section's `value`; None is N/A."""
+        """Read the section's `value`; None is N/A."""
         keys, value = (name, "value"), section.get("value")
         written = self.file.written.get(keys, "").strip()
         if value is None or (isinstance(value, str) and written.lower() in _NOT_APPLICABLE):
@@ -92,6 +93,7 @@ class SectionReader:
                 subject = f"{written!r} is" if written else "is empty and"
                 self.warn(keys, f"{name}.value {subject} read as N/A; write `value: N/A`")
             return None
+        # A quoted number is what is meant; anything else could be.
         if isinstance(value, str) and re.fullmatch(r"-?\d{1,9}", written):
             self.warn(
                 keys, f'{name}.value "{written}" is read as a number; write it without quotes'
@@ -108,10 +110,12 @@ class SectionReader:
     def counted(
         self, name: str, value: int | None, key: str, entries: Sequence[object], *, least: int
     ) -> int | None:
-        """The number of entries, held against `value`: that decides the type, the list its
-        contents.
+        """Compare the number of entries with `value`.
+
+        The value decides the type, the list its contents.
         """
         keys, count = (name, "value"), len(entries)
+        # The list would be ignored, which nobody who wrote it can want.
         if value is None:
             if entries:
                 problem = f"{name}.value is N/A or missing, but {key} has {count}"
@@ -130,7 +134,9 @@ class SectionReader:
             self.warn(
                 keys, f"{name}.value is {value}, but {key} has {count}; the list counts: correct it"
             )
-        return count if value else value
+        if value:
+            return count
+        return value
 
     # -- lists
 
@@ -145,6 +151,7 @@ class SectionReader:
                 patterns.append(AnyOf(any_of=tuple(texts)))
             else:
                 patterns.append(self.text(entry, entry_keys, "pattern"))
+            # Refused here, where the line is known, and not when a log is compared.
             for part in parts(patterns[-1]):
                 self.refuse(pattern_problem(part), entry_keys)
                 if is_split_regex(part):
@@ -169,11 +176,13 @@ class SectionReader:
         if not isinstance(entry, dict) or "pattern" not in entry:
             return Waiver(pattern=self.text(entry, keys, "waiver"))
         self.mapping(entry, _WAIVER, keys)
-        present = [key for key in _WAIVER if entry.get(key) is not None]
-        fields = {
-            key: self.text(entry[key], (*keys, key), key, may_be_any=key == "expires")
-            for key in present
-        }
+        present = []
+        for key in _WAIVER:
+            if entry.get(key) is not None:
+                present.append(key)
+        fields = {}
+        for key in present:
+            fields[key] = self.text(entry[key], (*keys, key), key, may_be_any=key == "expires")
         if "pattern" not in fields:
             self.fail(keys, "the waiver has no pattern", "write `pattern: text`")
         if "reason" in fields:
@@ -199,6 +208,7 @@ class SectionReader:
         for number, entry in entries:
             reason = self.text(entry, (*keys, number), "reason", may_be_blank=True).strip()
             reasons.append(self.without_secrets(reason, (*keys, number)))
+        # Comments have no pattern, so reasons beyond the list are comments as well.
         if is_comment:
             waivers = [*waivers, *(Waiver(pattern=reason) for reason in reasons[count:] if reason)]
         elif reasons and len(reasons) != count:
@@ -208,10 +218,12 @@ class SectionReader:
                 " each",
             )
         pairs = zip(waivers, [*reasons[:count], *[""] * len(waivers)], strict=False)
-        return [
-            waiver.model_copy(update={"reason": waiver.reason or why or None})
-            for waiver, why in pairs
-        ]
+        complete_waivers: list[Waiver] = []
+        for waiver, why in pairs:
+            complete_waivers.append(
+                waiver.model_copy(update={"reason": waiver.reason or why or None})
+            )
+        return complete_waivers
 
     # -- entries
 
@@ -229,10 +241,10 @@ class SectionReader:
         return []
 
     def texts(self, value: Json, keys: tuple[Key, ...], name: str) -> list[str]:
-        return [
-            self.text(entry, (*keys, index), name)
-            for index, entry in enumerate(self.entries(value, keys))
-        ]
+        texts: list[str] = []
+        for index, entry in enumerate(self.entries(value, keys)):
+            texts.append(self.text(entry, (*keys, index), name))
+        return texts
 
     def text(
         self,
@@ -243,12 +255,18 @@ class SectionReader:
         may_be_blank: bool = False,
         may_be_any: bool = False,
     ) -> str:
-        """A text as it was written; `may_be_any`: a number or a date is meant as well as a text."""
+        """Read a text as it was written; `may_be_any` accepts numbers and dates as texts."""
         written = "" if entry is None else self.file.written.get(keys, "")
         if isinstance(entry, dict | list):
             key = next(iter(entry), "") if isinstance(entry, dict) else ""
             value = self.file.written.get((*keys, key), "...")
-            example = f"regex:{value}" if key == "regex" else f"{key}: {value}" if key else "[a]"
+            # An unquoted `regex: ...` is a mapping of YAML; quotes make it the text that is meant.
+            if key == "regex":
+                example = f"regex:{value}"
+            elif key:
+                example = f"{key}: {value}"
+            else:
+                example = "[a]"
             kind = "mapping" if isinstance(entry, dict) else "list"
             self.fail(
                 keys,
@@ -264,7 +282,7 @@ class SectionReader:
         return written
 
     def mapping(self, value: Json, keys: Collection[str], path: tuple[Key, ...]) -> dict[str, Json]:
-        """A mapping of known keys; of any where none are known."""
+        """Read a mapping of known keys, or of any keys if none are known."""
         if not isinstance(value, dict):
             self.fail(
                 path,

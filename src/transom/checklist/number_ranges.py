@@ -30,6 +30,7 @@ def range_regex(comparison: Comparison, limit: str) -> str:
     match = _LIMIT.fullmatch(limit)
     if match is None:
         raise ValueError(f"{limit!r} is no plain number")
+    # Zeros at the ends say nothing, and would be compared as digits.
     integer, fraction = match["whole"].lstrip("0") or "0", (match["fraction"] or "").rstrip("0")
     is_zero = not (integer.strip("0") or fraction)
     is_upper = comparison in ("<=", "<")
@@ -42,7 +43,9 @@ def range_regex(comparison: Comparison, limit: str) -> str:
         return rf"(?:(?:{positive}|-{least}{_PLAIN}){_ENDS})"
     # Above a negative limit lie all positive numbers, and negative ones that are smaller in size.
     size = rf"-{_magnitude(_MIRRORED[comparison], integer, fraction)}"
-    return rf"(?:{size}{_ENDS})" if is_upper else rf"(?:(?:\+?{_PLAIN}|{size}){_ENDS})"
+    if is_upper:
+        return rf"(?:{size}{_ENDS})"
+    return rf"(?:(?:\+?{_PLAIN}|{size}){_ENDS})"
 
 
 def fulfils(number: float, comparison: Comparison, limit: float) -> bool:
@@ -60,10 +63,12 @@ def _magnitude(comparison: Comparison, integer: str, fraction: str) -> str:
     """Return the expression of the sizes on one side of a limit, written without a lookaround."""
     is_upper = comparison in ("<=", "<")
     forms = list[str]()
+    # Fewer digits mean a smaller number, since leading zeros are taken off.
     if is_upper and len(integer) > 1:
         forms.append(rf"\d{{1,{len(integer) - 1}}}(?:\.\d+)?")
     if not is_upper:
         forms.append(rf"[1-9]\d{{{len(integer)},}}(?:\.\d+)?")
+    # The first digit that differs decides, and all digits before it are equal.
     for index, digit in enumerate(integer):
         digits = _other_digits(digit, is_upper=is_upper)
         if digits:
@@ -89,5 +94,9 @@ def _magnitude(comparison: Comparison, integer: str, fraction: str) -> str:
 def _other_digits(digit: str, *, is_upper: bool) -> str:
     """Return the class of the digits below a digit, or above it; empty if there is none."""
     if is_upper:
-        return f"[0-{int(digit) - 1}]" if digit != "0" else ""
-    return f"[{int(digit) + 1}-9]" if digit != "9" else ""
+        if digit != "0":
+            return f"[0-{int(digit) - 1}]"
+        return ""
+    if digit != "9":
+        return f"[{int(digit) + 1}-9]"
+    return ""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from transom.checklist.claiming import (
 )
 from transom.checklist.copies import export
 from transom.checklist.item import Item
+from transom.checklist.item_files import own_files, sizes_of_files, unusable_files
 from transom.checklist.judging import (
     Doubt,
     Inputs,
@@ -39,8 +39,6 @@ from transom.checklist.writing.gate import check_spec
 from transom.checklist.writing.similar import remember_spec
 from transom.checklist.writing.write import WrittenSpec, send_back, write_spec
 from transom.errors import InputError, NeedsModel, Paused
-from transom.evidence.findings import Finding
-from transom.formats.text_files import TextFile
 from transom.formats.yaml_files import read_text
 from transom.llm import CallSettings
 from transom.memory import Memory
@@ -48,7 +46,6 @@ from transom.runs import Artifact, ArtifactFile, Run
 from transom.sandbox import Sandbox
 
 TAKEN = "build from it as it is"
-_SHELL = re.compile(r"\$(?!\{)")  # what a shell would put something else for
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
@@ -95,6 +92,7 @@ class Manner:
 
 async def spec_of(run: Run, item: Item, places: Places, manner: Manner) -> WrittenSpec | SpecResult:
     """Write the ItemSpec; a result alone where the rules abstain, and for a claim."""
+    # A claim has its sentences ready, so no model is asked.
     claim = claim_of(item, run.chain)
     if claim is not None:
         path = await write_claim_spec(run, item, claim, places.out)
@@ -106,7 +104,7 @@ async def spec_of(run: Run, item: Item, places: Places, manner: Manner) -> Writt
             run_id=run.id,
         )
     try:
-        sizes = _sizes(item, places.roots(item, run.folder))
+        sizes = sizes_of_files(item, places.roots(item, run.folder))
         return await write_spec(
             run,
             item,
@@ -182,6 +180,7 @@ async def verdict_of(
         verdict = await check_files(
             checker, item, inputs, manner.sandbox, when.as_of, fail_on_unused=unused
         )
+        # A checker that no gate saw may be right, and says so itself.
         doubt = checker.never_gated
         if doubt is not None:
             verdict = verdict.model_copy(update={"doubted": (*verdict.doubted, doubt)})
@@ -218,7 +217,10 @@ async def try_scenarios(
     inputs = Inputs.of(item, places.roots(item, checker.folder))
     target = folder / FOLDER
     rows = await run_scenarios(checker, item, inputs, manner.sandbox, manner.occasion.as_of, target)
-    wrong = [row for row in rows if row.problem]
+    wrong = []
+    for row in rows:
+        if row.problem:
+            wrong.append(row)
     run.progress(f"{len(rows) - len(wrong)} of {len(rows)} scenarios are as expected: {target}")
     return [Doubt(gate=FOLDER, line=None, message=f"{row.file}: {row.problem}") for row in wrong]
 
@@ -250,7 +252,7 @@ async def check_all(
     if not spec.ready and not await _is_taken(run, spec.result):
         command = f"transom answer {run.id} --choose N --by NAME" if run.state.waiting else None
         return spec.result.model_copy(update={"choose": command})
-    if unusable := _unusable(item, places.roots(item, run.folder)):
+    if unusable := unusable_files(item, places.roots(item, run.folder)):
         # Without an input there is no verdict, whatever else lies beside it; so nobody is asked to
         # build for that.
         row = GateRow(gate="inputs", passed=False, findings=unusable)
@@ -272,7 +274,7 @@ async def _judge_claim(
     run: Run, item: Item, claim: ClaimRow, places: Places, manner: Manner
 ) -> BuildResult | Judged:
     """Write the checker of a claim, and judge the current files by it."""
-    if unusable := _unusable(item, places.roots(item, run.folder)):
+    if unusable := unusable_files(item, places.roots(item, run.folder)):
         row = GateRow(gate="inputs", passed=False, findings=unusable)
         return BuildResult(status="ERROR", item_id=item.item_id, gates=(row,), run_id=run.id)
     target = places.out / checker_folder(item.item_id) if places.out else None
@@ -304,6 +306,7 @@ async def _is_taken(run: Run, result: SpecResult) -> bool:
         f"The ItemSpec of {result.item_id} has findings: {first.message}{suffix}. What is to become"
         " of it?"
     )
+    # The same question on every run, so that an answer of yesterday counts today.
     try:
         word = await run.ask("review", asks, options=[TAKEN, "I mend it"])
     except Paused:
@@ -312,15 +315,14 @@ async def _is_taken(run: Run, result: SpecResult) -> bool:
 
 
 def checker_folder(item_id: str) -> str:
-    """The name of a checker's folder."""
+    """Return the name of a checker's folder."""
     return f"{item_id}_checker"
 
 
 def read_spec(
     path: Path, item: Item | None, *, allow_needs_review: bool = False
 ) -> tuple[str, str]:
-    """The text of an ItemSpec that a checker may be built from for an item, and the id of that
-    item.
+    """Read an ItemSpec that a checker may be built from, and the id of its item.
 
     Raises:
         InputError: not readable, not whole, with findings that nobody mended, or written for
@@ -331,6 +333,7 @@ def read_spec(
         hint = "mend them, or add --allow-needs-review"
         raise InputError("the ItemSpec has findings that nobody mended", place=str(path), hint=hint)
     document = parse_spec(text, artifact=str(path))
+    # Refuses an ItemSpec whose sections are there but empty.
     section_texts(text, artifact=str(path))
     # The same gate as that of `check lint`: what it refuses is not built.
     findings = check_spec(document, artifact=str(path))
@@ -356,74 +359,6 @@ def read_spec(
             "the ItemSpec was written for another description", place=str(path), hint=hint
         )
     return text, document.item_id
-
-
-def own_files(item: Item | None, roots: Roots) -> Sequence[Path]:
-    """The item's input files that exist, compressed ones included.
-
-    Raises:
-        InputError: a variable is not defined.
-    """
-    paths = (path for _, path in Inputs.of(item, roots).paths)
-    return [Path(os.path.realpath(path)) for path in paths if os.path.isfile(path)]  # noqa: PTH113  is_file may raise
-
-
-def _unusable(item: Item, roots: Roots) -> tuple[Finding, ...]:
-    """Reasons why input files cannot be read, by its name in reports."""
-    findings: list[Finding] = []
-    for name, path in Inputs.of(item, roots).paths:
-        if not os.path.isfile(path):  # noqa: PTH113  as above
-            try:
-                TextFile(path).is_blank()
-            except InputError as error:
-                findings.append(
-                    Finding("inputs", roots.shown_name(path, name), None, error.problem)
-                )
-    return tuple(findings)
-
-
-def input_problems(
-    item: Item | None, places: Places, otherwise: Path, result: SpecResult | BuildResult | Verdict
-) -> list[str]:
-    """Errors of input files, each with the item's line that names it and where it was looked
-    for.
-    """
-    if item is None or isinstance(result, SpecResult):
-        return []
-    if isinstance(result, Verdict):
-        wrong = {
-            error.source_file: error.message for error in result.errors if error.line_number is None
-        }
-    else:
-        wrong = {row.artifact: row.message for row in result.findings if row.gate == "inputs"}
-    roots, problems = places.roots(item, otherwise), list[str]()
-    for name in item.input_files:
-        for written, path in roots.spread(name.written, item.place_of(name.line)):
-            spellings = {written, roots.shown_name(path, written), path.name}
-            message = next(
-                (wrong[name_of_file] for name_of_file in spellings if name_of_file in wrong), None
-            )
-            if message:
-                hint = (
-                    "; write ${NAME} and say --var NAME=PATH" if _SHELL.search(name.written) else ""
-                )
-                problem = f"{item.place_of(name.line)}: {name.written}: {message}"
-                problems.append(f"{problem}; looked for at {path.absolute()}{hint}")
-    return problems
-
-
-def _sizes(item: Item, roots: Roots) -> dict[str, int]:
-    """Bytes of the input files that can be found; an ItemSpec can be written before there is
-    any.
-    """
-    sizes: dict[str, int] = {}
-    for name in item.input_files:
-        try:
-            _, path = roots.spread(name.written, item.place_of(name.line))[0]
-            sizes[name.written] = path.stat().st_size
-        except (InputError, OSError):
-            continue
-    return sizes
 
 
 def _words(error: NeedsModel) -> tuple[WordsRow, ...]:

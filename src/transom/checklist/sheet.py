@@ -58,6 +58,7 @@ def read_sheet(path: Path, folder: Path) -> list[SheetItem]:
             no item; with its line.
     """
     text = read_text(path)
+    # The first line holds names without signs, so the commonest divider there is the sheet's.
     divider = max(",;\t", key=text.partition("\n")[0].count)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=divider)
     names = [_column(name, path) for name in next(rows, [])]
@@ -65,6 +66,7 @@ def read_sheet(path: Path, folder: Path) -> list[SheetItem]:
         hint = f"name some of {', '.join(COLUMNS)}"
         raise InputError("no column is called description", place=f"{path}:1", hint=hint)
     items: dict[str, SheetItem] = {}
+    # A cell may hold several lines, so rows are not lines.
     line = rows.line_num + 1
     for row in rows:
         cells = {name: cell.strip() for name, cell in zip(names, row, strict=False)}
@@ -90,12 +92,12 @@ def _column(name: str, path: Path) -> str:
 
 def _item(cells: dict[str, str], path: Path, folder: Path, line: int) -> SheetItem:
     item_id = cells.get("item_id") or f"{path.stem}-{line:03}"
-    patterns, waivers, reasons = (
-        _texts(cells, name) for name in ("pattern_items", "waive_items", "waive_reasons")
-    )
-    ownership: dict[str, Json] = {
-        name: cells[name] for name in ("owner", "expires") if cells.get(name)
-    }
+    patterns, waivers = _texts(cells, "pattern_items"), _texts(cells, "waive_items")
+    reasons = _texts(cells, "waive_reasons")
+    ownership: dict[str, Json] = {}
+    for name in ("owner", "expires"):
+        if cells.get(name):
+            ownership[name] = cells[name]
     if waivers and len(reasons) not in (0, 1, len(waivers)):
         problem = f"there are {len(reasons)} waive_reasons for {len(waivers)} waive_items"
         raise InputError(problem, place=f"{path}:{line}", hint="write one for all, or one for each")
@@ -103,6 +105,7 @@ def _item(cells: dict[str, str], path: Path, folder: Path, line: int) -> SheetIt
         raise InputError(
             "a reason, an owner or an expiry stands without waive_items", place=f"{path}:{line}"
         )
+    # One reason may stand for all waivers of a line.
     why = cycle([{"reason": reason} for reason in reasons] or [{}])
     data: dict[str, Json] = {
         "item_id": item_id,
@@ -119,6 +122,7 @@ def _item(cells: dict[str, str], path: Path, folder: Path, line: int) -> SheetIt
     }
     text = dump_yaml(data)
     try:
+        # Each item is read as its file will be, so that an import never writes a broken one.
         parse_item(text, Path(f"{item_id}.yaml"))
     except InputError as error:
         raise InputError(error.problem, place=f"{path}:{line}", hint=error.hint) from error
@@ -140,4 +144,8 @@ def _input_files(cells: Mapping[str, str], sheet: Path, folder: Path) -> list[Js
 
 
 def _texts(cells: Mapping[str, str], name: str) -> list[str]:
-    return [text.strip() for text in re.split(r"[;\n]", cells.get(name, "")) if text.strip()]
+    texts: list[str] = []
+    for text in re.split(r"[;\n]", cells.get(name, "")):
+        if text.strip():
+            texts.append(text.strip())
+    return texts

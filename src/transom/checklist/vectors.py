@@ -32,16 +32,17 @@ class Call:
         if not isinstance(result, Mapping):
             return [f"the result is {type(result).__name__}, not a dict"]
         reason, begins = result.get("reason"), str(self.equals.get("reason", ""))
+        # The rest of a reason is the author's own wording.
         is_explained = isinstance(reason, str) and reason.startswith(begins)
-        wrong = (
-            [] if is_explained else [f"reason {reason!r} is no text that begins with {begins!r}"]
-        )
-        return [
-            f"{key} is {result.get(key)!r}, not {value!r}"
-            for key, value in self.equals.items()
-            if key != "reason"
-            and (type(result.get(key)) is not type(value) or result[key] != value)
-        ] + wrong
+        problems = []
+        for key, value in self.equals.items():
+            # In Python True equals 1, and an answer must have the very type.
+            is_equal = type(result.get(key)) is type(value) and result[key] == value
+            if key != "reason" and not is_equal:
+                problems.append(f"{key} is {result.get(key)!r}, not {value!r}")
+        if not is_explained:
+            problems.append(f"reason {reason!r} is no text that begins with {begins!r}")
+        return problems
 
 
 @dataclass(frozen=True)

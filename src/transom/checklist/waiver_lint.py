@@ -24,19 +24,17 @@ def waiver_findings(path: Path, today: date) -> list[Finding]:
         InputError: it is no item.
     """
     item, file = load_item(path), load_yaml(path)
-    accepted = [
-        Finding(f"accept.{gate}", str(path), file.line_of("accept"), message)
-        for gate, message in _of_acceptance(item.accept, today)
-    ]
+    findings = []
+    for gate, message in _of_acceptance(item.accept, today):
+        findings.append(Finding(f"accept.{gate}", str(path), file.line_of("accept"), message))
     waivers = item.waivers
     if waivers is None or waivers.value is None:
-        return accepted
+        return findings
 
     def finding(gate: str, message: str, index: int | None = None) -> Finding:
         keys = ("waivers", "waive_items") + (() if index is None else (index,))
         return Finding(f"waiver.{gate}", str(path), file.line_of(*keys), message)
 
-    findings = accepted
     if waivers.value == 0:
         findings.append(finding("all", "everything is waived; name the violations that are meant"))
     if waivers.value == 0 and not waivers.waive_items:
@@ -48,10 +46,9 @@ def waiver_findings(path: Path, today: date) -> list[Finding]:
         )
     first_indexes: dict[str, int] = {}
     for index, waiver in enumerate(waivers.waive_items):
-        findings += [
-            finding(gate, message, index)
-            for gate, message in _of_one(waiver, today, comment=waivers.value == 0)
-        ]
+        for gate, message in _of_one(waiver, today, comment=waivers.value == 0):
+            findings.append(finding(gate, message, index))
+        # A second waiver of the same text outlives the first without anybody noticing.
         first = first_indexes.setdefault(waiver.pattern, index)
         if first != index:
             line = file.line_of("waivers", "waive_items", first)

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import socket
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import (
-    AbstractAsyncContextManager,
-    AsyncExitStack,
-    asynccontextmanager,
-    suppress,
-)
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +20,9 @@ from transom.cli.output import print_text
 from transom.cli.session import Session
 from transom.errors import InputError, TransomError
 from transom.llm.naming import imported
+
+if TYPE_CHECKING:
+    from transom.server import Door  # the extra `server`
 
 agent_app = group("agent")
 
@@ -84,40 +81,35 @@ async def _entered(
         ) from error
 
 
-def serve_agent(
-    session: Session, name: str, host: str, listener: socket.socket, url: str, token: str
-) -> None:
-    """Serve an agent by OpenAI's API of chat completions until Ctrl-C.
+@asynccontextmanager
+async def serve_agent(
+    session: Session, name: str, host: str, url: str, token: str, proxy_name: str
+) -> AsyncIterator[Door]:
+    """Yield an application that serves an agent by OpenAI's API of chat completions.
 
     Args:
         session: has the workspace.
         name: `package.module:agent`.
         host: the name or address that the server listens on.
-        listener: the listening socket.
         url: its address.
         token: the API key of clients.
+        proxy_name: the name of the proxy in front of it; "" if there is none.
     """
     from transom import server  # the extra `server`
 
     model = name.rpartition(":")[2]
-
-    async def work() -> None:
-        async with opened_agent(session, name, "--agent") as agent:
-            # Each conversation of a client is a run of the workspace.
-            store = session.open_store()
-            try:
-                app = server.build_agent_app(agent, model, session.workspace, store, token, host)
-                document = {"schema": "transom.serve/1", "url": f"{url}/v1"}
-                document |= {"token": token, "model": model}
-                session.show(document, f"url    {url}/v1", f"key    {token}", f"model  {model}")
-                sys.stdout.flush()
-                await server.serve_in_loop(app, listener, app.on_stop)
-            finally:
-                await store.close()
-
-    with suppress(KeyboardInterrupt):
-        asyncio.run(work())
-    session.progress("stopped")
+    async with opened_agent(session, name, "--agent") as agent:
+        # Each conversation of a client is a run of the workspace.
+        store = session.open_store()
+        document = {"schema": "transom.serve/1", "url": f"{url}/v1", "token": token, "model": model}
+        session.show(document, f"url    {url}/v1", f"key    {token}", f"model  {model}")
+        sys.stdout.flush()
+        try:
+            yield server.build_agent_app(
+                agent, model, session.workspace, store, token, host, proxy_name
+            )
+        finally:
+            await store.close()
 
 
 @command(agent_app, "show", example="transom agent show shop:clerk --mermaid")

@@ -25,20 +25,26 @@ _DEF = re.compile(r"(?:async\s+)?def\s+(\w+)")
 
 
 def route(findings: Iterable[Finding]) -> tuple[str, ...]:
-    """The artifacts to repair, in order: A alone while anything is wrong with it, then B, C and the
-    YAML together.
+    """Return the artifacts to repair, in order.
+
+    A goes alone while anything is wrong with it, then B, C and the YAML together.
 
     What names no artifact that is known here goes to A. What only the ItemSpec or the files can
     mend goes to nobody.
     """
+    # A fault of the ItemSpec is nothing that a role could repair.
     artifacts = {finding.artifact for finding in findings} - {SPEC}
     later = tuple(artifact for artifact in (ATOM_B, ATOM_C, CHECKER) if artifact in artifacts)
-    return later if artifacts == set(later) else (ATOM_A,)
+    if artifacts == set(later):
+        return later
+    return (ATOM_A,)
 
 
 def file_of(artifact: str) -> str:
-    """The file of a checker folder in which an artifact stands."""
-    return "atoms.py" if artifact in FUNCTIONS.values() else artifact
+    """Return the file of a checker folder that holds an artifact."""
+    if artifact in FUNCTIONS.values():
+        return "atoms.py"
+    return artifact
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,7 @@ class Parts:
     """`atoms.py` as two pieces of source that keep the lines of the whole.
 
     Attributes:
-        whole: the file.
+        full_text: the file.
         first: line at which B and C begin; past the end where there are none.
     """
 
@@ -70,12 +76,11 @@ class Parts:
     @cached_property
     def trees(self) -> tuple[ast.Module, ...]:
         """Trees of the code: the whole, else the parts that parse."""
+        # If one part does not parse, the gates still say what is wrong with the other.
         whole_tree = tree_of(self.full_text)
-        return (
-            (whole_tree,)
-            if whole_tree
-            else tuple(tree for part in (self.a, self.logic) if (tree := tree_of(part)))
-        )
+        if whole_tree:
+            return (whole_tree,)
+        return tuple(tree for part in (self.a, self.logic) if (tree := tree_of(part)))
 
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
@@ -88,21 +93,21 @@ class Parts:
             return ATOM_A
         owner = ATOM_B
         for number, text in enumerate(self.full_text.split("\n")[:line], 1):
-            definition = _DEF.match(text) if number >= self.first else None
-            if definition:
+            definition = _DEF.match(text)
+            if definition and number >= self.first:
                 # A helper belongs to B, whose comparisons need some; C looks at nothing but a
                 # length.
                 owner = ATOM_C if FUNCTIONS.get(definition[1]) == ATOM_C else ATOM_B
         return owner
 
     def line_of(self, artifact: str) -> int | None:
-        """The line at which the function of an atom begins."""
+        """Return the line at which the function of an atom begins."""
         name = next((name for name, owner in FUNCTIONS.items() if owner == artifact), "")
-        lines = enumerate(self.full_text.split("\n"), 1)
-        return next(
-            (n for n, text in lines if (definition := _DEF.match(text)) and definition[1] == name),
-            None,
-        )
+        for number, text in enumerate(self.full_text.split("\n"), 1):
+            definition = _DEF.match(text)
+            if definition and definition[1] == name:
+                return number
+        return None
 
 
 def split(code: str) -> Parts:
@@ -112,25 +117,24 @@ def split(code: str) -> Parts:
     It works on code that does not parse, so that a fault in one part does not hide the others.
     """
     lines = code.split("\n")
-    marked = next(
-        (number for number, line in enumerate(lines, 1) if line.startswith(SEPARATOR)), None
-    )
+    marked = None
+    for number, line in enumerate(lines, 1):
+        if line.startswith(SEPARATOR):
+            marked = number
+            break
+    # Code of a person need not have the line; then the first function of B or C is the cut.
     if marked is None:
-        names = {
-            number: definition[1]
-            for number, line in enumerate(lines, 1)
-            if (definition := _DEF.match(line))
-        }
-        marked = next(
-            (number for number, name in names.items() if FUNCTIONS.get(name, ATOM_A) != ATOM_A),
-            None,
-        )
+        for number, line in enumerate(lines, 1):
+            definition = _DEF.match(line)
+            if definition and FUNCTIONS.get(definition[1], ATOM_A) != ATOM_A:
+                marked = number
+                break
     return Parts(code, marked or len(lines) + 1)
 
 
 @lru_cache(maxsize=64)  # each gate asks again about the same parts
 def tree_of(code: str) -> ast.Module | None:
-    """The syntax tree, which nobody changes; None where it is no Python."""
+    """Return the syntax tree, which nobody changes, or None if the code is no Python."""
     try:
         return ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -72,10 +72,8 @@ async def check_vector(prober: Prober, vector: Vector) -> list[Finding]:
         problems: list[str] = []
         for call in vector.calls:
             result = await worker.call(vector.function, dict(call.arguments))
-            problems += [
-                f"{vector.function}({_arguments_text(call.arguments)}): {problem}"
-                for problem in call.problems(result)
-            ]
+            for problem in call.problems(result):
+                problems.append(f"{vector.function}({_arguments_text(call.arguments)}): {problem}")
         return problems
 
     return await prober.findings(problems, f"vectors.{vector.name}", FUNCTIONS[vector.function])
@@ -88,14 +86,20 @@ async def check_likeness(prober: Prober, atoms: Parts, own: Sequence[str] = ()) 
     everybody knows. The texts in `own` belong to the item; they must be compared like all others,
     and no finding names them.
     """
+    # Asking the shipped atoms about themselves would only cost time.
     if is_shipped(atoms):
         return []
     chance = random.Random(0)  # the same questions in every build
-    questions = [
-        (_like(pattern, chance), pattern) for _ in range(_TRIES) for pattern in _patterns(chance)
-    ]
+    questions = []
+    for _ in range(_TRIES):
+        for pattern in _patterns(chance):
+            questions.append((_like(pattern, chance), pattern))
     findings = await prober.findings(_compared(questions), "likeness", ATOM_B)
-    own_texts = [text for text in own[:_OWN] if not text.startswith("regex:")]
+    own_texts = []
+    for text in own[:_OWN]:
+        if not text.startswith("regex:"):
+            own_texts.append(text)
+    # Secrets of the item are tried last, and never quoted.
     if not findings and await prober.findings(
         _compared([(first, second) for first in own_texts for second in own_texts]),
         "likeness",
@@ -118,6 +122,7 @@ def _compared(questions: Sequence[tuple[str, str]]) -> Check:
     async def problems(worker: AtomWorker) -> list[str]:
         problems: dict[str, str] = {}
         for text, pattern in questions:
+            # A checker may set either as its default.
             for strategy in ("contains", "exact"):
                 expected = validate_logic(text, pattern, None, strategy)
                 result = await worker.call(
@@ -125,6 +130,7 @@ def _compared(questions: Sequence[tuple[str, str]]) -> Check:
                 )
                 answer = result if isinstance(result, dict) else {}
                 kind = answer.get("kind")
+                # A kind of another name is an extension, which may answer as it likes.
                 if kind not in KINDS and isinstance(kind, str):
                     continue
                 if kind != expected["kind"] or answer.get("is_match") is not expected["is_match"]:
@@ -166,12 +172,16 @@ def _patterns(chance: random.Random) -> Iterator[str]:
 
 
 def _like(pattern: str, chance: random.Random) -> str:
-    """A text that is near to what the pattern matches, so that both answers come up."""
+    """Return a text near to what the pattern matches, so that both answers come up."""
     part = chance.choice(pattern.removeprefix("regex:").split("|"))
-    fitting = "".join(
-        _text(chance) if sign == "*" else chance.choice("ab[]") if sign == "?" else sign
-        for sign in part
-    )
+    fitting = ""
+    for sign in part:
+        if sign == "*":
+            fitting += _text(chance)
+        elif sign == "?":
+            fitting += chance.choice("ab[]")
+        else:
+            fitting += sign
     position = chance.randrange(len(fitting) + 1)
     return chance.choice(
         (
@@ -202,6 +212,7 @@ def check_hard_coding(atoms: Parts, values: Mapping[str, str]) -> list[Finding]:
         return []
     findings: list[Finding] = []
     for line, literal in literals(tree):
+        # Atom A reads the files of this item, so it may know their words.
         if literal.strip().casefold() in CONTRACT or atoms.artifact(line) == ATOM_A:
             continue
         origin = next((origin for value, origin in values.items() if _holds(literal, value)), None)
@@ -230,19 +241,23 @@ def item_values(
             dict.fromkeys((*validation_item.keywords, *validation_item.hints), "a keyword")
         )
         origins |= {validation_item.id: "an item's id", validation_item.name: "an item's name"}
+    # The folder of a file is the same for many items; its name is not.
     for name in item.input_files if item else ():
         origins[re.split(r"[/\\]", name.written)[-1]] = "a file name"
     for entry in entries:
         origins.update(dict.fromkeys(_texts(entry), "a value of the evidence"))
-    return {
-        value: origin
-        for value, origin in origins.items()
-        if value.strip() and value.strip().casefold() not in CONTRACT
-    }
+    values: dict[str, str] = {}
+    for value, origin in origins.items():
+        if value.strip() and value.strip().casefold() not in CONTRACT:
+            values[value] = origin
+    return values
 
 
 def _texts(entry: Entry) -> list[str]:
-    fields = [part for part in entry.parsed_fields.values() if isinstance(part, dict)]
+    fields = []
+    for part in entry.parsed_fields.values():
+        if isinstance(part, dict):
+            fields.append(part)
     return [
         entry.value,
         *(text for part in fields for text in part.values() if isinstance(text, str)),
@@ -253,20 +268,23 @@ def _holds(literal: str, value: str) -> bool:
     plain, expected = literal.strip().casefold(), value.strip().casefold()
     if plain == expected or plain == expected.removeprefix("regex:"):
         return True
+    # Short values such as "0" are in any code.
     return len(expected) > _SHORTEST and bool(
         re.search(rf"(?<!\w){re.escape(expected)}(?!\w)", plain)
     )
 
 
 def literals(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """The texts in the code with their lines, docstrings left out."""
-    docstrings = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.FunctionDef)
-        and node.body
-        and isinstance(node.body[0], ast.Expr)
-    }
+    """Return the texts in the code with their lines, without docstrings."""
+    # A docstring may explain by an example; it decides nothing.
+    docstrings = set()
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Module | ast.FunctionDef)
+            and node.body
+            and isinstance(node.body[0], ast.Expr)
+        ):
+            docstrings.add(id(node.body[0].value))
     for node in ast.walk(tree):
         if (
             isinstance(node, ast.Constant)
@@ -279,4 +297,6 @@ def literals(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 def _arguments_text(arguments: object) -> str:
     text = str(arguments)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    if len(text) <= 80:
+        return text
+    return f"{text[:77]}..."

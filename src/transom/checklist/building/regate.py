@@ -45,6 +45,7 @@ def record_of(checker: LoadedChecker, report: GateReport, sandbox: Sandbox) -> b
     What the gates only doubt leaves it for a person to review.
     """
     record = checker.build
+    # A checker that a person wrote has no record yet; hers is the author's name.
     if record is None:
         spec = read_text(checker.folder / SPEC_FILE)
         item = checker.item.text if checker.item else ""

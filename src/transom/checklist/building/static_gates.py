@@ -5,6 +5,7 @@ layer, the YAML, and whether the YAML agrees with Section 2.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 
@@ -66,9 +67,9 @@ def check_syntax(atoms: Parts) -> list[Finding]:
     """Whether the code parses: atom A by itself, B and C by themselves, then all of it."""
     if tree_of(atoms.full_text):
         return []
-    findings = [
-        finding for source in (atoms.a, atoms.logic) for finding in _unparsed(source, atoms)
-    ]
+    findings: list[Finding] = []
+    for source in (atoms.a, atoms.logic):
+        findings.extend(_unparsed(source, atoms))
     return findings or list(_unparsed(atoms.full_text, atoms))
 
 
@@ -94,16 +95,12 @@ def check_signatures(atoms: Parts) -> list[Finding]:
 
     Nothing else may have its name, so that what is looked at is what runs.
     """
+    # A function inside another one cannot be called from outside.
     top = {id(node) for tree in atoms.trees for node in tree.body}
-    methods = {
-        id(node) for kind in atoms.nodes if isinstance(kind, ast.ClassDef) for node in kind.body
-    }
-    bound = [
-        (name, node) for node in atoms.nodes if id(node) not in methods for name in _bound(node)
-    ]
+    bound = _bound_nodes(atoms)
     findings: list[Finding] = []
     for name, signature in SIGNATURES.items():
-        owner, own = FUNCTIONS[name], [node for bound_name, node in bound if bound_name == name]
+        owner, own = FUNCTIONS[name], bound.get(name, [])
         expected = ast.parse(f"{signature}: ...").body[0]
         first = next(
             (node for node in own if isinstance(node, ast.FunctionDef) and id(node) in top), None
@@ -118,12 +115,26 @@ def check_signatures(atoms: Parts) -> list[Finding]:
                     "signatures", owner, None, f"there is no function {name}; write {signature}"
                 )
             )
-        repeated_lines = [getattr(node, "lineno", None) for node in own if node is not first]
-        findings += [
-            Finding("signatures", owner, line, f"{name} is defined a second time")
-            for line in repeated_lines
-        ]
+        for node in own:
+            if node is not first:
+                line = getattr(node, "lineno", None)
+                message = f"{name} is defined a second time"
+                findings.append(Finding("signatures", owner, line, message))
     return findings
+
+
+def _bound_nodes(atoms: Parts) -> dict[str, list[ast.AST]]:
+    """Return the nodes that bind each name; a method of a class hides no function."""
+    methods: set[int] = set()
+    for node in atoms.nodes:
+        if isinstance(node, ast.ClassDef):
+            methods.update(map(id, node.body))
+    bound: dict[str, list[ast.AST]] = {}
+    for node in atoms.nodes:
+        if id(node) not in methods:
+            for name in _bound(node):
+                bound.setdefault(name, []).append(node)
+    return bound
 
 
 def _parameters(node: ast.stmt) -> tuple[object, ...]:
@@ -138,9 +149,7 @@ def _parameters(node: ast.stmt) -> tuple[object, ...]:
 
 
 def check_forbidden(atoms: Parts) -> list[Finding]:
-    """Imports outside the allow-list, and calls that reach for files, the terminal or the
-    interpreter.
-    """
+    """Report imports outside the allow-list, and calls that reach for files or the interpreter."""
     findings: list[Finding] = []
     for node in atoms.nodes:
         for problem in _forbidden(node):
@@ -172,7 +181,7 @@ def _imported(node: ast.AST) -> Iterator[str]:
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
-    """The names that a node gives a meaning to."""
+    """Yield the names that a node binds."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             yield name
@@ -197,6 +206,7 @@ def _returns(function: ast.FunctionDef) -> Iterator[int]:
         node = nodes.pop()
         if isinstance(node, ast.Return | ast.Yield | ast.YieldFrom):
             yield node.lineno
+        # A nested function's return does not end this one.
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
             nodes += ast.iter_child_nodes(node)
 
@@ -210,8 +220,10 @@ def check_locked_layer(atoms: Parts) -> list[Finding]:
     wrapped = ast.parse("def f(results, source_file):\n" + LOCKED_LAYER).body[0]
     assert isinstance(wrapped, ast.FunctionDef)
     expected = [ast.dump(node) for node in wrapped.body]
-    for node in (node for tree in atoms.trees for node in tree.body):
+    top_level = itertools.chain.from_iterable(tree.body for tree in atoms.trees)
+    for node in top_level:
         if isinstance(node, ast.FunctionDef) and node.name == "extract_context":
+            # Compared without positions, so that comments and blank lines do not matter.
             tail = [ast.dump(part) for part in node.body[-len(expected) :]]
             if tail == expected:
                 early = sorted(line for line in _returns(node) if line != node.body[-1].lineno)
@@ -224,12 +236,12 @@ def check_locked_layer(atoms: Parts) -> list[Finding]:
 
 def emitted(entries: Iterable[Entry]) -> frozenset[str]:
     """Dotted names of all fields of the entries."""
-    return frozenset(
-        f"{category}.{name}" if name else category
-        for entry in entries
-        for category, part in entry.parsed_fields.items()
-        for name in ("", *(part if isinstance(part, dict) else ()))
-    )
+    names = set()
+    for entry in entries:
+        for category, part in entry.parsed_fields.items():
+            for name in ("", *(part if isinstance(part, dict) else ())):
+                names.add(f"{category}.{name}" if name else category)
+    return frozenset(names)
 
 
 def check_yaml(
@@ -240,24 +252,24 @@ def check_yaml(
 
     `fields` is what atom A emits for the real files, None where there are none.
     """
-    findings = [
-        Finding("yaml", CHECKER, number, f"{PLACEHOLDER} is left")
-        for number, line in enumerate(file.text.splitlines(), 1)
-        if PLACEHOLDER in line
-    ]
+    findings = []
+    for number, line in enumerate(file.text.splitlines(), 1):
+        if PLACEHOLDER in line:
+            findings.append(Finding("yaml", CHECKER, number, f"{PLACEHOLDER} is left"))
     ids = [item.id for item in config.items]
     for index, ident in enumerate(ids):
         if ident in ids[:index]:
             findings.append(_finding_at(file, f"id {ident} is given twice", "items", index, "id"))
-    findings += [_finding_at(file, problem, *keys) for problem, *keys in config_problems(config)]
-    absent = [
-        (index, field, keys)
-        for index in range(len(config.items))
-        for field, *keys in _fields(config, index)
-        if fields is not None and field not in fields
-    ]
+    for problem, *keys in config_problems(config):
+        findings.append(_finding_at(file, problem, *keys))
+    absent = []
+    for index in range(len(config.items)):
+        for field, *keys in _fields(config, index):
+            if fields is not None and field not in fields:
+                absent.append((index, field, keys))
     tree = tree_of(atoms.a) if absent else None
-    key_names = {name for node in ast.walk(tree) for name in _keys(node)} if tree else set()
+    key_names = set(itertools.chain.from_iterable(map(_keys, ast.walk(tree)))) if tree else set()
+    # Files show only a part of what atom A may emit; its code tells the rest.
     for index, field, keys in absent if tree else ():
         if not set(field.split(".")) <= key_names:
             message = f"item {config.items[index].id} uses {field}, which atom A never emits"
@@ -266,14 +278,14 @@ def check_yaml(
 
 
 def _keys(node: ast.AST) -> Iterator[str]:
-    """The keys that a dict may have by what stands in the code: texts, lists of words, named
-    groups, keywords.
-    """
+    """Yield the keys that a dict may have by the code: texts, lists of words, groups, keywords."""
     if isinstance(node, ast.keyword) and node.arg:
         yield node.arg
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        # Names of fields may be made from a text like "name value unit".
         words = node.value.split()
         yield from words if all(map(str.isidentifier, words)) else [node.value]
+        # Named groups become keys by `groupdict`.
         yield from re.findall(r"\(\?P<(\w+)>", node.value)
 
 
@@ -320,7 +332,10 @@ def check_agreement(config: CheckerConfig, text: str, section: CheckSection) -> 
                 problems.append((f"item {ident}: {difference}", ident))
     findings = []
     for message, needle in problems:
-        lines = [number for number, line in enumerate(text.splitlines(), 1) if needle in line]
+        lines = []
+        for number, line in enumerate(text.splitlines(), 1):
+            if needle in line:
+                lines.append(number)
         findings.append(Finding("agreement", CHECKER, lines[0] if lines else None, message))
     return findings
 
@@ -336,7 +351,10 @@ def _differences(described: DescribedItem, configured: ValidationItem) -> Iterat
             yield f"{name} is {pair[0]!r}, Section 2 says {pair[1]!r}"
     # A condition demands its own field; to name that field as required as well changes nothing.
     conditions = (configured.condition, expected.condition)
-    implied = {condition.field for condition in conditions if condition}
+    implied = set()
+    for condition in conditions:
+        if condition:
+            implied.add(condition.field)
     required = [_listed(set(item.required) - implied) for item in (configured, expected)]
     if required[0] != required[1]:
         yield f"required is {required[0]}, Section 2 says {required[1]}"
@@ -352,7 +370,9 @@ def _comparable(item: ValidationItem, name: str) -> str:
     """Return a part of an item as a text in which it can be compared and shown."""
     value = getattr(item, name)
     if name == "count":
-        return f"{value.op} {value.value}" if value else "none"
+        if value:
+            return f"{value.op} {value.value}"
+        return "none"
     if name == "name":
         return str(value).casefold()
     absent = "all" if name == "take" else "none"
@@ -360,7 +380,9 @@ def _comparable(item: ValidationItem, name: str) -> str:
 
 
 def _condition_text(condition: Condition | None) -> str:
-    return f"{condition.field} {condition.op} {condition.value!r}" if condition else "none"
+    if condition:
+        return f"{condition.field} {condition.op} {condition.value!r}"
+    return "none"
 
 
 def _listed(fields: set[str]) -> str:

@@ -29,12 +29,12 @@ _ODD_TEXTS = {
     "an empty text": "",
     "a text with CRLF line ends": "alpha\r\nbeta 1\r\n",
     "one huge line": "x" * 200_000,
-    "binary noise": clean("".join(chr(code) for code in range(1, 256)) * 4),
+    "binary noise": clean("".join(map(chr, range(1, 256))) * 4),
 }
 
 
 async def take_files(prober: Prober, paths: Sequence[Path]) -> tuple[list[RealFile], list[Finding]]:
-    """The files' texts, and what is wrong with atom A on the whole of those that are long.
+    """Read the files' texts, and try atom A on the whole of those that are long.
 
     Raises:
         InputError: a file cannot be read.
@@ -46,9 +46,13 @@ async def take_files(prober: Prober, paths: Sequence[Path]) -> tuple[list[RealFi
         if not is_long:
             files.append(RealFile(path.name, text))
             continue
+        # Atom A sees the whole once; the trials work on an excerpt around its entries.
         entries: list[Entry] = []
         findings += await prober.findings(_check_of_file(path, entries), "schema")
-        lines = [entry.line_number for entry in entries if entry.line_number]
+        lines = []
+        for entry in entries:
+            if entry.line_number:
+                lines.append(entry.line_number)
         text, _ = await asyncio.to_thread(excerpt, path, lines)
         files.append(RealFile(path.name, text, tuple(entries)))
     return files, findings
@@ -90,11 +94,15 @@ async def check_schema(
             problem.message.startswith(_REFUSAL) for problem in problems
         ):
             continue  # it judges the whole; that it will not judge a part is no fault
-        findings += [_with_text(finding, file) for finding in problems]
+        for finding in problems:
+            findings.append(_with_text(finding, file))
         if not problems:
             entries = [Entry.model_validate(entry) for entry in raw]
-            entries_of_files += entries if file.known_entries is None else ()
-            findings += [prober.finding("schema", text) for text in _untrue(file, entries)[:_SHOWN]]
+            if file.known_entries is None:
+                entries_of_files += entries
+            for text in _untrue(file, entries)[:_SHOWN]:
+                findings.append(prober.finding("schema", text))
+    # A parser that finds nothing passes every other gate.
     if not findings and not entries_of_files and not may_be_silent:
         names = ", ".join(file.name for file in files) or "no file at all"
         findings.append(prober.finding("schema", f"atom A finds nothing in {names}"))
@@ -122,11 +130,9 @@ async def _check_odd(prober: Prober) -> list[Finding]:
     for label, text in _ODD_TEXTS.items():
         odd: list[object] = []
         problems = await prober.findings(_extraction(RealFile("odd.log", text), odd), "schema.odd")
-        findings += [
-            Finding(f.gate, f.artifact, f.line, f"on {label}: {f.message}")
-            for f in problems
-            if not f.message.startswith(_REFUSAL)
-        ]
+        for f in problems:
+            if not f.message.startswith(_REFUSAL):
+                findings.append(Finding(f.gate, f.artifact, f.line, f"on {label}: {f.message}"))
     return findings
 
 
@@ -136,6 +142,7 @@ def _extraction(file: RealFile, entries: list[object]) -> Check:
         entries.extend(await _extract_all(worker, scope, file))
         if await _extract_all(worker, scope, file) != entries:
             return [f"extract_context does not return the same for {file.name} a second time"]
+        # A scope that tears records apart gives other entries than the whole text.
         extracted = entries if scope.unit == "file" else await _extract_all(worker, Scope(), file)
         if extracted != entries:
             return [
@@ -149,14 +156,18 @@ def _extraction(file: RealFile, entries: list[object]) -> Check:
 
 
 def _difference(at_once: Sequence[object], pieces: Sequence[object]) -> str:
-    """The first entry that differs, where there are as many."""
+    """Return the first entry that differs, if there are as many."""
     if len(at_once) != len(pieces):
         return f": {len(at_once)} entries in the whole and {len(pieces)} in pieces"
     number, first, second = next(
         row for row in zip(itertools.count(1), at_once, pieces) if row[1] != row[2]
     )
     if isinstance(first, dict) and isinstance(second, dict):
-        keys = [key for key in first if first[key] != second.get(key)]
+        # Only the fields that differ: entries are long, and the rest is the same.
+        keys = []
+        for key in first:
+            if first[key] != second.get(key):
+                keys.append(key)
         first = {key: first[key] for key in keys}
         second = {key: second.get(key) for key in keys}
     return f": entry {number} has {first!r:.120} in the whole and {second!r:.120} in pieces"
@@ -179,10 +190,10 @@ def _cut(text: str) -> list[str]:
     """
     lines = text.split("\n")
     line_texts = [*(f"{line}\n" for line in lines[:-1]), *lines[-1:]]
-    return [
-        "".join(line_texts[(1 << n) - 1 : (2 << n) - 1])
-        for n in range(len(line_texts).bit_length())
-    ]
+    pieces: list[str] = []
+    for n in range(len(line_texts).bit_length()):
+        pieces.append("".join(line_texts[(1 << n) - 1 : (2 << n) - 1]))
+    return pieces
 
 
 def _misshapen(entry: object, file: RealFile) -> list[str]:
@@ -194,9 +205,9 @@ def _misshapen(entry: object, file: RealFile) -> list[str]:
             f"an entry has {'.'.join(map(str, first['loc'])) or 'another form'}: {first['msg']}"
         ]
     wrong = validated.source_file != file.name
-    return (
-        [f"source_file is {validated.source_file!r}, not what the atom was given"] if wrong else []
-    )
+    if wrong:
+        return [f"source_file is {validated.source_file!r}, not what the atom was given"]
+    return []
 
 
 def _untrue(file: RealFile, entries: Sequence[Entry]) -> list[str]:
@@ -219,7 +230,7 @@ def _untrue(file: RealFile, entries: Sequence[Entry]) -> list[str]:
 
 
 async def check_sources(prober: Prober) -> tuple[tuple[Source, ...], list[Finding]]:
-    """The atom's `SOURCES`, and whether it and `SCOPE` have their shapes."""
+    """Return the atom's `SOURCES`, and the findings on the shapes of `SOURCES` and `SCOPE`."""
     sources: list[Source] = []
 
     async def problems(worker: AtomWorker) -> list[str]:

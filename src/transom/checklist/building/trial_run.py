@@ -65,7 +65,7 @@ class TrialRun:
         )
 
     async def parser(self, state: BuildState) -> tuple[Finding, ...]:
-        """Findings on atom A by itself, if there is no logic to try it with."""
+        """Return the findings on atom A by itself, if there is no logic to try it with."""
         assert state.overview is not None and state.atom_a is not None
         return await run_parser_gates(
             state.atom_a.value, trial_of(state.inputs, state.overview.value, self.sandbox)
@@ -81,6 +81,7 @@ class TrialRun:
         trial = replace(
             trial_of(state.inputs, state.overview.value, self.sandbox), tests=self.tests
         )
+        # Digests instead of paths: a log that was moved is the same log.
         files = {path.name: _sha256(path) for path in trial.files}
 
         level = complexity_of(state.inputs.description)
@@ -119,14 +120,15 @@ class TrialRun:
             state.inputs.spec,
             author(state),
         ]
-        declared += ["tests"] if self.tests else []
+        if self.tests:
+            declared.append("tests")
         name, reuse = numbered("build/gates", state.iteration), self._holds(output, files)
         return await self.run.stage(name, step, *declared, out=output, reuse=reuse)
 
     async def answered(
         self, state: BuildState, answers: Artifact[Answers]
     ) -> Artifact[BuildRecord]:
-        """The record with what the writer of atom A answered to the gates' questions."""
+        """Record what the writer of atom A answered to the gates' questions."""
         name = numbered("build/answered", state.iteration)
         output = model_file(
             BUILD_FILE, BuildRecord, numbered(f"{FOLDER}_answered", state.iteration)
@@ -139,6 +141,7 @@ class TrialRun:
             record = output.read(path) if path.is_file() else None
         except InputError:
             return True  # the stage itself says what is wrong with the file
+        # A passed checker stands; one that failed may pass on other logs.
         return record is None or record.status == "done" or record.tried_on == files
 
 
@@ -155,17 +158,16 @@ def trial_of(inputs: BuildInputs, overview: FileOverview, sandbox: Sandbox) -> T
 
 
 def author(state: BuildState) -> str:
-    """Author of the atoms, and whether a person had a hand in the checker since."""
+    """Return the author of the atoms, and whether a person changed the checker since."""
     assert state.atom_a is not None
     parser = state.atom_a.by
-    hands = {
-        artifact.by
-        for artifact in (state.atom_a, state.logic, state.atoms, state.config)
-        if artifact
-    }
-    return (
-        parser if parser == A_PERSON or A_PERSON not in hands else f"{parser}, edited by {A_PERSON}"
-    )
+    hands = set()
+    for artifact in (state.atom_a, state.logic, state.atoms, state.config):
+        if artifact:
+            hands.add(artifact.by)
+    if parser == A_PERSON or A_PERSON not in hands:
+        return parser
+    return f"{parser}, edited by {A_PERSON}"
 
 
 async def _answered(stage: Stage, record: BuildRecord, answers: Answers) -> BuildRecord:

@@ -18,11 +18,11 @@ from transom.canonical import Json
 from transom.checklist.atoms import ClaimRow, Entry, ValidationItem
 from transom.checklist.judging.claim_account import (
     ClaimAccount,
-    UnreadMatter,
     account_for_claim,
     caps_of_words,
     excused_lines,
 )
+from transom.checklist.judging.claim_view import UnreadMatter
 from transom.checklist.judging.entries import subjects
 from transom.checklist.judging.gather import Evidence, File
 from transom.checklist.narrowing import (
@@ -127,12 +127,17 @@ class CheckAccount:
         """Return what stands in place of the claim's measurements, if no file has one."""
         if any(not file.unread for file in self.files):
             return ()
-        return tuple(matter for file in self.files for matter in file.unread)
+        matters: list[UnreadMatter] = []
+        for file in self.files:
+            matters.extend(file.unread)
+        return tuple(matters)
 
     @property
     def caps(self) -> tuple[Cap, ...]:
         """Return everything that holds a positive verdict back."""
-        caps = [cap for file in self.files for cap in file.caps]
+        caps: list[Cap] = []
+        for file in self.files:
+            caps.extend(file.caps)
         return (*self.words, *self.account.caps(), *caps)
 
 
@@ -154,6 +159,7 @@ class _JudgedLines:
 
     def first_unexplained(self, shape: UnexplainedShape, finder: TroubleFinder) -> int | None:
         """Return the first line of a shape that no item judged as a whole, or None."""
+        # A line that no item judged needs no closer look.
         for number in shape.lines:
             if number not in self.texts:
                 return number
@@ -169,7 +175,10 @@ class _JudgedLines:
             # A leaf of XML or JSON is listed as `PATH = VALUE`: the value itself must be read.
             _, _, value = remainder.rpartition(" = ")
             is_read = value in self.values.get(shape.lines[0], ())
-            return None if is_read else shape.lines[0]
+            if is_read:
+                return None
+            return shape.lines[0]
+        # What is left of the line must not hold trouble; a separator keeps words from joining.
         for text in texts:
             remainder = remainder.replace(text.strip(), " ; ")
         if remainder != shape.text and finder.in_line(remainder):
@@ -179,6 +188,7 @@ class _JudgedLines:
 
 def _values_of(fields: Json) -> Iterator[str]:
     """Yield the texts and numbers that the fields of an entry hold, as texts."""
+    # Fields may nest, as in a leaf of JSON; its names explain nothing, its values do.
     if isinstance(fields, dict):
         for value in fields.values():
             yield from _values_of(value)
@@ -238,13 +248,16 @@ def _account_of(
     if not file_could_matter(file.shown_name) and not requirements and claim is None:
         use = FileUse(file.shown_name, "source code or design data, which prints no messages")
         return FileAccount(file.shown_name, (), Identity(), Account(files=(use,)), ())
+    # Atoms of the scope `report` have read the file already.
     reading = readings.get(file.shown_name) or read_report_pieces(
         iter(file.pieces()), file.shown_name, shipped_formats()
     )
+    # A checker that a model wrote has no claim; then its entries alone explain lines.
     of_claim = ClaimAccount()
     if claim is not None and file.is_input:
         of_claim = account_for_claim(claim, file.shown_name, reading)
         judged.texts.update(excused_lines(claim, reading.measurements))
+    # One log may hold reports of several stages; the identity is that of the part which was judged.
     sections = _sections_of(reading, judged)
     identity = _identity(file, sections)
     matches = _match_identity(identity, requirements)
@@ -281,14 +294,14 @@ def _sections_of(reading: FileReading, judged: _JudgedLines) -> list[SectionRead
     """Return the innermost reports that the judged lines stand in, or all of a file."""
     chosen = dict[int, SectionReading]()
     for number in judged.texts:
-        around = [
-            section
-            for section in reading.sections
-            if section.first_line <= number <= section.last_line
-        ]
+        around = []
+        for section in reading.sections:
+            if section.first_line <= number <= section.last_line:
+                around.append(section)
         if around:
             innermost = max(around, key=lambda section: section.first_line)
             chosen[innermost.first_line] = innermost
+    # Without a judged line each report of the file could be the one that the question means.
     return list(chosen.values()) or reading.sections
 
 
@@ -309,7 +322,10 @@ def _sections_around(
 
 def _identity(file: File, sections: Sequence[SectionReading]) -> Identity:
     """Return what the reports of a file say of themselves, or else the banner of its tool."""
-    facts = [fact for section in sections for fact in section.identity.facts]
+    facts: list[IdentityFact] = []
+    for section in sections:
+        facts.extend(section.identity.facts)
+    # Most reports name their tool in a format's own line; other files at least in a banner.
     if not any(fact.facet == "tool" for fact in facts):
         for number, line in enumerate(itertools.islice(file.lines(), _BANNER_LINES), 1):
             tool = banner_tool(line)
@@ -334,6 +350,7 @@ def _match_identity(
     """
     matches = list[IdentityMatch]()
     for match in compare_identity(identity, requirements, synonyms=synonyms()):
+        # Facts of all reports together would contradict each other.
         if match.requirement is not None and match.facet == "tool":
             for fact in match.facts:
                 alone = compare_identity(
@@ -356,11 +373,12 @@ def _caps_of_sections(path: str, sections: Iterable[SectionReading]) -> Iterator
 
 def _lines_left(path: str, reading: FileReading, judged: _JudgedLines) -> Iterator[LineUse]:
     """Yield the lines that could matter and that neither a format nor an item explains."""
+    # The same words of trouble as for a report format, so that both agree on a line.
     finder = TroubleFinder("eda")
     for shape in reading.unexplained:
         number = judged.first_unexplained(shape, finder)
         if number is not None:
-            words = " and ".join(repr(word) for word in shape.words)
+            words = " and ".join(map(repr, shape.words))
             reason = _REASONS[shape.reason].format(words=words)
             yield LineUse(shape.text, path, number, reason, count=shape.count)
     for measurement in reading.measurements:

@@ -43,10 +43,12 @@ def audit_waivers(folder: Path, verdict: Verdict, run_id: str) -> None:
     data = "".join(f"{canonical_json(row)}\n" for row in _rows(verdict, run_id)).encode(
         "utf-8", "backslashreplace"
     )
+    # A run without waivers leaves no empty file behind.
     if not data:
         return
     path = folder / AUDIT_FILE
     try:
+        # One unbuffered append: rows of parallel runs do not mix, and the record survives a crash.
         with path.open("ab", buffering=0) as file:
             file.write(data)
             os.fsync(file.fileno())

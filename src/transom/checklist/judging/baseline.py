@@ -53,9 +53,11 @@ class Baseline:
             self.statuses.setdefault(check.item_id, []).append(check.counted_as)
 
     def compare(self, verdict: Verdict, *, fail_on_unused: bool = False) -> Verdict:
-        """The verdict with what is new in its lists and the rest among `known_items`; unused
-        waivers may count.
+        """Return the verdict with the violations that are not new among `known_items`.
+
+        Unused waivers may count.
         """
+        # A count, not a set: of three equal findings two may be known and one new.
         remaining = Counter(self._accepted.get(verdict.item_id, ()))
         known_items: list[Violation] = []
 
@@ -65,10 +67,9 @@ class Baseline:
             known_items.extend([violation] if was else [])
             return not was
 
-        lists = {
-            name: tuple(filter(is_new, getattr(verdict, name)))
-            for name in ("missing_items", "extra_items")
-        }
+        lists = {}
+        for name in ("missing_items", "extra_items"):
+            lists[name] = tuple(filter(is_new, getattr(verdict, name)))
         new = sum(map(len, lists.values())) + (len(verdict.unused_waivers) if fail_on_unused else 0)
         compared = Compared(
             new=new, known=len(known_items), gone=0 if verdict.errors else remaining.total()

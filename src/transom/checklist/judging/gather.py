@@ -35,12 +35,12 @@ class File:
     """One file that was given, or that another file names.
 
     Attributes:
-        shown: its name in entries and reports, unique in a run.
+        shown_name: its name in entries and reports, unique in a run.
         kind: its kind by `SOURCES`, or None if no glob fits.
         rank: its rank by `SOURCES`; a file that no glob fits is a fallback.
         pieces: returns its text as the atom got it, in pieces of whole lines, read anew at each
             call; nothing if the file is not available.
-        given: whether it stands in `input_files`; otherwise a reference led to it.
+        is_input: whether it stands in `input_files`; otherwise a reference led to it.
         absent: why its contents are not available, or None if they are.
         named_at: the entry that names it, for a file that is only referenced.
     """
@@ -91,19 +91,24 @@ class Evidence:
     def rank(self, entry: Entry) -> Rank:
         """Return the rank of the file that an entry stands in."""
         file = self.by_name.get(entry.source_file)
-        return file.rank if file else "fallback"
+        if file:
+            return file.rank
+        return "fallback"
 
 
 def reference_of(entry: Entry) -> Reference | None:
     """Return the reference that an entry carries, or None if it has none of the right shape."""
     value = entry.parsed_fields.get(REFERENCE_FIELD)
+    # Atoms are untrusted: a reference of another shape is none.
     if not isinstance(value, dict):
         return None
     try:
         reference = Reference.model_validate(value)
     except ValidationError:
         return None
-    return reference if reference.path.strip() else None
+    if reference.path.strip():
+        return reference
+    return None
 
 
 def _key(entry: Entry, reference: Reference) -> tuple[str, str, str]:
@@ -185,6 +190,8 @@ class _Gatherer:
             self.add_error(None, "input_files is empty: there is nothing to read")
         paths = self.inputs.paths
         self.folders = self.roots.readable()
+        # A file beside an input may be read as well, both where the link stands and where it leads
+        # to.
         for _, path in paths:
             self.folders += [real_path(path).parent, real_path(path.parent)]
         for written, path in paths:
@@ -198,6 +205,7 @@ class _Gatherer:
                 kind, rank = classify(path.name, self.sources)
                 self.files[shown_name] = File(shown_name, kind, rank, self.texts[shown_name].pieces)
                 self.queue.append((path, shown_name, 0))
+        # The first error ends the run: what a broken file refers to is not known.
         while self.queue and not self.errors:
             await self.extract(*self.queue.pop(0))
 
@@ -213,6 +221,7 @@ class _Gatherer:
             line, message = _failure(error)
             self.add_error(shown_name, message, line)
             return
+        # Digest and lines are known only after the file was read to its end.
         self.record(text, shown_name)
         self.entries += entries
         for entry in entries:
@@ -230,6 +239,7 @@ class _Gatherer:
         shown_name = self.targets[key] = self.names.of(path, reference.path)
         if shown_name in self.files:
             return
+        # A log that names itself by another path, or a generated chain, must come to an end.
         if depth >= MAX_DEPTH or len(self.files) >= MAX_FILES:
             message = f"more than {MAX_DEPTH} references deep, or more than {MAX_FILES} files"
             self.add_error(shown_name, message)
@@ -240,6 +250,7 @@ class _Gatherer:
         absent = f"{shown_name} is empty" if is_blank else None
         file = self.referenced_file(entry, reference, shown_name, absent)
         self.files[shown_name] = replace(file, pieces=self.texts[shown_name].pieces)
+        # An empty file was produced, but there is nothing to ask atom A about.
         if not is_blank:
             self.queue.append((path, shown_name, depth + 1))
 
@@ -253,12 +264,14 @@ class _Gatherer:
             expanded = self.roots.expand(reference.path, "")
         except InputError as error:
             return None, error.problem
+        # A path that a tool wrote relative to its working directory is looked for beside the log.
         relative = Path(reference.path.strip())
         if relative.is_absolute() or "${" in reference.path:
             places = [expanded]
         else:
             places = [folder / relative for folder in (log.parent, *self.roots.folders())]
         existing = []
+        # Plain files of all places come first; a compressed twin may be older.
         for ending in ("", ".gz"):
             for place in places:
                 path = Path(f"{place}{ending}")
@@ -267,10 +280,14 @@ class _Gatherer:
         lies_in_some_workspace = False
         for path in existing:
             real = real_path(path)
-            folders = [folder for folder in self.folders if real.is_relative_to(folder)]
+            folders = []
+            for folder in self.folders:
+                if real.is_relative_to(folder):
+                    folders.append(folder)
             if not all(lies_in_workspace(real, folder) for folder in folders):
                 return path, ""
             lies_in_some_workspace = lies_in_some_workspace or bool(folders)
+        # A workspace holds copies and verdicts of earlier runs, which prove nothing.
         if lies_in_some_workspace:
             return None, "it lies in a workspace of Transom, so it is not read"
         if existing:

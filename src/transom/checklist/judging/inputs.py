@@ -30,7 +30,7 @@ class Inputs:
     Attributes:
         names: the entries of `input_files`, as written.
         roots: the folders in which they are looked for.
-        where: the file that lists them, for error messages.
+        place: the file that lists them, for error messages.
     """
 
     names: tuple[InputName, ...]
@@ -62,10 +62,10 @@ class Roots:
     """The folders that variables stand for, and those in which files are looked for.
 
     Attributes:
-        given: `--var NAME=PATH`.
-        defaults: variables from the settings; `given` wins.
+        values: `--var NAME=PATH`.
+        defaults: variables from the settings; `values` win.
         base: the item's folder, in which relative paths start.
-        others: `--root DIR`: more folders that may hold the files that a log names.
+        other_roots: `--root DIR`: more folders that may hold the files that a log names.
     """
 
     values: Mapping[str, Path] = field(default_factory=dict)
@@ -107,12 +107,15 @@ class Roots:
         Raises:
             InputError: a variable is not defined, or there are too many files.
         """
-        home = os.path.expanduser(written) if written.startswith("~") else written  # noqa: PTH111  never raises
+        # Unlike Path.expanduser this leaves the path of an unknown user as it is.
+        home = os.path.expanduser(written) if written.startswith("~") else written  # noqa: PTH111
         path = self.expand(home, place)
+        # A literal path of a file that does not exist stays, to be reported by its name.
         matches: set[str] = set()
         folder = path
         if os.path.isdir(path):  # noqa: PTH112  unlike Path.is_dir it never raises
-            matches = set(glob(f"{escape(str(path))}/**", recursive=True))  # noqa: PTH207  Path.glob shows hidden files
+            # Path.glob would name hidden files as well.
+            matches = set(glob(f"{escape(str(path))}/**", recursive=True))  # noqa: PTH207
         elif re.search(r"[*?]", home) and not os.path.exists(path):  # noqa: PTH110  as above
             folder = glob_root(path)
             expanded = self._with_values(home.replace("[", "[[]"), place, escape)
@@ -126,13 +129,14 @@ class Roots:
             is_folder = os.path.isdir(name)  # noqa: PTH112  as above
             if not has_plain_twin and not is_folder and not lies_in_workspace(Path(name), folder):
                 files.append((name, Path(name)))
+        # A wrong glob at the root of a project would otherwise read for hours.
         if len(files) > MOST_FILES:
             raise InputError(
                 f"{written} names {len(files)} files, more than {MOST_FILES}", place=place
             )
         if files:
             return files
-        is_compressed = not os.path.exists(path) and os.path.exists(f"{path}.gz")  # noqa: PTH110  as above
+        is_compressed = not os.path.exists(path) and os.path.exists(f"{path}.gz")  # noqa: PTH110
         return [(written, Path(f"{path}.gz") if is_compressed else path)]
 
     def _with_values(self, written: str, place: str, quote: Callable[[str], str]) -> str:
@@ -149,13 +153,17 @@ class Roots:
                 )
             return quote(str(root))
 
+        # The operating system would raise a ValueError without a place.
         if "\0" in written:
             raise InputError("a path holds a null character", place=place)
         return _VARIABLE.sub(value, written.strip())
 
     def folders(self) -> list[Path]:
         """Return the folders in which a name in a log is looked for: `--root`, then variables."""
-        defaults = [path for name, path in self.defaults.items() if name not in self.values]
+        defaults = []
+        for name, path in self.defaults.items():
+            if name not in self.values:
+                defaults.append(path)
         return _existing([*self.other_roots, *self.values.values(), *defaults])
 
     def readable(self) -> list[Path]:
@@ -177,7 +185,7 @@ class Roots:
         for place in places:
             for roots in (self.values, self.defaults):
                 folders = {absolute_path(root) for root in roots.values()}
-                folders.update(real_path(root) for root in roots.values())
+                folders.update(map(real_path, roots.values()))
                 above = [folder for folder in folders if place.is_relative_to(folder)]
                 if above:
                     outermost = min(above, key=lambda folder: len(folder.parts))
@@ -213,6 +221,7 @@ class Names:
         """Return the name of a file, by the roots or as it was written."""
         real = real_path(path)
         if real not in self._names:
+            # Unique names keep entries of two files with one base name apart.
             names = [self._roots.shown_name(path, written), *self._roots.qualified(path), str(path)]
             self._names[real] = next(name for name in names if name not in self._names.values())
         return self._names[real]
@@ -220,8 +229,9 @@ class Names:
 
 def _existing(folders: Iterable[Path]) -> list[Path]:
     """Return the real paths of the folders that exist, each once."""
-    existing = [folder for folder in folders if os.path.isdir(folder)]  # noqa: PTH112  Path.is_dir may raise
-    return list(dict.fromkeys(real_path(folder) for folder in existing))
+    # Path.is_dir raises for a name that is too long.
+    existing = [folder for folder in folders if os.path.isdir(folder)]  # noqa: PTH112
+    return list(dict.fromkeys(map(real_path, existing)))
 
 
 def absolute_path(path: Path) -> Path:

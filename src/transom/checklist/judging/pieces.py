@@ -90,7 +90,7 @@ _BEGINS = re.compile(
 
 
 def with_pieces(atoms: str) -> str:
-    """The atoms as a worker loads them.
+    """Return the atoms as a worker loads them.
 
     What atom A begins stands for its `extract_context` only as long as that does nothing else; what
     a person wrote into it counts, so such an atom gets its files whole.

@@ -40,7 +40,11 @@ _STATUS: dict[str, Tone] = {"PASS": "pass", "FAIL": "fail", "ERROR": "error"}
 
 
 def next_words(rows: Sequence[WordsRow]) -> str:
-    """What a person can do about words that are not understood; other words do not change a log."""
+    """Say what a person can do about words that are not understood.
+
+    Other words do not change a log.
+    """
+    # Words of the item can be reworded; words of a log cannot.
     if any(row.where.startswith(_SAID) for row in rows):
         return f"ask a model (--model), reword it, or {_TEACH}"
     return (
@@ -53,10 +57,9 @@ def reading_lines(readings: Sequence[ReadingRow], choose: str | None) -> list[st
     """Return the readings of a description that was not understood, and how to choose one."""
     if not readings:
         return [f"nothing that the rules know comes near; {_PAGE}"]
-    lines = [
-        f"{number}: {reading.says}; evidence: {reading.evidence}"
-        for number, reading in enumerate(readings, 1)
-    ]
+    lines = []
+    for number, reading in enumerate(readings, 1):
+        lines.append(f"{number}: {reading.says}; evidence: {reading.evidence}")
     if choose:
         lines.append(f"choose with: {choose}; {_PAGE}")
     else:
@@ -116,15 +119,21 @@ def tone_of(status: str) -> Tone:
 
 
 def headline(verdict: Verdict) -> tuple[str, str]:
-    """The status, and what it rests on."""
+    """Return the status and what it rests on."""
     if verdict.acceptance and verdict.is_accepted:
         return "NOT_CHECKED", f"{verdict.acceptance.sentence}: {verdict.acceptance.reason}"
-    errors = len(verdict.errors)
-    counts = ", ".join(_counted_entries(verdict))
-    tail = f"{errors} error{'' if errors == 1 else 's'}" if verdict.status == "ERROR" else counts
-    suffix = ", doubted" if verdict.doubted else ", nothing new" if verdict.nothing_new else ""
+    tail = ", ".join(_counted_entries(verdict))
+    if verdict.status == "ERROR":
+        # What was found before the error is no result.
+        errors = len(verdict.errors)
+        tail = f"{errors} error{'' if errors == 1 else 's'}"
+    suffix = ""
     if verdict.would_be:
         suffix = f", would be {verdict.would_be}"
+    elif verdict.doubted:
+        suffix = ", doubted"
+    elif verdict.nothing_new:
+        suffix = ", nothing new"
     return f"{verdict.status}{suffix}", tail
 
 
@@ -134,7 +143,10 @@ def _counted_entries(verdict: Verdict) -> Iterator[str]:
     violated = by_word["violated"]
     rules = {entry.id for entry in violated}
     # What holds of the same rules is told with the entries that do not: `1 of 180 violated`.
-    holding = [entry for entry in by_word["found"] if entry.id in rules]
+    holding = []
+    for entry in by_word["found"]:
+        if entry.id in rules:
+            holding.append(entry)
     for word in ("holds", "found", "violations", "violated", "missing", "not wanted", "known"):
         count = len(by_word[word])
         if word == "found":
@@ -152,7 +164,9 @@ def _counted_entries(verdict: Verdict) -> Iterator[str]:
 def ended_acceptance(verdict: Verdict) -> list[str]:
     """Return the sentence that an item's acceptance ended, if it did."""
     acceptance = verdict.acceptance
-    return [acceptance.sentence] if acceptance and acceptance.state == "ended" else []
+    if acceptance and acceptance.state == "ended":
+        return [acceptance.sentence]
+    return []
 
 
 def reason_of(verdict: Verdict) -> str:
@@ -167,13 +181,13 @@ def reason_of(verdict: Verdict) -> str:
 def part_of(verdict: Verdict, question: str = "") -> VerdictPart:
     """Return the contents of a page of one verdict on a question, the item's description."""
     status, tail = headline(verdict)
-    kind = (
-        f"  (type {verdict.checker_type}, {TYPE_NAMES[verdict.checker_type].lower()})"
-        if verdict.checker_type
-        else ""
-    )
+    if verdict.checker_type:
+        kind = f"  (type {verdict.checker_type}, {TYPE_NAMES[verdict.checker_type].lower()})"
+    else:
+        kind = ""
     judged = verdict.checker_type is not None or verdict.status == "ERROR"
     judged = judged and not verdict.is_accepted
+    # A status without a judgement has nothing to count.
     lead = f"{tail or '0 found'}{kind}" if judged else tail
     sections = tuple(section for section in _sections(verdict) if section.entries or section.text)
     return VerdictPart(
@@ -189,10 +203,9 @@ def part_of(verdict: Verdict, question: str = "") -> VerdictPart:
 
 
 def _sections(verdict: Verdict) -> Iterator[Section]:
-    words = (
-        PageEntry(f'not understood: "{words.text}" in {words.where}', "warn")
-        for words in verdict.needs_model
-    )
+    words = []
+    for row in verdict.needs_model:
+        words.append(PageEntry(f'not understood: "{row.text}" in {row.where}', "warn"))
     ended = [PageEntry(text, "warn") for text in ended_acceptance(verdict)]
     yield Section(
         "",
@@ -203,46 +216,41 @@ def _sections(verdict: Verdict) -> Iterator[Section]:
         title = "It may mean" if verdict.readings else ""
         yield Section(title, text=tuple(reading_lines(verdict.readings, verdict.choose)))
     yield _caps_section(verdict)
-    accepted = (
-        f"{row.text} (accepted by {row.by}{_until(row.until)})" for row in verdict.accepted_caps
-    )
+    accepted = []
+    for accepted_row in verdict.accepted_caps:
+        until = _until(accepted_row.until)
+        accepted.append(f"{accepted_row.text} (accepted by {accepted_row.by}{until})")
     yield Section("Accepted", text=tuple(accepted))
     doubts = tuple(PageEntry(f"{doubt.gate}: {doubt.message}", "warn") for doubt in verdict.doubted)
     yield Section("Doubted by the gates of its build", doubts, (NEXT_DOUBTED,) if doubts else ())
     by_word, lines = verdict.entries, {file.path: file.lines for file in verdict.inputs}
     for word in ("violations", "violated", "missing", "not wanted", "known", "waived"):
         yield _judged(word, by_word[word], lines)
-    comments = (
-        f"{comment.text} ({comment.reason})" if comment.reason else comment.text
-        for comment in verdict.waiver_comments
-    )
+    comments = []
+    for comment in verdict.waiver_comments:
+        reason = f" ({comment.reason})" if comment.reason else ""
+        comments.append(f"{comment.text}{reason}")
     yield Section("Global waiver", text=tuple(comments))
-    yield Section(
-        "Unused waivers",
-        tuple(
-            PageEntry(f"{waiver.pattern}: {waiver.why}", "warn")
-            for waiver in verdict.unused_waivers
-        ),
-    )
+    unused = []
+    for waiver in verdict.unused_waivers:
+        unused.append(PageEntry(f"{waiver.pattern}: {waiver.why}", "warn"))
+    yield Section("Unused waivers", tuple(unused))
     for word in ("holds", "found"):
         yield _judged(word, by_word[word], lines, closed=verdict.exit_code == 1)
     judged = verdict.checker_type is not None or verdict.status == "ERROR"
     yield Section("Warnings" if judged else "", _notes("warn", verdict.warnings))
-    differences = (
-        f"{difference.key}: {difference.item}, checker {difference.checker}"
-        for difference in verdict.config_differences
-    )
+    differences = []
+    for difference in verdict.config_differences:
+        differences.append(f"{difference.key}: {difference.item}, checker {difference.checker}")
     yield Section(
         "Taken from the item (the checker was built with other values)", text=tuple(differences)
     )
-    read = (
-        (
-            input_file.path,
-            f"{input_file.lines} lines, {input_file.bytes} bytes, sha256 {input_file.sha256[:12]}",
-        )
-        for input_file in verdict.inputs
-    )
-    yield Section("Inputs", tuple(PageEntry(line, file=path) for path, line in read), closed=True)
+    read = []
+    for input_file in verdict.inputs:
+        sha256 = input_file.sha256[:12]
+        line = f"{input_file.lines} lines, {input_file.bytes} bytes, sha256 {sha256}"
+        read.append(PageEntry(line, file=input_file.path))
+    yield Section("Inputs", tuple(read), closed=True)
 
 
 def _caps_section(verdict: Verdict) -> Section:
@@ -250,13 +258,18 @@ def _caps_section(verdict: Verdict) -> Section:
     entries = list[PageEntry]()
     for number, cap in enumerate(verdict.capped_by, 1):
         entries.append(PageEntry(f"{number}: {cap.text}", "warn", cap.source_file, cap.line_number))
-    commands = tuple(cap.accept for cap in verdict.capped_by[:1] if cap.accept)
-    hints = tuple(f"if it does not matter: {command}" for command in commands)
-    return Section("What holds the PASS back", tuple(entries), hints)
+    hints = []
+    # One command is enough to see how the others look.
+    for cap in verdict.capped_by[:1]:
+        if cap.accept:
+            hints.append(f"if it does not matter: {cap.accept}")
+    return Section("What holds the PASS back", tuple(entries), tuple(hints))
 
 
 def _until(day: str | None) -> str:
-    return f" until {day}" if day else ""
+    if day:
+        return f" until {day}"
+    return ""
 
 
 def _notes(tone: Tone, rows: Iterable[Note]) -> tuple[PageEntry, ...]:
@@ -267,18 +280,19 @@ def _judged(
     word: str, entries: Sequence[CheckedItem], lines: Mapping[str, int], *, closed: bool = False
 ) -> Section:
     tone = _KINDS.get(word, "fail")
-    rows = [
-        PageEntry(
-            title_of(entry),
-            tone,
-            entry.source_file,
-            entry.line_number,
-            entry.reason,
-            tuple(_facts(entry, lines)),
-            entry.matched_content,
+    rows = []
+    for entry in entries:
+        rows.append(
+            PageEntry(
+                title_of(entry),
+                tone,
+                entry.source_file,
+                entry.line_number,
+                entry.reason,
+                tuple(_facts(entry, lines)),
+                entry.matched_content,
+            )
         )
-        for entry in entries
-    ]
     return Section(word.capitalize(), tuple(rows), closed=closed)
 
 
@@ -300,6 +314,7 @@ def _facts(entry: CheckedItem, lines: Mapping[str, int]) -> Iterator[tuple[str, 
         )
         suffix = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
         yield "decided by", f"{', '.join(places[:SHOWN])}{suffix}"
+    # What was found needs no neighbour.
     near = entry.nearest if isinstance(entry, Violation) else None
     if isinstance(entry, WaivedItem):
         use = entry.waiver
@@ -322,6 +337,7 @@ def _provenance(verdict: Verdict) -> Iterator[str]:
         parts.append(f"checker {maker.checker_sha256[:12]}")
     if maker.provider:
         parts.append(f"written by {maker.provider}" + (f":{maker.model}" if maker.model else ""))
+    # Old records have no score.
     if maker.mutation_score is not None:
         kinds = f" ({', '.join(maker.mutation_kinds)})" if maker.mutation_kinds else ""
         parts.append(f"mutation score {maker.mutation_score:.2f}{kinds}")

@@ -73,6 +73,7 @@ _HEAD = (
 
 def report(kind: str, document: Verdict | Verdicts, context: ReportContext | None = None) -> bytes:
     """Return one verdict or several as one of `REPORTS`."""
+    # Bytes that are no characters come from logs, and a report must not fail on them.
     context = context or ReportContext()
     if kind == "json":
         return pretty_json(document).encode("utf-8", "backslashreplace")
@@ -107,11 +108,10 @@ def _case(verdict: Verdict, question: str) -> ReportedCase:
     if verdict.is_accepted:
         result = "skipped"
     remarks = [question] if question else []
-    remarks += [f"known: {title_of(entry)}" for entry in verdict.known_items]
-    remarks += [
-        f"waived: {title_of(entry)}: {entry.waiver.reason or 'no reason given'}"
-        for entry in verdict.waived
-    ]
+    for entry in verdict.known_items:
+        remarks.append(f"known: {title_of(entry)}")
+    for entry in verdict.waived:
+        remarks.append(f"waived: {title_of(entry)}: {entry.waiver.reason or 'no reason given'}")
     why = (" ".join(report.partition("\n")[0].split()), report) if result != "passed" else ("", "")
     return ReportedCase(
         verdict.item_id, "transom.check", result, *why, verdict.seconds or 0.0, "\n".join(remarks)
@@ -123,14 +123,14 @@ def _sarif(checks: Checks, context: ReportContext) -> bytes:
     results: list[SarifResult] = []
     for verdict in checks:
         for result, text in _sarif_results(verdict):
+            # A code host shows the description of a rule beside each result.
             text = context.descriptions.get(result.rule, text)
             rules.setdefault(result.rule, SarifRule(result.rule, text))
             results.append(result)
-    rows = [
-        (verdict.item_id, place(row.source_file, row.line_number), row.message)
-        for verdict in checks
-        for row in verdict.errors
-    ]
+    rows = []
+    for verdict in checks:
+        for row in verdict.errors:
+            rows.append((verdict.item_id, place(row.source_file, row.line_number), row.message))
     errors = [": ".join(filter(None, row)) for row in rows]
     return sarif_report(__version__, list(rules.values()), results, errors)
 
@@ -146,7 +146,8 @@ def _sarif_results(verdict: Verdict) -> Iterator[tuple[SarifResult, str]]:
         clauses = [f"{verdict.item_id} waits for a person or a model"]
         if words:
             clauses.append(f"not understood: {words}")
-        clauses += [f"held back: {cap.text}" for cap in verdict.capped_by]
+        for cap in verdict.capped_by:
+            clauses.append(f"held back: {cap.text}")
         clauses += ended_acceptance(verdict)
         yield SarifResult(verdict.item_id, ": ".join(clauses), kind), verdict.item_id
     known_ids = set(map(id, verdict.known_items))
@@ -156,19 +157,18 @@ def _sarif_results(verdict: Verdict) -> Iterator[tuple[SarifResult, str]]:
         *verdict.known_items,
         *verdict.waived,
     ):
-        because = (
-            (entry.waiver.reason or f"waived by {entry.waiver.pattern}")
-            if isinstance(entry, WaivedItem)
-            else None
-        )
+        if isinstance(entry, WaivedItem):
+            because = entry.waiver.reason or f"waived by {entry.waiver.pattern}"
+        else:
+            because = None
         place = (entry.source_file, entry.line_number, entry.matched_content)
-        state: State | None = (
-            None
-            if verdict.baseline is None or because
-            else "unchanged"
-            if id(entry) in known_ids
-            else "new"
-        )
+        state: State | None
+        if verdict.baseline is None or because:
+            state = None
+        elif id(entry) in known_ids:
+            state = "unchanged"
+        else:
+            state = "new"
         rule, message = f"{verdict.item_id}/{entry.id}", f"{title_of(entry)}: {entry.reason}"
         yield SarifResult(rule, message, "fail", *place, because, state), entry.name
 
@@ -186,7 +186,7 @@ def _csv(checks: Checks, context: ReportContext) -> bytes:
 
 
 def _rows(verdict: Verdict) -> Iterator[dict[str, object]]:
-    """A row an entry, or one without an entry, so that no item is lost."""
+    """Yield a row for each entry, or a row without an entry, so that no item is lost."""
     rows: list[dict[str, object]] = []
     for kind, entries in verdict.entries.items():
         for entry in entries:
@@ -218,8 +218,10 @@ def _rows(verdict: Verdict) -> Iterator[dict[str, object]]:
                 "reason": row.message,
             }
         )
+    # An item without entries still has to say why in its only row.
     words = [f"not understood: {phrase.text}" for phrase in verdict.needs_model]
-    words += [f"held back: {cap.text}" for cap in verdict.capped_by]
+    for cap in verdict.capped_by:
+        words.append(f"held back: {cap.text}")
     words = words or [warning.message for warning in verdict.warnings]
     alone: dict[str, object] = {"reason": "; ".join([*ended_acceptance(verdict), *words])}
     if verdict.acceptance and verdict.is_accepted:

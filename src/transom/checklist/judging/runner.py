@@ -55,16 +55,16 @@ class Scope:
 
     Attributes:
         formats: the report formats by which the scope `report` reads; the shipped ones if empty.
+        sought: texts that the scope `report` looks for in each line.
     """
 
     unit: Unit = "file"
     record_start: str | None = None
     formats: tuple[CompiledFormat, ...] = ()
+    sought: tuple[str, ...] = ()
 
     def open(self, path: Path) -> TextFile:
-        """The file with the limits that fit: a text that is handed over at once must fit into
-        memory.
-        """
+        """Open the file with limits: a text handed over at once must fit into memory."""
         if self.unit == "file":
             return TextFile(path, limit=MAX_TEXT_BYTES)
         return TextFile(path, limit=STREAMED_BYTES, longest_line=MAX_RECORD_CHARS)
@@ -89,6 +89,7 @@ async def declared(worker: AtomWorker) -> tuple[Scope, tuple[Source, ...]]:
     """
     constants = await worker.constants(["SCOPE", "RECORD_START", "SOURCES"])
     unit, start = constants.get("SCOPE", "file"), constants.get("RECORD_START")
+    # What the atoms declare is data of untrusted code, and checked like an answer.
     wrong = ""
     if unit not in get_args(Unit):
         wrong = f"SCOPE is {unit!r}, not 'file', 'line' or 'record'"
@@ -157,7 +158,11 @@ async def hand_over(
     if scope.unit in ("file", "report"):
         if scope.unit == "report":
             reading = await asyncio.to_thread(
-                read_report_pieces, pieces, source_file, scope.formats or shipped_formats()
+                read_report_pieces,
+                pieces,
+                source_file,
+                scope.formats or shipped_formats(),
+                scope.sought,
             )
             text, lines = measured_lines(reading), reading.lines
         else:
@@ -189,12 +194,13 @@ def measured_lines(reading: FileReading) -> str:
     is none.
     """
     lines = list[str]()
-    for section in reading.sections:
-        for measurement in section.measurements:
+    groups = [(section.format, section.measurements) for section in reading.sections]
+    for report_format, measurements in [*groups, ("", reading.sought)]:
+        for measurement in measurements:
             printed = measurement.number
             row: dict[str, object] = {
                 "name": measurement.name,
-                "format": section.format,
+                "format": report_format,
                 "line": measurement.line,
                 "scope": dict(measurement.scope),
                 "value": measurement.value,
@@ -204,6 +210,7 @@ def measured_lines(reading: FileReading) -> str:
                 "problem": None,
                 "content": measurement.content,
             }
+            # Base units, so that a checker compares 1.2 ns and 1200 ps alike.
             if isinstance(printed, PrintedNumber):
                 factor = factor_to_base(printed.unit)
                 row["quantity"] = quantity_of(printed.unit) or ""
@@ -271,10 +278,12 @@ def _checked(extracted: Seen, source_file: str) -> list[Entry]:
             f"an entry has not its shape: {_first(error)}", kind="schema", place="atoms.py"
         ) from error
     for entry in entries:
+        # An entry of another file would be judged, and waived, as that one's.
         if entry.source_file != source_file:
             raise AtomFailed(
                 f"an entry names another source_file ({entry.source_file!r})", kind="schema"
             )
+        # A report that points to a line which is not there cannot be verified by a person.
         if entry.line_number is not None and entry.line_number > extracted.lines:
             raise AtomFailed(
                 f"an entry points to line {entry.line_number} of {extracted.lines}", kind="schema"
@@ -284,4 +293,4 @@ def _checked(extracted: Seen, source_file: str) -> list[Entry]:
 
 def _first(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

@@ -89,11 +89,12 @@ conditions stay.
 def earlier_blocks(
     role: str, texts: Mapping[str, str], *, tokens: int = SUMMARY_TOKENS
 ) -> list[Block]:
-    """The blocks by which a round sees the earlier ones, from their texts by tag.
+    """Return the blocks by which a round sees the earlier ones, from their texts by tag.
 
     `tokens` bounds what the last round sees; where names and ids alone exceed it, they are given
     alone.
     """
+    # Details go one by one until the window is short enough.
     for dropped in range(len(DETAILS) + 1) if role == "checklist.section4" else (0,):
         excerpts: dict[str, list[str]] = {}
         for excerpt in EARLIER[role]:
@@ -111,13 +112,13 @@ def earlier_blocks(
 
 def _excerpt(tag: str, text: str, names: Collection[str]) -> str:
     excerpt = _cut(text, names)
-    return excerpt if _read(tag, excerpt, names) == _read(tag, text, names) else text
+    if _read(tag, excerpt, names) == _read(tag, text, names):
+        return excerpt
+    return text
 
 
 def _cut(text: str, names: Collection[str]) -> str:
-    """The text without the parts below headings that begin with one of the names, and without
-    those labels.
-    """
+    """Return the text without the parts and labels that begin with one of the names."""
     text = without(
         text,
         lambda part: any(f"{normal(part.title)} ".startswith(f"{n} ") for n in names),
@@ -127,6 +128,7 @@ def _cut(text: str, names: Collection[str]) -> str:
     removed_lines: set[int] = set()
     for label in labels(parse(text)):
         first = label.line - 1
+        # A label is left out with everything that is indented below it.
         if normal(label.name) in names and not lines[first].lstrip().startswith("#"):
             depth = _depth(lines[first])
             removed_lines.add(first)
@@ -134,6 +136,7 @@ def _cut(text: str, names: Collection[str]) -> str:
                 if not lines[number].strip() or _depth(lines[number]) <= depth:
                     break
                 removed_lines.add(number)
+            # The example under a label belongs to it.
             for fence in fences(label.body)[:1]:
                 removed_lines.update(range(fence.line - 2, fence.line + fence.text.count("\n") + 1))
     return "\n".join(line for number, line in enumerate(lines) if number not in removed_lines)
@@ -144,7 +147,7 @@ def _depth(line: str) -> int:
 
 
 def _read(tag: str, text: str, names: Collection[str]) -> object:
-    """The names, ids and decisions of a text, which an excerpt without those parts must hold."""
+    """Return the names, ids and decisions that an excerpt must keep."""
     if tag == "analysis":
         analysis = parse_analysis(text)
         parts = {
@@ -155,12 +158,11 @@ def _read(tag: str, text: str, names: Collection[str]) -> object:
         return [value for label, value in parts.items() if label not in names]
     if tag == "section1":
         parsing = parse_section1(text)
-        own = [
-            field.name
-            for category in parsing.categories
-            for field in category.fields
-            if field.name not in ENTRY_KEYS
-        ]
+        own = []
+        for category in parsing.categories:
+            for field in category.fields:
+                if field.name not in ENTRY_KEYS:
+                    own.append(field.name)
         return parsing.keys(), own
     if tag == "section2":
         check = parse_section2(text)
@@ -168,14 +170,16 @@ def _read(tag: str, text: str, names: Collection[str]) -> object:
         for item in check.items:
             rule = item.rule
             choices = {"check": rule.check, "mode": rule.mode, "quantifier": rule.quantifier}
-            readable = [value for part, value in choices.items() if part not in item.problems]
+            readable = []
+            for part, value in choices.items():
+                if part not in item.problems:
+                    readable.append(value)
             items.append((rule.id, rule.name, rule.required, item.condition_text, readable))
         return check.capability_type, items
     waiver = parse_section3(text)
-    scenarios = [
-        (scenario.id, scenario.name, scenario.items, scenario.stages)
-        for scenario in waiver.scenarios
-    ]
+    scenarios = []
+    for scenario in waiver.scenarios:
+        scenarios.append((scenario.id, scenario.name, scenario.items, scenario.stages))
     return (
         waiver.supported,
         scenarios,

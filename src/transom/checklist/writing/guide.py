@@ -19,7 +19,7 @@ from transom.checklist.writing.shapes import (
     SpecPattern,
 )
 from transom.formats.labels import Label, find, labels, normal
-from transom.formats.markdown import MarkdownPart, MarkdownTable, iter_nodes, region
+from transom.formats.markdown import MarkdownPart, MarkdownTable, Node, iter_nodes, region
 
 _RANKS: Final[tuple[Rank, ...]] = ("primary", "secondary", "fallback")
 _SCENARIO = re.compile(r"(?:special\s+)?scenario\s+(\d+)\b[\s:.)–—-]*(.*)", re.IGNORECASE)
@@ -31,7 +31,10 @@ def read_guide(parts: Sequence[MarkdownPart], item_ids: Sequence[str] = ()) -> G
     points, special, testing = (subregion(parts, number) for number in ("4.1", "4.2", "4.3"))
     point_labels = labels(points)
     examples, examples_line, problem = read_examples(points)
-    lines = {sub[0].number: sub[0].line for sub in (points, special, testing) if sub}
+    lines = {}
+    for sub in (points, special, testing):
+        if sub:
+            lines[sub[0].number] = sub[0].line
     if examples_line is not None:
         lines["examples"] = examples_line
     return GuideSection(
@@ -72,25 +75,25 @@ def subregion(parts: Sequence[MarkdownPart], number: str) -> tuple[MarkdownPart,
 
 def _sources(point_labels: Sequence[Label]) -> Iterator[DescribedSource]:
     for label in point_labels:
-        rank = next(
-            (
-                rank
-                for rank in _RANKS
-                if re.match(rf"{rank}\b.*(source|strategy|fallback|$)", normal(label.name))
-            ),
-            None,
-        )
+        rank = _rank_of(label)
         if rank is None or not label.text():
             continue
         text = label.text()
         kind = _KIND.match(text)
-        files = tuple(
-            code
-            for code in label.codes()
-            if re.search(r"[*?.]", code) and not re.search(r"[\s(\\]", code)
-        )
+        files = []
+        for code in label.codes():
+            # Other code on the line is a pattern or a command.
+            if re.search(r"[*?.]", code) and not re.search(r"[\s(\\]", code):
+                files.append(code)
         source = Source(kind=kind[1] if kind else "", rank=rank, files=tuple(dict.fromkeys(files)))
         yield DescribedSource(source, text, label.line)
+
+
+def _rank_of(label: Label) -> Rank | None:
+    for rank in _RANKS:
+        if re.match(rf"{rank}\b.*(source|strategy|fallback|$)", normal(label.name)):
+            return rank
+    return None
 
 
 def _extractions(parts: Sequence[MarkdownPart]) -> Iterator[Extraction]:
@@ -98,6 +101,7 @@ def _extractions(parts: Sequence[MarkdownPart]) -> Iterator[Extraction]:
         match = re.match(
             r"(?:information\s+)?extraction\s*(?:of|for|:|-|–|—)\s*(.+)", part.title, re.IGNORECASE
         )
+        # Only headings below 4.1's own are extractions.
         extraction_labels = labels(region(parts, index))[1:] if part.level > 3 else []
         key = find(extraction_labels, "Category key", "Key")
         if match is None and key is None:
@@ -127,10 +131,11 @@ def _extractions(parts: Sequence[MarkdownPart]) -> Iterator[Extraction]:
 
 
 def _patterns(label: Label | None) -> Iterator[SpecPattern]:
-    """The first code span of every line is the pattern; others on the line explain it."""
+    """Yield the first code span of every line as its pattern; other spans explain it."""
     if label is None:
         return
     for line in label.lines():
+        # Code in the middle of a sentence is no pattern, unless it is the only code.
         if (line.codes and line.text.lstrip().startswith("`")) or len(line.codes) == 1:
             note = line.text.strip().removeprefix(f"`{line.codes[0]}`").strip(" :–—-")
             yield SpecPattern(line.codes[0].removeprefix("regex:"), line.line, note)
@@ -155,20 +160,24 @@ def _scenarios(parts: Sequence[MarkdownPart], item_ids: Sequence[str]) -> Iterat
 
 
 def _matrix(parts: Sequence[MarkdownPart]) -> Iterator[MatrixRow]:
-    blocks = [block for part in parts for block in part.blocks]
-    for table in (node for node in iter_nodes(blocks) if isinstance(node, MarkdownTable)):
+    blocks: list[Node] = []
+    for part in parts:
+        blocks.extend(part.blocks)
+    for table in iter_nodes(blocks):
+        if not isinstance(table, MarkdownTable):
+            continue
         heads = [normal(cell.text) for cell in table.header]
-        columns = {
-            name: _column(heads, name)
-            for name in ("requirements", "waivers", "applicable", "objective")
-        }
+        columns = {}
+        for name in ("requirements", "waivers", "applicable", "objective"):
+            columns[name] = _column(heads, name)
+        # Section 4.3 may hold other tables, such as the commands of the tests.
         if columns["requirements"] is None or columns["waivers"] is None:
             continue
+        # A row without a number counts by its place.
         for position, row in enumerate(table.rows, 1):
-            cell = {
-                name: row[index].text if index is not None else ""
-                for name, index in columns.items()
-            }
+            cell = {}
+            for name, index in columns.items():
+                cell[name] = row[index].text if index is not None else ""
             number = re.search(r"\d+", row[0].text)
             yield MatrixRow(
                 number=int(number[0]) if number else position,
@@ -188,4 +197,6 @@ def _value(text: str) -> str:
     plain = text.strip(" `*").upper().replace(" ", "")
     if plain in {">0", "N>0", "N(>0)", ">=1", "≥1", "N"}:
         return ">0"
-    return "N/A" if plain in {"N/A", "NA", "NONE", "-", "—"} else plain
+    if plain in {"N/A", "NA", "NONE", "-", "—"}:
+        return "N/A"
+    return plain

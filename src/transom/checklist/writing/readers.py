@@ -39,7 +39,7 @@ _FIELD = re.compile(
 
 
 def subsections(parts: Sequence[MarkdownPart], section: str) -> Iterator[tuple[MarkdownPart, ...]]:
-    """The regions of the headings numbered `section.N`, in order."""
+    """Return the regions of the headings numbered `section.N`, in order."""
     for index, part in enumerate(parts):
         if is_sub(part, section):
             yield region(parts, index, lambda p: is_sub(p, section))
@@ -52,8 +52,10 @@ def is_sub(part: MarkdownPart, section: str) -> bool:
 
 
 def body(label: Label | None) -> str:
-    """A label's whole text, "" where there is no label."""
-    return label.text().strip() if label else ""
+    """Return a label's whole text, or "" without a label."""
+    if label:
+        return label.text().strip()
+    return ""
 
 
 def entries(label: Label | None) -> tuple[str, ...]:
@@ -62,6 +64,7 @@ def entries(label: Label | None) -> tuple[str, ...]:
         return ()
     listed = items(label.body)
     if listed:
+        # A first entry may stand on the label's own line.
         own = (label.value.text,) if label.value.text else ()
         return own + tuple(" ".join(line.text for line in item.lines) for item in listed)
     return tuple(line.text for line in label.lines())
@@ -79,7 +82,7 @@ def read_parsing(parts: Sequence[MarkdownPart]) -> ParsingSection:
         "Output Structure",
     )
     return ParsingSection(
-        categories=tuple(_category(sub) for sub in subsections(parts, "1")),
+        categories=tuple(map(_category, subsections(parts, "1"))),
         fields_example=words.example(_first_fence(example_label)),
         output_example=words.example(_first_fence(output)),
         line=_line(parts),
@@ -89,14 +92,21 @@ def read_parsing(parts: Sequence[MarkdownPart]) -> ParsingSection:
 def read_check(parts: Sequence[MarkdownPart]) -> CheckSection:
     """Section 2."""
     part_labels = labels(parts)
-    listed = tuple(_item(sub) for sub in subsections(parts, "2"))
+    listed = tuple(map(_item, subsections(parts, "2")))
     item_ids = tuple(item.id for item in listed)
-    tail = [label for label in part_labels if label.line > max((i.line for i in listed), default=0)]
+    # Labels of the items have the same names as those of the whole section.
+    tail = []
+    for label in part_labels:
+        if label.line > max((i.line for i in listed), default=0):
+            tail.append(label)
     kind = find(part_labels, "Capability type", "Checker type", "Type")
     overall = find(tail, "Overall Pass/Fail Logic", "Overall logic")
     # The items have PASS and FAIL conditions of their own; only what stands after the overall label
     # counts.
-    after = [label for label in tail if overall and label.line >= overall.line]
+    after = []
+    for label in tail:
+        if overall and label.line >= overall.line:
+            after.append(label)
     pattern = find(tail, "Items requiring pattern matching", "Items requiring pattern match")
     existence = find(tail, "Items with existence check only", "Items with existence check")
     order = find(tail, "Pattern Correspondence Order", "Pattern Correspondence")
@@ -136,22 +146,29 @@ def read_waiver(parts: Sequence[MarkdownPart], item_ids: Sequence[str] = ()) -> 
 
 
 def _line(parts: Sequence[MarkdownPart]) -> int:
-    return parts[0].line if parts else 1
+    if parts:
+        return parts[0].line
+    return 1
 
 
 def _first_fence(label: Label | None) -> Fence | None:
-    return next(iter(fences(label.body)), None) if label else None
+    if label:
+        return next(iter(fences(label.body)), None)
+    return None
 
 
 def _ids(label: Label | None, item_ids: Sequence[str]) -> tuple[str, ...] | None:
     if label is None:
         return None
     text = body(label)
-    return () if words.is_none(text) else words.item_ids(text, item_ids)
+    if words.is_none(text):
+        return ()
+    return words.item_ids(text, item_ids)
 
 
 def _category(parts: Sequence[MarkdownPart]) -> Category:
     part_labels = labels(parts)
+    # The first label is the category's heading itself.
     listed = find(part_labels[1:], "Key Fields", "Fields")
     key = _key(
         find([label for label in part_labels[1:] if label is not listed], "Category key", "Key")
@@ -168,16 +185,20 @@ def _category(parts: Sequence[MarkdownPart]) -> Category:
 
 
 def _key(label: Label | None) -> str | None:
-    codes = (
-        words.identifiers(code.removeprefix("parsed_fields.") for code in label.codes())
-        if label
-        else ()
-    )
+    if label:
+        codes = words.identifiers(code.removeprefix("parsed_fields.") for code in label.codes())
+    else:
+        codes = ()
     match = re.match(r"[\"']?([A-Za-z_]\w*)", body(label))
-    return codes[0] if codes else match[1] if match and not words.is_none(body(label)) else None
+    if codes:
+        return codes[0]
+    if match and not words.is_none(body(label)):
+        return match[1]
+    return None
 
 
 def _fields(blocks: Sequence[Node], key: str | None) -> Iterator[SpecField]:
+    # Fields may come as a table or as a list; models write either.
     for node in iter_nodes(blocks):
         if isinstance(node, MarkdownTable):
             for row in node.rows:
@@ -201,6 +222,7 @@ def _field(match: re.Match[str], key: str | None, line: int) -> SpecField:
         name = name.removeprefix("parsed_fields.").removeprefix(f"{key}.")
     remark = match["rest"].strip()
     kind = match["type"] or ""
+    # "name: String" gives the type where the meaning should be.
     if not kind and words.field_type(remark):
         kind = remark
     return SpecField(name, words.field_type(kind) or kind.strip(), remark, line)
@@ -244,6 +266,7 @@ def _rule(
     problems: dict[str, str] = {}
     if not required:
         problems["required"] = "Required fields names no field"
+    # Each label is read by itself, so that one mistake gives one finding.
     check = words.choice(
         body(find(part_labels, "Validation type", "Validation")), words.VALIDATIONS
     )
@@ -268,6 +291,7 @@ def _rule(
                 "Count must be a comparison with a number such as `<= 5`, or left out"
             )
     selection = selection_problem(take, count, quantifier, mode, check)
+    # What does not go together is dropped, or the item could not be made at all.
     if selection:
         problems["selection"] = selection
         take = count = None
@@ -344,17 +368,17 @@ def _scenario(parts: Sequence[MarkdownPart], item_ids: Sequence[str]) -> WaiverS
 def _decisions(label: Label | None) -> Iterator[WaiverDecision]:
     """One for each row of a table or item of a list: the items, yes or no, and why."""
     blocks = label.body if label else ()
-    rows = [
-        ([cell.text for cell in row], row[0].line)
-        for block in blocks
-        if isinstance(block, MarkdownTable)
-        for row in block.rows
-    ]
+    rows = []
+    for block in blocks:
+        if isinstance(block, MarkdownTable):
+            for row in block.rows:
+                rows.append(([cell.text for cell in row], row[0].line))
     for item in items(blocks):
         head, _, reason = " ".join(line.text for line in item.lines).partition(":")
         rows.append(([head, reason], item.line))
     for (subject, *cells), line in rows:
         answer = cells[0] if cells else ""
         why = " ".join(cells[1:]) or re.sub(r"^\W*[\w-]+(?: waivable)?[\s.,:;–—-]*", "", answer)
+        # One row may decide for several items.
         for ident in words.item_ids(subject):
             yield WaiverDecision(ident, words.yes_no(answer), why.strip(), line)

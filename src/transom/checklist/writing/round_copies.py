@@ -27,6 +27,7 @@ async def export_rounds(
     run: Run, folder: Path, item: Item, extra_files: Mapping[str, bytes]
 ) -> None:
     """Copy every round's prompt and reply, the item, and more files by their names."""
+    # Sorted, so that messages about moved files come in the order of the rounds.
     for file in sorted((run.folder / "spec").glob("round*/*.md")):
         await export(
             run.store, folder / file.name, file.read_bytes(), artifact=file, progress=run.progress

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from transom.agent import call
@@ -29,12 +29,13 @@ from transom.checklist.writing.gate import (
     check_section3,
     check_section4,
 )
+from transom.checklist.writing.round_inputs import input_details, simplified
 from transom.checklist.writing.similar import SIMILAR, recall_similar
 from transom.checklist.writing.views import make_role
 from transom.errors import EgressError, NeedsModel, ReplyError, TransomError
 from transom.evidence.findings import Finding
 from transom.formats.tags import read_tag
-from transom.formats.yaml_files import dump_yaml, parse_yaml
+from transom.formats.yaml_files import parse_yaml
 from transom.llm import Block, CallSettings, Role, Tier, render
 from transom.memory import Memory
 from transom.runs import Artifact, Run, Stage, text_file
@@ -66,7 +67,7 @@ class Round:
     accept: Callable[[str], bool]
 
     def findings(self, written: str, texts: Sequence[str]) -> list[Finding]:
-        """Findings of the gate on the text that was written from the texts of the inputs."""
+        """Return the gate's findings on the text, given the texts of the inputs."""
         return self.gate(written, dict(zip(self.inputs, texts, strict=True)))
 
     @property
@@ -84,46 +85,6 @@ class Round:
     @property
     def stage(self) -> str:
         return f"spec/{self.stem}_{self.tag}"
-
-
-def simplified(item: Item) -> str:
-    """Description and what it means, requirements and waivers; of the input files only how many
-    there are.
-    """
-    requirements, waivers = item.requirements, item.waivers
-    count = len(item.input_files)
-    return dump_yaml(
-        {
-            "description": item.description,
-            "requirements": {
-                "value": _value(requirements.value if requirements else None),
-                "pattern_items": list(requirements.pattern_items) if requirements else [],
-            },
-            "input_files": f"{count} file{'' if count == 1 else 's'} configured",
-            "waivers": {
-                "value": _value(waivers.value if waivers else None),
-                "waive_items": (
-                    [waiver.pattern for waiver in waivers.waive_items] if waivers else []
-                ),
-            },
-        }
-    )
-
-
-def input_details(item: Item, sizes: Mapping[str, int]) -> str:
-    """Base names, endings and sizes (where the file was found) of the input files; never a path
-    or a content.
-    """
-    rows = []
-    for name in item.input_files:
-        path = PurePosixPath(name.written)
-        size = sizes.get(name.written)
-        rows.append({"name": path.name, "extension": "".join(path.suffixes[-2:]), "bytes": size})
-    return dump_yaml({"input_file_details": rows}) if rows else ""
-
-
-def _value(value: int | None) -> int | str:
-    return "N/A" if value is None else value
 
 
 async def write_sections(
@@ -155,13 +116,13 @@ async def write_sections(
     files = await run.stage("spec/inputs", details, item.text, out=text_file("input_files.yaml"))
     similar = await recall_similar(run, memory, item.item_id, item.description) if memory else ""
     material: dict[str, object] = {"config": simplified(item), "files": files, "similar": similar}
+    # A simple description needs fewer rules in the prompt.
     beyond = BEYOND[complexity_of(item.description)]
-    roles = {
-        each.tag: make_role(
+    roles = {}
+    for each in ROUNDS:
+        roles[each.tag] = make_role(
             each.role, (settings or {}).get(each.tag), beyond=beyond, prompts=prompts
         )
-        for each in ROUNDS
-    }
     written: dict[str, Artifact[str]] = {}
     drafts: dict[str, Artifact[str]] = {}
     for each in ROUNDS:
@@ -174,6 +135,7 @@ async def write_sections(
         written[each.tag] = await _walk(run, each, roles[each.tag], inputs, drafts.get(each.tag))
     section4 = written["section4"]
     observed = observed_file(run, section4.value)
+    # Left by a build that found the real files to differ from Section 4.
     if observed.is_file():
         last = ROUNDS[-1]
         inputs = [material[name] if name in material else written[name] for name in last.inputs]
@@ -210,10 +172,13 @@ async def _once_more(
         try:
             answer = await call(stage, role, [*_blocks(each, texts), *blocks], read)
         except (EgressError, NeedsModel, ReplyError) as error:
-            run.progress(f"{stage.name}: left as it was: {error.problem}")
+            run.progress(f"{stage.name}: unchanged: {error.problem}")
             return before
         stage.note(f"{each.stem}_observed_response.md", answer.reply.text)
-        return before if each.findings(answer.value, texts) else answer.value
+        # A correction that breaks the section is worse than the section.
+        if each.findings(answer.value, texts):
+            return before
+        return answer.value
 
     run.progress(f"{each.stage}: the real files show something else; it is asked once more")
     output = text_file(each.file)
@@ -271,6 +236,7 @@ async def _walk(
 ) -> Artifact[str]:
     last = ""
 
+    # The reply is remembered, so that an unreadable one can be shown to a person.
     def read(text: str) -> tuple[str, tuple[str, ...]]:
         nonlocal last
         last = text
@@ -280,14 +246,15 @@ async def _walk(
     async def step(stage: Stage, *texts: str) -> str:
         if draft is not None:
             texts, drafted = texts[:-1], texts[-1]
+            # A draft that the gate accepts saves the call.
             if drafted and not each.findings(drafted, texts):
                 return drafted
 
         def review(written: tuple[str, tuple[str, ...]]) -> list[str]:
-            return [
-                f"line {finding.line}: {finding.message}"
-                for finding in each.findings(written[0], texts)
-            ]
+            remarks: list[str] = []
+            for finding in each.findings(written[0], texts):
+                remarks.append(f"line {finding.line}: {finding.message}")
+            return remarks
 
         try:
             answer = await call(stage, role, _blocks(each, texts), read, review=review)
@@ -324,16 +291,16 @@ def _blocks(each: Round, texts: Sequence[str]) -> list[Block]:
     config = Block(
         "configuration", texts_by_tag["config"] + texts_by_tag.get("files", ""), Tier.SESSION
     )
-    similar = (
-        [Block(SIMILAR, texts_by_tag["similar"], trust="untrusted")]
-        if texts_by_tag.get("similar")
-        else []
-    )
+    if texts_by_tag.get("similar"):
+        similar = [Block(SIMILAR, texts_by_tag["similar"], trust="untrusted")]
+    else:
+        similar = []
     return [config, *similar, *earlier_blocks(each.role, texts_by_tag)]
 
 
 def _check_waivers(text: str, inputs: Mapping[str, str]) -> list[Finding]:
     """Section 3, which cannot do without waivers where the item has some."""
+    # Only here is the item's configuration at hand; the gate for a file has none.
     check = parse_section2(inputs["section2"])
     config: Any = parse_yaml(inputs["config"], Path("configuration")).data
     if (

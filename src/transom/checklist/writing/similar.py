@@ -20,22 +20,26 @@ _HEADING = (
 
 
 async def recall_similar(run: Run, memory: Memory, item_id: str, description: str) -> Artifact[str]:
-    """The nearest earlier items, as the text of a block; asked once, so that a run that is
-    resumed sees the same.
+    """Return the nearest earlier items as the text of a block.
+
+    They are looked up once, so that a run that is resumed sees the same.
     """
 
     async def step(_: Stage, item_id: str, description: str) -> str:
+        # Memory is a help and no condition: without it the item is written all the same.
         try:
             neighbours = await memory.retrieve(description, _MOST + 1, {"kind": _KIND})
         except MemoryUnavailable as error:
             run.progress(f"{error}; the ItemSpec is written without examples of similar items")
             return ""
-        lines = [
-            _line(neighbour.entry)
-            for neighbour in neighbours
-            if neighbour.entry.id != _key(item_id)
-        ][:_MOST]
-        return "\n".join([_HEADING, *lines]) if lines else ""
+        lines = []
+        for neighbour in neighbours:
+            # The item itself is its own nearest neighbour once it was built.
+            if neighbour.entry.id != _key(item_id):
+                lines.append(_line(neighbour.entry))
+        if lines:
+            return "\n".join([_HEADING, *lines[:_MOST]])
+        return ""
 
     return await run.stage(
         "spec/similar", step, item_id, description, out=text_file("similar_items.txt")
@@ -60,9 +64,10 @@ def _key(item_id: str) -> str:
 
 def _line(entry: MemoryEntry) -> str:
     names = entry.metadata.get("items")
-    short_names = (
-        [_short(str(name)) for name in names[:_MOST_NAMES]] if isinstance(names, list) else []
-    )
+    if isinstance(names, list):
+        short_names = [_short(str(name)) for name in names[:_MOST_NAMES]]
+    else:
+        short_names = []
     return (
         f"- {_short(entry.content)}\n  Type {entry.metadata.get('type')}; validation items:"
         f" {'; '.join(short_names)}"
@@ -71,4 +76,6 @@ def _line(entry: MemoryEntry) -> str:
 
 def _short(text: str) -> str:
     plain = " ".join(text.split())
-    return plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST].rsplit(' ', 1)[0]} ..."
+    if len(plain) <= _LONGEST:
+        return plain
+    return f"{plain[:_LONGEST].rsplit(' ', 1)[0]} ..."

@@ -81,6 +81,7 @@ async def try_additions(examples: Examples, spec: SpecDocument) -> list[Addition
         # A further line changes nothing if one entry suffices, or if patterns name what may appear.
         if item.quantifier == "exists" or item.mode == "allow":
             continue
+        # More lines can only help an item that asks for at least some.
         if item.count is not None and item.count.op in _AT_LEAST:
             continue
         item_trials = list[AdditionTrial]()
@@ -99,6 +100,7 @@ async def _try_report(
     for entry in entries:
         if entry.line_number and has_field(entry.parsed_fields, item.select):
             judged.append(entry)
+    # Copies first: they are the surest, since the report itself has such lines.
     additions = list(_bad_copies(item, report, judged, spec))
     for example in spec.guide.examples:
         if example.item == item.id and example.outcome == "fails":
@@ -137,6 +139,7 @@ async def _problem(
     message = f"item {item.id} still holds with the bad line {bad_text!r} {place}"
     if addition.must_be_read:
         return f"{message}: atom A passes over it or reads it as good"
+    # A message that is not read is for the account of the check, not for atom A.
     answer = await examples.prober.answer(report.name, text)
     numbers = addition.line_numbers()
     lines = text.split("\n")
@@ -170,9 +173,11 @@ async def _good_reports(
         if await is_accepted(examples, item, file.name, file.text):
             reports.append(RealFile(file.name, file.text))
             continue
+        # A real report with one bad row is still the best report to add rows to.
         text = await _without_failing_lines(examples, item, file)
         if text is not None and await is_accepted(examples, item, file.name, text):
             reports.append(RealFile(file.name, text))
+    # Without any real report an example has to do.
     for example in spec.guide.examples if not reports else ():
         name = examples.name_of(example)
         is_good = example.item == item.id and example.outcome == "holds"
@@ -194,7 +199,9 @@ async def _without_failing_lines(
             has_good = True
         else:
             lines[entry.line_number - 1] = ""
-    return "\n".join(lines) if has_good else None
+    if has_good:
+        return "\n".join(lines)
+    return None
 
 
 # -- the bad lines
@@ -204,6 +211,7 @@ def _bad_copies(
     item: ValidationItem, report: RealFile, judged: Sequence[Entry], spec: SpecDocument
 ) -> Iterator[BadLines]:
     """Yield copies of judged lines whose value breaks the condition, beside these lines."""
+    # Without a condition no value is bad, and a count does not look at values.
     if item.condition is None or item.count is not None:
         return
     field = item.condition.field
@@ -211,6 +219,7 @@ def _bad_copies(
     for entry in judged:
         if _is_printed_once(report, entry, field_of(entry.parsed_fields, field)):
             rows.append(entry)
+    # Each trial reads the report again, so a few rows stand for all.
     chosen = _spread(rows, _JUDGED_LINES)
     if item.take is not None:
         chosen = chosen[-1:] if item.take == "last" else chosen[:1]
@@ -253,6 +262,7 @@ def _failing_words(item: ValidationItem, field: str, spec: SpecDocument) -> list
 
 def _is_printed_once(report: RealFile, entry: Entry, value: Json) -> bool:
     """Return whether a judged value stands in its entry's line, at one place."""
+    # A value that is printed twice could be changed at the wrong place.
     if (
         isinstance(value, bool)
         or not isinstance(value, str | int | float)
@@ -307,6 +317,7 @@ async def _failing_example(
     is_read = any(has_field(entry.parsed_fields, item.select) for entry in alone)
     if not is_read and not _is_row(item, example, report, judged):
         return []
+    # An example that does not even fail alone is another gate's finding.
     if await is_accepted(examples, item, name, f"{example.text}\n"):
         return []
     if not _takes_more_lines(report):
@@ -315,6 +326,7 @@ async def _failing_example(
     count = len(report.lines) - (report.lines[-1] == "")
     numbers = [entry.line_number or 1 for entry in judged]
     positions = list[int]()
+    # An entry before the one that counts changes nothing, so it is not tried there.
     if item.take != "last":
         positions.append(0)
     if item.take is None and not numbers:
@@ -351,6 +363,7 @@ def _behind_record(report: RealFile, number: int) -> int:
 
 def _messages(report: RealFile) -> Iterator[BadLines]:
     """Yield all messages of trouble at the end of a report, where a log tells of its failure."""
+    # A table or JSON has no place for a message.
     if _takes_more_lines(report) and is_prose(report):
         count = len(report.lines) - (report.lines[-1] == "")
         yield BadLines("\n".join(trouble_messages()), count, must_be_read=False)

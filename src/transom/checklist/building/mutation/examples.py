@@ -49,25 +49,31 @@ class Examples:
     files: tuple[RealFile, ...]
 
     async def alone(self, example: SpecExample) -> Tried:
-        """The example as all that a file holds; an atom that needs more around it must read it
-        in a real file.
+        """Try the example as the whole text of a file.
+
+        An atom that needs more around it must read it in a real file.
         """
         item, name = self._item(example), self.name_of(example)
         if item is None:
             return Tried(untried=f"{_label_of(example)} is of no item of checker.yaml")
         answer = await self.prober.answer(name, _ended(example.text))
-        own_entries = [entry for entry in answer.entries if _belongs(entry, item)]
+        own_entries = []
+        for entry in answer.entries:
+            if _belongs(entry, item):
+                own_entries.append(entry)
         if answer.refused is not None:
             return Tried(untried=f"{_label_of(example)} cannot be read alone: {answer.refused}")
+        # Such an example shows what must not become an entry at all.
         if example.outcome == "none":
-            message = (
-                f"is read as an entry: {show(own_entries[0].parsed_fields)}"
-                if own_entries
-                else None
-            )
+            if own_entries:
+                message = f"is read as an entry: {show(own_entries[0].parsed_fields)}"
+            else:
+                message = None
             return Tried(
-                problem=message and f"{_label_of(example)} is none of the item's, and {message}"
+                problem=message
+                and f"{_label_of(example)} does not belong to the item, and {message}"
             )
+        # Some formats need a header above the line.
         if not own_entries and not _may_be_silent(example, item):
             return await self._only_in_place(example, item)
         problem = _wrong_fields(example, answer.entries)
@@ -84,34 +90,32 @@ class Examples:
         return Tried(problem=message, spec=bool(example.fields))
 
     async def in_place(self, example: SpecExample) -> Tried | None:
-        """The example's line in place of the real line that is most like it; None where no line
-        is like it.
+        """Try the example's line in place of the real line that is most like it.
+
+        Returns None if no line is like it.
         """
         item = self._item(example)
-        spot = (
-            await self._spot(example, item)
-            if item and not item.count and example.outcome != "none"
-            else None
-        )
+        if item and not item.count and example.outcome != "none":
+            spot = await self._spot(example, item)
+        else:
+            spot = None
         if item is None or spot is None:
             return None
         file, number, line = spot
         before = await self.prober.answer(file.name, file.text)
         after = await self.prober.answer(file.name, file.with_line(number, line))
         place = f"{_label_of(example)}, in place of {file.name}:{number},"
+        # Refusing the file is noticed, too.
         if after.refused is not None:
             return Tried()
-        entries = [
-            entry
-            for entry in after.entries
-            if entry.line_number == number and _belongs(entry, item)
-        ]
+        entries = []
+        for entry in after.entries:
+            if entry.line_number == number and _belongs(entry, item):
+                entries.append(entry)
         if not entries:
-            return (
-                Tried(problem=f"{place} changes nothing")
-                if after.placed == before.placed
-                else Tried()
-            )
+            if after.placed == before.placed:
+                return Tried(problem=f"{place} changes nothing")
+            return Tried()
         # A field may come from what stands around the line, so only the item's own question is
         # asked.
         outcomes = {_outcome_of(item, entry) for entry in entries}
@@ -120,8 +124,8 @@ class Examples:
         if await self._rests_on_others(file, number, item):
             return Tried(
                 untried=(
-                    f"{place} cannot be tried: the lines around it decide what is read from that"
-                    " line"
+                    f"{place} cannot be tried: the lines around it decide which fields that line"
+                    " gives"
                 )
             )
         return Tried(
@@ -135,18 +139,19 @@ class Examples:
 
         async def outcomes(text: str, line: int) -> set[str]:
             entries = (await self.prober.answer(file.name, text)).entries
-            return {
-                _outcome_of(item, entry)
-                for entry in entries
-                if entry.line_number == line and _belongs(entry, item)
-            }
+            outcomes_of_line: set[str] = set()
+            for entry in entries:
+                if entry.line_number == line and _belongs(entry, item):
+                    outcomes_of_line.add(_outcome_of(item, entry))
+            return outcomes_of_line
 
         alone = await outcomes(_ended(file.lines[number - 1]), 1)
         return alone != await outcomes(file.text, number)
 
     async def _only_in_place(self, example: SpecExample, item: ValidationItem) -> Tried:
-        """An example that an atom reads only among other lines: then it must be right there,
-        with all its fields.
+        """Try an example that an atom reads only among other lines.
+
+        There all its fields must be right.
         """
         spot, placed = await self._spot(example, item), await self.in_place(example)
         if spot is None or placed is None:
@@ -155,11 +160,10 @@ class Examples:
             )
         file, number, line = spot
         answer = await self.prober.answer(file.name, file.with_line(number, line))
-        entries = [
-            entry
-            for entry in answer.entries
-            if entry.line_number == number and _belongs(entry, item)
-        ]
+        entries = []
+        for entry in answer.entries:
+            if entry.line_number == number and _belongs(entry, item):
+                entries.append(entry)
         problem = placed.problem or _wrong_fields(example, entries)
         if problem:
             return Tried(
@@ -180,25 +184,25 @@ class Examples:
             return None
         kind = classify(self.name_of(example), self.sources)[0]
         spots: list[tuple[float, RealFile, int]] = []
-        for file in (
-            candidate
-            for candidate in self.files
-            if classify(candidate.name, self.sources)[0] == kind
-        ):
+        for file in self.files:
+            if classify(file.name, self.sources)[0] != kind:
+                continue
             lines = file.lines
             for entry in (await self.prober.answer(file.name, file.text)).entries:
                 if entry.line_number and _belongs(entry, item):
                     spots.append(
                         (fuzz.ratio(lines[entry.line_number - 1], line), file, entry.line_number)
                     )
+        # No real file has anything of the item.
         if not spots:
             return None
         score, best, number = max(spots, key=lambda spot: spot[0])
-        return (best, number, line) if score >= _ALIKE else None
+        if score >= _ALIKE:
+            return (best, number, line)
+        return None
 
     async def _deciding_line(self, example: SpecExample, item: ValidationItem) -> str | None:
-        """The line of the entry that makes the example's outcome; the last line where atom A sees
-        no entry.
+        """Return the line of the entry that decides the example, or the last line without one.
 
         None where other lines decide as well, or what the text lacks decides: another file may have
         that.
@@ -217,24 +221,22 @@ class Examples:
         line = lines[(entry.line_number or 1) - 1]
         if _is_told_elsewhere(example, item, line):
             return None
+        # The line has to decide by itself, or it would prove nothing elsewhere.
         single = (await self.prober.answer(name, _ended(line))).entries
-        return (
-            line
-            if all(_decides(item, entry, example) for entry in single if _belongs(entry, item))
-            else None
-        )
+        if all(_decides(item, entry, example) for entry in single if _belongs(entry, item)):
+            return line
+        return None
 
     async def entries(self, example: SpecExample, item: ValidationItem) -> list[Entry] | None:
-        """The item's entries of the example alone; None where atom A reads such a text only
-        among other lines.
-        """
+        """Return the item's entries of the example alone, or None if it needs lines around it."""
         answer = await self.prober.answer(self.name_of(example), _ended(example.text))
-        own_entries = [entry for entry in answer.entries if _belongs(entry, item)]
-        return (
-            None
-            if answer.refused is not None or not (own_entries or _may_be_silent(example, item))
-            else own_entries
-        )
+        own_entries = []
+        for entry in answer.entries:
+            if _belongs(entry, item):
+                own_entries.append(entry)
+        if answer.refused is not None or not (own_entries or _may_be_silent(example, item)):
+            return None
+        return own_entries
 
     async def judged(
         self, example: SpecExample, item: ValidationItem, requirements: Requirements
@@ -251,6 +253,7 @@ class Examples:
         answer = await self.prober.answer(name, text)
         kind, rank = classify(name, self.sources)
         evidence = Evidence((File(name, kind, rank, lambda: [text]),), answer.entries)
+        # There is one file in the trial, so a condition on other files cannot hold.
         alone = item.model_copy(update={"only_with": None})
         config = self.config.model_copy(update={"items": (alone,), "requirements": requirements})
         return await evaluate(config, evidence, Logic()), config, evidence
@@ -259,9 +262,7 @@ class Examples:
         return next((item for item in self.config.items if item.id == example.item), None)
 
     def name_of(self, example: SpecExample) -> str:
-        """A name for the file that the example stands in: its own, a real one, else one of the
-        first kind.
-        """
+        """Return a name for the example's file: its own, a real one, or one of the first kind."""
         if example.file:
             return example.file
         if self.files:
@@ -280,24 +281,23 @@ def _is_told_elsewhere(example: SpecExample, item: ValidationItem, line: str) ->
     e.g. a heading.
     """
     field_names = [item.condition.field] if item.condition else [item.select, *item.required]
-    values = [
-        value for fields in example.fields for name, value in fields.items() if name in field_names
-    ]
-    printed = [
-        printed_value
-        for printed_value in values
-        if isinstance(printed_value, str | int | float) and not isinstance(printed_value, bool)
-    ]
-    return any(
-        places(example.text, printed_value) and not places(line, printed_value)
-        for printed_value in printed
-        if str(printed_value).strip()
-    )
+    for fields in example.fields:
+        for name, value in fields.items():
+            # A truth value is not printed as such, so it can be looked for nowhere.
+            if isinstance(value, bool) or not isinstance(value, str | int | float):
+                continue
+            if name not in field_names or not str(value).strip():
+                continue
+            if places(example.text, value) and not places(line, value):
+                return True
+    return False
 
 
 def _outcome_of(item: ValidationItem, entry: Entry) -> str:
     fulfils = shortfall(item, entry.parsed_fields) is None
-    return "holds" if fulfils is (item.mode == "require") else "fails"
+    if fulfils is (item.mode == "require"):
+        return "holds"
+    return "fails"
 
 
 def _decides(item: ValidationItem, entry: Entry, example: SpecExample) -> bool:
@@ -324,11 +324,13 @@ def _belongs(entry: Entry, item: ValidationItem) -> bool:
 
 
 def _wrong_fields(example: SpecExample, entries: Sequence[Entry]) -> str | None:
-    """The first field that no entry yields as the ItemSpec says; each expected entry has one of
-    its own, in order.
+    """Return the first field that no entry yields as the ItemSpec says.
+
+    Each expected entry is compared with an entry of its own, in order.
     """
     remaining = list(entries)
     for expected in example.fields:
+        # The best fit counts, so that an additional entry before it does no harm.
         wrong = {index: _differences(expected, entry) for index, entry in enumerate(remaining)}
         best = min(wrong, key=lambda index: len(wrong[index]), default=None)
         if best is None:
@@ -342,22 +344,24 @@ def _wrong_fields(example: SpecExample, entries: Sequence[Entry]) -> str | None:
 def _differences(expected: object, entry: Entry) -> list[str]:
     assert isinstance(expected, dict)
     read_fields = {name: field_of(entry.parsed_fields, name) for name in expected}
-    return [
-        f"{name} is {show(read_fields[name])}, the ItemSpec says {show(value)}"
-        for name, value in expected.items()
-        if not _is_same(read_fields[name], value)
-    ]
+    differences: list[str] = []
+    for name, value in expected.items():
+        if not _is_same(read_fields[name], value):
+            differences.append(
+                f"{name} is {show(read_fields[name])}, the ItemSpec says {show(value)}"
+            )
+    return differences
 
 
 def _is_same(actual: Json, expected: Json) -> bool:
     """Equal; numbers within rounding, and absent like empty."""
+    # A missing field and an empty one say the same to an item.
     if is_empty(actual) and is_empty(expected):
         return True
-    numbers = [
-        value
-        for value in (actual, expected)
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    ]
+    numbers = []
+    for value in (actual, expected):
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            numbers.append(value)
     if len(numbers) == 2:
         return abs(numbers[0] - numbers[1]) <= _TOLERANCE * max(abs(numbers[0]), abs(numbers[1]))
     return type(actual) is type(expected) and actual == expected

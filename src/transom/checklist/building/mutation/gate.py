@@ -63,7 +63,8 @@ class _Score:
 
     def take(self, way: str, survivor: Survivor | None) -> None:
         self.tried[way] = self.tried.get(way, 0) + 1
-        self.survivors += [survivor] if survivor else []
+        if survivor:
+            self.survivors.append(survivor)
 
     def row(self) -> MutationRow | None:
         applicable = sum(self.tried.values())
@@ -97,11 +98,11 @@ async def mutate(
     for file, answer in answers:
         if answer.refused is None:
             readable.append(await shortened(prober, file, answer))
-    refused = [
-        f"{file.name} cannot be tried: {answer.refused}"
-        for file, answer in answers
-        if answer.refused is not None
-    ]
+    # A refused file is no fault, but somebody has to know that it was not tried.
+    refused = []
+    for file, answer in answers:
+        if answer.refused is not None:
+            refused.append(f"{file.name} cannot be tried: {answer.refused}")
     examples = Examples(prober, config, await prober.sources(), tuple(file for file, _ in readable))
     wrong, spec_wrong, untried = await _examples(examples, spec, score)
     combinations = await run_tests(examples, spec) if tests else ()
@@ -136,19 +137,20 @@ async def _examples(
     spec_wrong: list[str] = []
     untried: list[str] = []
     for example in spec.guide.examples:
+        # Alone and among real lines: either may hide what the other shows.
         for way, problems in (
             ("example alone", await examples.alone(example)),
             ("example in a real file", await examples.in_place(example) or Tried(untried="")),
         ):
             if problems.untried is not None:
-                untried += [problems.untried] if problems.untried else []
+                if problems.untried:
+                    untried.append(problems.untried)
                 continue
             label = example.file or "example"
-            lost = (
-                Survivor(mutation=way, artifact=label, line=None, why=problems.problem)
-                if problems.problem
-                else None
-            )
+            if problems.problem:
+                lost = Survivor(mutation=way, artifact=label, line=None, why=problems.problem)
+            else:
+                lost = None
             score.take(way, lost)
             if problems.problem:
                 (spec_wrong if problems.spec else wrong).append(problems.problem)
@@ -176,6 +178,7 @@ async def _altered(
     problems: list[str] = []
     questions: list[str] = []
     for file, before in answers:
+        # Of alterations of one value a single one has to be noticed.
         alive: list[Alteration] = []
         followed: dict[str, str] = {}
         for alteration in alterations(file, before.entries):
@@ -184,7 +187,9 @@ async def _altered(
             else:
                 alive.append(alteration)
         lines: set[int] = set()
-        for alteration in (alteration for alteration in alive if alteration.of not in followed):
+        for alteration in alive:
+            if alteration.of in followed:
+                continue
             why = f"{alteration.says}: atom A says the same as before"
             score.take(
                 alteration.way,
@@ -192,8 +197,10 @@ async def _altered(
                     mutation=alteration.way, artifact=file.name, line=alteration.line, why=why
                 ),
             )
-            problems += [why] if alteration.sure else []
-            questions += [] if alteration.sure or alteration.line in lines else [f"{why}; why?"]
+            if alteration.sure:
+                problems.append(why)
+            elif alteration.line not in lines:
+                questions.append(f"{why}; why?")
             lines.add(alteration.line)
         for way in followed.values():
             score.take(way, None)
@@ -202,13 +209,13 @@ async def _altered(
 
 
 async def _moved(prober: Prober, file: RealFile, before: Answer) -> list[str]:
-    """A blank line at the top changes nothing but the numbers of the lines."""
+    """Ask whether a blank line at the top changes anything but the numbers of the lines."""
     if not is_prose(file) or not before.entries:
         return []
     after = await prober.answer(file.name, f"\n{file.text}")
-    lower = [
-        (line + 1 if isinstance(line, int) else line, *fields) for line, *fields in before.placed
-    ]
+    lower = []
+    for line, *fields in before.placed:
+        lower.append((line + 1 if isinstance(line, int) else line, *fields))
     if after.refused is not None or after.placed == lower:
         return []
     return [
@@ -220,9 +227,7 @@ async def _moved(prober: Prober, file: RealFile, before: Answer) -> list[str]:
 async def _same_again(
     prober: Prober, answers: Sequence[tuple[RealFile, Answer]], score: _Score
 ) -> list[str]:
-    """The same text gives the same entries: after other texts, in a fresh process, with another
-    order of sets.
-    """
+    """Report entries that differ for the same text: after others, in a fresh process, reordered."""
     problems: list[str] = []
     for file, before in answers:
         if (await prober.asked_again(file.name, file.text)) != before:
@@ -230,21 +235,23 @@ async def _same_again(
                 f"{file.name}: atom A keeps something between calls; it reads something else after"
                 " others"
             )
+    # Another seed reorders sets; code that goes by their order gives other entries.
     for seed in _SEEDS if answers and not problems else ():
         async with Prober(prober.code, prober.sandbox.seeded(seed)) as fresh:
-            other = [
-                file.name
-                for file, before in answers
-                if (await fresh.answer(file.name, file.text)) != before
-            ]
-        problems += [f"{name}: atom A goes by the order of a set" for name in other]
+            other = []
+            for file, before in answers:
+                if (await fresh.answer(file.name, file.text)) != before:
+                    other.append(file.name)
+        for name in other:
+            problems.append(f"{name}: atom A goes by the order of a set")
     if answers:
         why = problems[0] if problems else None
-        lost = (
-            Survivor(mutation="fresh process", artifact=answers[0][0].name, line=None, why=why)
-            if why
-            else None
-        )
+        if why:
+            lost = Survivor(
+                mutation="fresh process", artifact=answers[0][0].name, line=None, why=why
+            )
+        else:
+            lost = None
         score.take("fresh process", lost)
     return list(dict.fromkeys(problems))
 
@@ -256,7 +263,10 @@ def lacking_examples(
     covered = {(example.item, example.outcome) for example in spec.guide.examples}
     lacking = list[tuple[ValidationItem, list[ExampleOutcome]]]()
     for item in config.items:
-        outcomes = [outcome for outcome in _outcomes(item) if (item.id, outcome) not in covered]
+        outcomes = []
+        for outcome in _outcomes(item):
+            if (item.id, outcome) not in covered:
+                outcomes.append(outcome)
         if outcomes:
             lacking.append((item, outcomes))
     return lacking
@@ -278,13 +288,15 @@ def _untested(
             f' report>", fields: {{{item.select}: <what it must yield>}}}}`, or pass --good and'
             " --bad to `transom check lint`"
         )
-        own = [line for line in suggestions if line.item == item.id]
-        for line in own:
-            message += f"; is this a line that {line.outcome}? {line}"
+        for line in suggestions:
+            if line.item == item.id:
+                message += f"; is this a line that {line.outcome}? {line}"
         messages.append(message)
     return tuple(messages)
 
 
 def _outcomes(item: ValidationItem) -> tuple[ExampleOutcome, ...]:
     is_by_pattern = item.check == "pattern" and item.condition is None
-    return ("holds",) if is_by_pattern else ("holds", "fails")
+    if is_by_pattern:
+        return ("holds",)
+    return ("holds", "fails")

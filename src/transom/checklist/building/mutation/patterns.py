@@ -70,6 +70,7 @@ async def try_patterns(
     patterns = [pattern for extraction in spec.guide.extractions for pattern in extraction.patterns]
     names = _names_of_atom_a(prober.code, spec)
     asked_names = _questions_about(names, files)
+    # Names can be asked about without any pattern.
     if not patterns or not files:
         return PatternTrial(asked_names)
     questions: dict[str, str] = {}
@@ -117,10 +118,14 @@ def without_examples(text: str) -> str:
 
 
 def _judged(spec: SpecDocument, config: CheckerConfig) -> set[SpecPattern]:
-    """The patterns that fill a field by which an item is judged; where no group names a field,
-    the category counts.
+    """Return the patterns that fill a field by which an item is judged.
+
+    If no group names a field, the category counts.
     """
-    conditions = [item.condition.field for item in config.items if item.condition]
+    conditions = []
+    for item in config.items:
+        if item.condition:
+            conditions.append(item.condition.field)
     questions = {
         *conditions,
         *(name for item in config.items for name in (item.select, *item.required)),
@@ -144,13 +149,13 @@ def _without_own_entries(spec: SpecDocument, entries: Sequence[Entry]) -> set[Sp
     Such a line opens a block, or is counted into an entry that stands elsewhere. The file must have
     an entry of the category; otherwise the words of Section 4.1 would hide that nothing is read.
     """
-    return {
-        pattern
-        for extraction in spec.guide.extractions
-        if any(extraction.category in entry.parsed_fields for entry in entries)
-        for pattern in extraction.patterns
-        if _NO_OWN_ENTRY.search(pattern.note)
-    }
+    silent_patterns: set[SpecPattern] = set()
+    for extraction in spec.guide.extractions:
+        if any(extraction.category in entry.parsed_fields for entry in entries):
+            for pattern in extraction.patterns:
+                if _NO_OWN_ENTRY.search(pattern.note):
+                    silent_patterns.add(pattern)
+    return silent_patterns
 
 
 async def _is_keyed(
@@ -176,38 +181,39 @@ async def _is_keyed(
     if after.refused is not None or not lost:
         return False
     still = set(await hits(renamed))
-    matched = [placed for placed in before if placed[0] in lost]
+    matched = []
+    for placed in before:
+        if placed[0] in lost:
+            matched.append(placed)
     return bool(matched) and all(placed in still for placed in matched)
 
 
 def _unmatched(
     spec: SpecDocument, matched: set[SpecPattern], files: Read
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Extractions none of whose patterns matches: those that atom A reads all the same, and the
-    others.
-    """
+    """Return the extractions none of whose patterns matches, those that atom A reads apart."""
     names = ", ".join(file.name for file, _ in files)
     missed: list[str] = []
     untried: list[str] = []
     for extraction in spec.guide.extractions:
         if extraction.patterns and not matched & {*extraction.patterns}:
-            remark, read = (
-                f"no pattern of Section 4.1 for {extraction.name} matches a line of {names}",
-                _read(extraction.category, files),
-            )
-            missed += [f"{remark}; atom A reads it from {read}"] if read else []
-            untried += [] if read else [remark]
+            remark = f"no pattern of Section 4.1 for {extraction.name} matches a line of {names}"
+            read = _read(extraction.category, files)
+            if read:
+                missed.append(f"{remark}; atom A reads it from {read}")
+            else:
+                # The files may hold nothing of it, which is no fault of the ItemSpec.
+                untried.append(remark)
     return tuple(missed), tuple(untried)
 
 
 def _read(category: str | None, files: Read) -> str:
-    """The lines from which atom A takes that category all the same."""
-    read = [
-        f"{file.name}:{entry.line_number} {quoted(file, entry.line_number)}"
-        for file, entries in files
-        for entry in entries
-        if entry.line_number and category in entry.parsed_fields
-    ]
+    """Return the lines from which atom A takes that category all the same."""
+    read = []
+    for file, entries in files:
+        for entry in entries:
+            if entry.line_number and category in entry.parsed_fields:
+                read.append(f"{file.name}:{entry.line_number} {quoted(file, entry.line_number)}")
     return " and ".join(read[:_SHOWN])
 
 
@@ -229,13 +235,20 @@ def _names_of_atom_a(code: str, spec: SpecDocument) -> set[str]:
         split(code).first,
     )
     texts = [text for line, text in literals(tree) if line < logic] if tree else []
-    words = {word for text in texts for word in _WORD.findall(_NO_TEXT.sub(" ", text))}
-    return {word for word in words if word.casefold() not in spec_text}
+    words = set()
+    for text in texts:
+        words.update(_WORD.findall(_NO_TEXT.sub(" ", text)))
+    names: set[str] = set()
+    for word in words:
+        if word.casefold() not in spec_text:
+            names.add(word)
+    return names
 
 
 def _questions_about(names: set[str], files: Read) -> tuple[str, ...]:
-    """A question for each such name of these files: an atom that looks for one design's own
-    names reads no other.
+    """Return a question for each such name.
+
+    An atom that looks for one design's own names reads no other.
     """
     questions: dict[str, str] = {}
     for file, entries in files:

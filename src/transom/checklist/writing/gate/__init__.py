@@ -66,9 +66,7 @@ def check_section1(text: str) -> list[Finding]:
 
 
 def check_section2(text: str, parsing: ParsingSection) -> list[Finding]:
-    """Validation items against Section 1's fields, pattern matching against the type, overall
-    logic.
-    """
+    """Check Section 2: items against Section 1's fields, patterns against the type, the logic."""
     problems = _text(text, "section2")
     check_logic(problems, parse_section2(text), parsing)
     return problems.findings
@@ -82,9 +80,7 @@ def check_section3(text: str, check: CheckSection) -> list[Finding]:
 
 
 def check_section4(text: str, parsing: ParsingSection, check: CheckSection) -> list[Finding]:
-    """Sources, extraction for every category of Section 1, examples, special scenarios, the test
-    matrix.
-    """
+    """Check Section 4: sources, extractions, examples, special scenarios, the test matrix."""
     section = parse_section4(text, check.item_ids())
     problems = _text(text, "section4", section)
     check_guide(problems, section, parsing, check)
@@ -112,10 +108,12 @@ def check_spec(doc: SpecDocument, *, artifact: str = "ItemSpec") -> list[Finding
 
 def _text(text: str, artifact: str, guide: GuideSection | None = None) -> Problems:
     problems = Problems(artifact)
-    patterns = (
-        [pattern.regex for extraction in guide.extractions for pattern in extraction.patterns]
-        if guide
-        else []
-    )
+    if guide:
+        patterns = []
+        for extraction in guide.extractions:
+            for pattern in extraction.patterns:
+                patterns.append(pattern.regex)
+    else:
+        patterns = []
     check_text(problems, text, patterns)
     return problems

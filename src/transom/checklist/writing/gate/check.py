@@ -23,7 +23,7 @@ _GATES: Final = {
 
 
 def check_logic(problems: Problems, section: CheckSection, parsing: ParsingSection) -> None:
-    """The findings of Section 2."""
+    """Check Section 2."""
     count = len(section.items)
     count_message = f"{count} validation items; must be 1 to {MAX_ITEMS} (`### 2.1 ...`)"
     problems.unless(1 <= count <= MAX_ITEMS, "spec.items.count", section.line, count_message)
@@ -31,6 +31,7 @@ def check_logic(problems: Problems, section: CheckSection, parsing: ParsingSecti
     for item in section.items:
         _texts(problems, item)
         _choices(problems, item)
+        # A field that Section 1 does not have would be asked for in vain.
         for name in item.fields:
             message = f"{_name(item)}: {name} is not a field of Section 1"
             problems.unless(
@@ -73,7 +74,7 @@ def _type(problems: Problems, section: CheckSection) -> None:
 
 
 def _patterns(problems: Problems, section: CheckSection) -> None:
-    """The lists of items must be those that follow from the items themselves."""
+    """Check that the lists of items are those that follow from the items themselves."""
     parts: tuple[tuple[str, str, Literal["existence", "pattern"], tuple[str, ...] | None], ...] = (
         ("spec.patterns", "Items requiring pattern matching", "pattern", section.pattern_ids),
         ("spec.patterns", "Items with existence check only", "existence", section.existence_ids),
@@ -81,6 +82,7 @@ def _patterns(problems: Problems, section: CheckSection) -> None:
     )
     for gate, label, check, ids in parts:
         expected_ids = section.ids_of(check)
+        # None: the label is missing; an empty list is an answer.
         if ids is None:
             problems.add(gate, section.pattern_line, f"{label} is missing")
         elif set(ids) != set(expected_ids):

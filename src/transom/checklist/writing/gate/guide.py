@@ -35,7 +35,7 @@ ALLOWED: Final = {1: {1}, 2: {1, 4}, 3: {1, 2, 3, 4, 5, 6}, 4: {1, 2, 3}}
 def check_guide(
     problems: Problems, section: GuideSection, parsing: ParsingSection, check: CheckSection
 ) -> None:
-    """The findings of Section 4."""
+    """Check Section 4."""
     for number in ("4.1", "4.2", "4.3"):
         problems.unless(
             number in section.lines, "spec.sections", section.line, f"section {number} is missing"
@@ -54,6 +54,7 @@ def check_example_coverage(problems: Problems, section: GuideSection, check: Che
     A gate that has none to try says so.
     """
     covered = {(example.item, example.outcome) for example in section.examples}
+    # A list that cannot be read has a finding of its own.
     for item in check.item_ids() if not section.examples_problem else ():
         for outcome in ("holds", "fails"):
             is_covered = item in section.no_examples or (item, outcome) in covered
@@ -71,6 +72,7 @@ def _sources(problems: Problems, section: GuideSection) -> None:
         primary, "spec.sources", _line(section, "4.1"), "Data Sources has no primary source"
     )
     for described in section.sources:
+        # A secondary source may be described in words alone.
         source = described.source
         if source.rank == "primary" or source.kind or len(described.note.split()) < 4:
             _source(problems, described)
@@ -125,6 +127,7 @@ def _extraction(problems: Problems, extraction: Extraction) -> None:
     has_place = not (is_thin(extraction.method) and is_thin(extraction.location))
     problems.unless(has_place, gate, extraction.line, f"{name} has neither Location nor Method")
     for pattern in extraction.patterns:
+        # Python warns of signs that may mean something else one day; models write them often.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
             problem = regex_problem(pattern.regex)
@@ -167,6 +170,7 @@ def _scenarios(problems: Problems, section: GuideSection, check: CheckSection) -
 
 def _matrix(problems: Problems, section: GuideSection, check: CheckSection) -> None:
     cells = Counter(CELLS.get((row.requirements, row.waivers)) for row in section.matrix)
+    # The six combinations have to be there before any of them can be judged.
     if sorted(cells.elements(), key=str) != list(CELLS.values()):
         expected_rows = "; ".join(
             f"{requirements} with {waivers}" for requirements, waivers in CELLS

@@ -26,7 +26,7 @@ _TYPES: Final[Mapping[str, cs.CoreSchema]] = {
 
 
 def check_parsing(problems: Problems, section: ParsingSection) -> None:
-    """The findings of Section 1."""
+    """Check Section 1."""
     message = "no category with a key in parsed_fields (`### 1.1 ...`)"
     problems.unless(section.keys(), "spec.categories", section.line, message)
     problems.numbered(
@@ -55,9 +55,13 @@ def check_parsing(problems: Problems, section: ParsingSection) -> None:
 def _category(problems: Problems, category: Category) -> None:
     name, line = f"{category.number} {category.name}".strip(), category.line
     problems.thin(category.purpose, "spec.category.purpose", line, f"{name}: Purpose")
-    strange = [field.name for field in category.fields if field.name not in ENTRY_KEYS]
+    strange = []
+    for field in category.fields:
+        if field.name not in ENTRY_KEYS:
+            strange.append(field.name)
     keyless = category.key is None and (strange or not category.fields)
     problems.unless(not keyless, "spec.category.key", line, f"{name}: Category key is missing")
+    # These keys belong to the entry itself, and would be overwritten.
     reserved = category.key in (*ENTRY_KEYS, REFERENCE_FIELD)
     problems.unless(
         not reserved, "spec.category.key", line, f"{name}: the key {category.key} is reserved"
@@ -103,20 +107,18 @@ def _fields(section: ParsingSection, *, required: bool) -> cs.CoreSchema:
     """`parsed_fields` with these categories and fields alone; where it is `required`, all of them
     with their types.
     """
-    categories = {
-        category.key: {
-            field.name: cs.nullable_schema(
-                _TYPES.get(field.type, cs.any_schema()) if required else cs.any_schema()
-            )
-            for field in category.fields
-        }
-        for category in section.categories
-        if category.key
-    }
-    typed_fields = {
-        key: cs.typed_dict_field(_exactly(fields, required), required=required)
-        for key, fields in categories.items()
-    }
+    categories = {}
+    for category in section.categories:
+        if category.key:
+            categories[category.key] = {
+                field.name: cs.nullable_schema(
+                    _TYPES.get(field.type, cs.any_schema()) if required else cs.any_schema()
+                )
+                for field in category.fields
+            }
+    typed_fields = {}
+    for key, fields in categories.items():
+        typed_fields[key] = cs.typed_dict_field(_exactly(fields, required), required=required)
     reference = cs.typed_dict_field(
         _exactly({"kind": cs.any_schema(), "path": cs.any_schema()}), required=False
     )

@@ -27,12 +27,12 @@ class Problems:
         self._findings.append(Finding(gate, self.artifact, line, message))
 
     def unless(self, holds: object, gate: str, line: int | None, message: str) -> None:
-        """A finding where something does not hold."""
+        """Add a finding if something does not hold."""
         if not holds:
             self.add(gate, line, message)
 
     def thin(self, text: str, gate: str, line: int, label: str, words: int = 2) -> None:
-        """A finding where a text has fewer words than that, or only stands in for one."""
+        """Add a finding if a text has fewer words than that, or only stands in for one."""
         self.unless(not is_thin(text, words), gate, line, f"{label} is missing or says nothing")
 
     def numbered(self, gate: str, numbers: Sequence[str], section: str, line: int) -> None:
@@ -49,6 +49,7 @@ class Problems:
 def is_thin(text: str, words: int = 2) -> bool:
     """Whether a text has fewer words than that, or only stands in for one."""
     words_of_text = re.findall(r"\w+", text)
+    # Some models write that a text is to be written.
     return len(words_of_text) < words or " ".join(words_of_text).casefold() in _EMPTY_WORDS
 
 

@@ -17,7 +17,7 @@ WAIVER_TYPES: Final = (3, 4)
 
 
 def check_waivers(problems: Problems, section: WaiverSection, check: CheckSection) -> None:
-    """The findings of Section 3."""
+    """Check Section 3."""
     if section.supported is False and not section.scenarios and not section.decisions:
         # an item without waivers; a round that has the item's configuration knows whether that is
         # so
@@ -33,6 +33,7 @@ def check_waivers(problems: Problems, section: WaiverSection, check: CheckSectio
         ("Selective Waiver Mode", section.selective_mode),
     ):
         problems.thin(text, "spec.waiver.modes", section.line, label, 5 if waivable else 1)
+    # Exactly one decision an item: two might contradict each other.
     decided = [decision.item for decision in section.decisions]
     for item in check.item_ids():
         count = "no decision" if item not in decided else f"{decided.count(item)} decisions"
@@ -77,7 +78,10 @@ def _scenario(problems: Problems, scenario: WaiverScenario, check: CheckSection)
         scenario.keywords, "spec.waiver.keywords", line, f"{name}: Matching keywords is missing"
     )
     keywords = {word.casefold() for word in scenario.keywords}
-    strange = [word for word in scenario.stages if word.casefold() not in keywords]
+    strange = []
+    for word in scenario.stages:
+        if word.casefold() not in keywords:
+            strange.append(word)
     message = f"{name}: Stage words must be among the keywords; {comma_list(strange)} is not"
     problems.unless(not strange, "spec.waiver.stages", line, message)
     problems.unless(
@@ -91,7 +95,7 @@ def _scenario(problems: Problems, scenario: WaiverScenario, check: CheckSection)
 def _decision(
     problems: Problems, decision: WaiverDecision, section: WaiverSection, check: CheckSection
 ) -> None:
-    """A decision names an item and a reason, and says what the scenarios say."""
+    """Check that a decision names an item and a reason, and agrees with the scenarios."""
     gate, item, line = "spec.waiver.decisions", decision.item, decision.line
     message = f"a decision names item {item}, which Section 2 does not have"
     problems.unless(item in check.item_ids(), "spec.cross.items", line, message)
@@ -107,7 +111,11 @@ def _decision(
             line,
             f"scenario {number} does not exist",
         )
-    covering = [scenario.id for scenario in section.scenarios if item in scenario.items]
+    # A decision without a scenario tells nobody when the waiver is right.
+    covering = []
+    for scenario in section.scenarios:
+        if item in scenario.items:
+            covering.append(scenario.id)
     if decision.waivable and not covering:
         problems.add(
             "spec.waiver.coverage", line, f"item {item} is waivable, but no scenario covers it"
