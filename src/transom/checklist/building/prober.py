@@ -70,7 +70,7 @@ def quoted(file: RealFile, number: int) -> str:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ParserAnswer:
     """Answer of atom A on a text. `refused` says why it gives no entries, None where it gave
     them.
     """
@@ -129,9 +129,9 @@ class Prober:
     def __init__(self, code: str, sandbox: Sandbox) -> None:
         self.code, self.sandbox, self._atoms = code, sandbox, split(code)
         self._worker: _Patient | None = None
-        self._answers: dict[str, Answer] = {}
+        self._answers: dict[str, ParserAnswer] = {}
 
-    async def answer(self, name: str, text: str) -> Answer:
+    async def answer(self, name: str, text: str) -> ParserAnswer:
         """Answer of atom A on a text in a file of that name; each text is asked once."""
         key = digest([name, text])
         # Trials ask for the same text again and again, above all for the unaltered file.
@@ -139,16 +139,16 @@ class Prober:
             self._answers[key] = await self.asked_again(name, text)
         return self._answers[key]
 
-    async def asked_again(self, name: str, text: str) -> Answer:
+    async def asked_again(self, name: str, text: str) -> ParserAnswer:
         """As `answer`, but asked although it was before."""
         try:
             worker = await self._started()
-            return Answer(
+            return ParserAnswer(
                 tuple(await extract(worker, (await declared(worker))[0], _Shown(name, text), name))
             )
         except AtomFailed as error:
             await self._end_after(error)
-            return Answer(refused=error.problem)
+            return ParserAnswer(refused=error.problem)
 
     async def sources(self) -> tuple[Source, ...]:
         """Return the kinds of files that the atoms declare."""

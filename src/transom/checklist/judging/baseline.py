@@ -25,7 +25,7 @@ from transom.formats.yaml_files import read_bytes
 _LARGEST = 1 << 30
 
 
-class Baseline:
+class VerdictBaseline:
     """An earlier result: `transom.check/1` or `transom.checks/1`, as `--report json:FILE` writes
     it.
 

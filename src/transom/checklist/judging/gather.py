@@ -60,7 +60,7 @@ class File:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class GatheredEvidence:
     """Everything that the evaluation may look at.
 
     Attributes:
@@ -134,7 +134,7 @@ def rank_of_kind(kind: str, sources: Sequence[Source]) -> Rank:
 
 async def gather(
     inputs: Inputs, worker: AtomWorker, scope: Scope, sources: Sequence[Source]
-) -> tuple[Evidence, Outcome]:
+) -> tuple[GatheredEvidence, Outcome]:
     """Read every input, run atom A on it, and do the same with each file that an entry refers to.
 
     Returns:
@@ -145,7 +145,7 @@ async def gather(
     """
     gatherer = _Gatherer(inputs, worker, scope, sources)
     await gatherer.run()
-    evidence = Evidence(
+    evidence = GatheredEvidence(
         tuple(gatherer.files.values()),
         tuple(gatherer.entries),
         gatherer.targets,

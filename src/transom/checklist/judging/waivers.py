@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Literal
 
 from transom.checklist.atoms import CheckerConfig, ValidationItem, Waiver, Waivers
-from transom.checklist.judging.gather import Evidence
+from transom.checklist.judging.gather import GatheredEvidence
 from transom.checklist.judging.verdict import (
     CheckedItem,
     Note,
@@ -39,7 +39,11 @@ _FILE_LIKE = re.compile(r"\.[A-Za-z]\w{0,7}$")
 
 
 def apply_waivers(
-    outcome: Outcome, waivers: Waivers, config: CheckerConfig, evidence: Evidence, as_of: str
+    outcome: Outcome,
+    waivers: Waivers,
+    config: CheckerConfig,
+    evidence: GatheredEvidence,
+    as_of: str,
 ) -> Outcome:
     """Move what is waived by the waivers that count in this run. One applies through the day on
     which it expires.
@@ -119,7 +123,7 @@ class _Selective:
         outcome: Outcome,
         waivers: Sequence[Waiver],
         config: CheckerConfig,
-        evidence: Evidence,
+        evidence: GatheredEvidence,
         as_of: str,
     ) -> None:
         self.outcome, self.waivers, self.evidence, self.as_of = outcome, waivers, evidence, as_of

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from transom.checklist.atoms import REFERENCE_FIELD, Entry
-from transom.checklist.building.prober import Answer, RealFile
+from transom.checklist.building.prober import ParserAnswer, RealFile
 
 Way: TypeAlias = Literal["line emptied", "text changed"]
 PER_FILE: Final = 6
@@ -61,7 +61,7 @@ def alterations(file: RealFile, entries: Sequence[Entry]) -> list[Alteration]:
     return altered
 
 
-def noticed(alteration: Alteration, before: Answer, after: Answer) -> bool:
+def noticed(alteration: Alteration, before: ParserAnswer, after: ParserAnswer) -> bool:
     """Whether atom A follows: it says something else, or that it cannot judge the file."""
     if after.refused is not None:
         return True

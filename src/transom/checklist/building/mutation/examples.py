@@ -16,7 +16,7 @@ from transom.checklist.building.mutation.alterations import places
 from transom.checklist.building.prober import Prober, RealFile
 from transom.checklist.judging.entries import field_of, has_field, is_empty, shortfall, show
 from transom.checklist.judging.evaluate import evaluate
-from transom.checklist.judging.gather import Evidence, File, classify
+from transom.checklist.judging.gather import File, GatheredEvidence, classify
 from transom.checklist.judging.logic import Logic
 from transom.checklist.judging.verdict import Outcome
 from transom.checklist.writing.shapes import SpecExample
@@ -240,7 +240,7 @@ class Examples:
 
     async def judged(
         self, example: SpecExample, item: ValidationItem, requirements: Requirements
-    ) -> tuple[Outcome, CheckerConfig, Evidence]:
+    ) -> tuple[Outcome, CheckerConfig, GatheredEvidence]:
         """Judgement of the checker on the example for one item: its answer, without waivers."""
         return await self.judged_text(
             self.name_of(example), _ended(example.text), item, requirements
@@ -248,11 +248,11 @@ class Examples:
 
     async def judged_text(
         self, name: str, text: str, item: ValidationItem, requirements: Requirements
-    ) -> tuple[Outcome, CheckerConfig, Evidence]:
+    ) -> tuple[Outcome, CheckerConfig, GatheredEvidence]:
         """Return the judgement of one item on a text in a file of that name, without waivers."""
         answer = await self.prober.answer(name, text)
         kind, rank = classify(name, self.sources)
-        evidence = Evidence((File(name, kind, rank, lambda: [text]),), answer.entries)
+        evidence = GatheredEvidence((File(name, kind, rank, lambda: [text]),), answer.entries)
         # There is one file in the trial, so a condition on other files cannot hold.
         alone = item.model_copy(update={"only_with": None})
         config = self.config.model_copy(update={"items": (alone,), "requirements": requirements})

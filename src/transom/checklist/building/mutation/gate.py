@@ -24,7 +24,7 @@ from transom.checklist.building.mutation.suggestion import (
     SuggestedLine,
     suggest_lines,
 )
-from transom.checklist.building.prober import Answer, Prober, RealFile
+from transom.checklist.building.prober import ParserAnswer, Prober, RealFile
 from transom.checklist.results import SPEC, Combination, MutationRow, Survivor
 from transom.checklist.writing.shapes import SpecDocument
 
@@ -94,7 +94,7 @@ async def mutate(
     """
     score = _Score()
     answers = [(file, await prober.answer(file.name, file.text)) for file in files]
-    readable = list[tuple[RealFile, Answer]]()
+    readable = list[tuple[RealFile, ParserAnswer]]()
     for file, answer in answers:
         if answer.refused is None:
             readable.append(await shortened(prober, file, answer))
@@ -172,7 +172,7 @@ async def _added(examples: Examples, spec: SpecDocument, score: _Score) -> list[
 
 
 async def _altered(
-    prober: Prober, answers: Sequence[tuple[RealFile, Answer]], score: _Score
+    prober: Prober, answers: Sequence[tuple[RealFile, ParserAnswer]], score: _Score
 ) -> tuple[list[str], list[str]]:
     """Alterations that change nothing: faults, and mere questions."""
     problems: list[str] = []
@@ -208,7 +208,7 @@ async def _altered(
     return problems[:_SHOWN], questions[:_SHOWN]
 
 
-async def _moved(prober: Prober, file: RealFile, before: Answer) -> list[str]:
+async def _moved(prober: Prober, file: RealFile, before: ParserAnswer) -> list[str]:
     """Ask whether a blank line at the top changes anything but the numbers of the lines."""
     if not is_prose(file) or not before.entries:
         return []
@@ -225,7 +225,7 @@ async def _moved(prober: Prober, file: RealFile, before: Answer) -> list[str]:
 
 
 async def _same_again(
-    prober: Prober, answers: Sequence[tuple[RealFile, Answer]], score: _Score
+    prober: Prober, answers: Sequence[tuple[RealFile, ParserAnswer]], score: _Score
 ) -> list[str]:
     """Report entries that differ for the same text: after others, in a fresh process, reordered."""
     problems: list[str] = []
