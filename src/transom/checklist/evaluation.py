@@ -76,8 +76,9 @@ def outcome_of(
 def _evidence(
     entries: Sequence[CheckedItem], roots: Sequence[Path], data: Path | None
 ) -> Iterator[EvaluationCitation]:
-    """Each entry with a file, by its name below the data; the report names it below one of the
-    variables' folders.
+    """Yield each entry with a file, by its name below the data.
+
+    The report names it below one of the variables' folders.
     """
     for entry in entries if data else ():
         if entry.source_file and data:

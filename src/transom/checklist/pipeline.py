@@ -69,8 +69,9 @@ class Places:
     base: Path | None = None
 
     def roots(self, item: Item | None, otherwise: Path) -> Roots:
-        """Folders of variables, and where an item's relative input files start; `otherwise`
-        where there is no item.
+        """Return the folders of variables, and where an item's relative input files start.
+
+        Without an item they start at `otherwise`.
         """
         base = self.base or (item.path.absolute().parent if item else otherwise)
         return Roots.with_defaults(self.variables, self.search_root, base, self.other_roots)
@@ -236,7 +237,7 @@ class Judged:
 async def check_all(
     run: Run, item: Item, places: Places, manner: Manner
 ) -> SpecResult | BuildResult | Judged | None:
-    """Spec, build and run in one go; where one of them stops, its own answer.
+    """Write the ItemSpec, build and run in one go; a step that stops gives its own answer.
 
     None where the files show something against Section 4: its round corrects it, once, when the run
     is opened again.
@@ -297,8 +298,9 @@ async def _with_trial(
 
 
 async def _is_taken(run: Run, result: SpecResult) -> bool:
-    """Whether a person takes an ItemSpec in spite of its findings, which wait as a question
-    until then.
+    """Return whether a person takes an ItemSpec in spite of its findings.
+
+    They wait as a question until then.
     """
     first = result.findings[0]
     suffix = f" and {len(result.findings) - 1} more" if len(result.findings) > 1 else ""

@@ -80,12 +80,15 @@ class ParserAnswer:
 
     @property
     def fields(self) -> list[str]:
-        """The fields of all entries, in a form that can be compared."""
+        """Return the fields of all entries, in a form that can be compared."""
         return [_text(entry) for entry in self.entries]
 
     @property
     def placed(self) -> list[tuple[Json, ...]]:
-        """Place, value and fields of all entries; the quoted line changes with the text alone."""
+        """Return place, value and fields of all entries.
+
+        The quoted line changes with the text alone.
+        """
         return [(entry.line_number, entry.value, _text(entry)) for entry in self.entries]
 
 
@@ -132,7 +135,7 @@ class Prober:
         self._answers: dict[str, ParserAnswer] = {}
 
     async def answer(self, name: str, text: str) -> ParserAnswer:
-        """Answer of atom A on a text in a file of that name; each text is asked once."""
+        """Return what atom A answers on a text in a file of that name; each text is asked once."""
         key = digest([name, text])
         # Trials ask for the same text again and again, above all for the unaltered file.
         if key not in self._answers:
@@ -140,7 +143,7 @@ class Prober:
         return self._answers[key]
 
     async def asked_again(self, name: str, text: str) -> ParserAnswer:
-        """As `answer`, but asked although it was before."""
+        """Ask as `answer` does, although the text was asked before."""
         try:
             worker = await self._started()
             return ParserAnswer(

@@ -66,7 +66,7 @@ class Logic:
         self._default_match = default_match
 
     async def match(self, questions: Sequence[tuple[Entry, str]]) -> list[AtomAnswer]:
-        """Atom B: whether each entry's value fits the pattern beside it.
+        """Ask atom B whether each entry's value fits the pattern beside it.
 
         Raises:
             AtomFailed: an own atom failed, or answered something else.
@@ -81,7 +81,7 @@ class Logic:
         return await self._ask("validate_logic", calls)
 
     async def exist(self, groups: Sequence[Sequence[Entry]]) -> list[AtomAnswer]:
-        """Atom C: whether each group has what it should; raises as `match` does."""
+        """Ask atom C whether each group has what it should; raises as `match` does."""
         answers: list[list[Any]] = []
         for group in groups:
             if self._worker is None:

@@ -79,7 +79,7 @@ async def _in_time(trying: asyncio.Future[object]) -> None:
 def _trials(
     config: CheckerConfig, evidence: GatheredEvidence
 ) -> Iterator[tuple[str, str, Iterable[tuple[str, ...]]]]:
-    """Each expression, how it is used (`search` or `match`), and on what, in batches."""
+    """Yield each expression, how it is used (`search` or `match`), and on what, in batches."""
     conditions = [item.condition for item in config.items if item.condition]
     matched = [condition for condition in conditions if condition.op is Operator.MATCHES]
     expressions: list[tuple[str, Literal["search", "match"]]] = []
@@ -109,7 +109,7 @@ def _trials(
 def _texts(
     config: CheckerConfig, evidence: GatheredEvidence, fields: Iterable[str]
 ) -> Iterator[str]:
-    """All that a pattern, a waiver or a condition may be compared with."""
+    """Yield all that a pattern, a waiver or a condition may be compared with."""
     for entry in evidence.entries:
         yield entry.value
         for name in fields:
@@ -123,7 +123,7 @@ def _texts(
 
 
 def _lines(evidence: GatheredEvidence) -> Iterator[tuple[str, ...]]:
-    """All that a hint may be looked for in, piece by piece."""
+    """Yield all that a hint may be looked for in, piece by piece."""
     for file in evidence.files:
         if file.absent is None:
             for piece in file.pieces():

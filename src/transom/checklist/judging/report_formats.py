@@ -136,7 +136,7 @@ def _sarif(checks: Checks, context: ReportContext) -> bytes:
 
 
 def _sarif_results(verdict: Verdict) -> Iterator[tuple[SarifResult, str]]:
-    """Results, each with what its rule is about."""
+    """Yield results, each with what its rule is about."""
     words = ", ".join(repr(phrase.text) for phrase in verdict.needs_model)
     kind: Literal["open", "review"] = "open" if words else "review"
     if verdict.acceptance and verdict.is_accepted:

@@ -287,7 +287,7 @@ class Verdict(Shape):
 
     @property
     def nothing_new(self) -> bool:
-        """Whether all that fails it was known before."""
+        """Return whether all that fails it was known before."""
         return self.counted_as == "FAIL" and self.baseline is not None and not self.baseline.new
 
     @property
@@ -316,12 +316,12 @@ class Verdict(Shape):
 
     @property
     def is_judged(self) -> bool:
-        """Whether the check gave an answer."""
+        """Return whether the check gave an answer."""
         return self.status in ("PASS", "FAIL")
 
     @property
     def is_accepted(self) -> bool:
-        """Whether a person accepts today that there is no answer; never for an error."""
+        """Return whether a person accepts today that there is no answer; never for an error."""
         waits = self.status in ("NEEDS_MODEL", "NEEDS_REVIEW")
         return waits and self.acceptance is not None and self.acceptance.state == "holds"
 
@@ -357,8 +357,9 @@ class Outcome:
 
 
 def _is_found(entry: CheckedItem) -> bool:
-    """Whether a violation is a line that must not be there; else something is not there, or not
-    as it should be.
+    """Return whether a violation is a line that must not be there.
+
+    Else something is not there, or not as it should be.
     """
     return entry.mode == "forbid" and entry.line_number is not None
 
@@ -392,12 +393,12 @@ class Verdicts(Shape):
 
     @property
     def exit_code(self) -> int:
-        """That of the gravest: an error before a pause before a no before a yes."""
+        """Return the code of the gravest: an error before a pause before a no before a yes."""
         return min((check.exit_code for check in self.checks), key=_GRAVITY.index, default=0)
 
 
 def together(checks: Sequence[Verdict]) -> Verdicts:
-    """Several verdicts as one document, in the order given."""
+    """Return several verdicts as one document, in the order given."""
     counts = {status: sum(check.counted_as == status for check in checks) for status in EXIT_CODES}
     if not counts["NOT_CHECKED"]:
         del counts["NOT_CHECKED"]
@@ -431,7 +432,7 @@ def printed(verdict: Verdict, *, run_id: str, seconds: float, applied_at: str = 
 
 
 def artifact_bytes(verdict: Verdict) -> bytes:
-    """`verdict.json`: the same bytes for the same inputs."""
+    """Return `verdict.json`: the same bytes for the same inputs."""
     data = verdict.model_dump(
         mode="json",
         by_alias=True,

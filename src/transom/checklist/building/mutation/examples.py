@@ -133,8 +133,9 @@ class Examples:
         )
 
     async def _rests_on_others(self, file: RealFile, number: int, item: ValidationItem) -> bool:
-        """Whether a real line gives another outcome, or none, alone: a command and its error
-        below, an XML element.
+        """Return whether a real line gives another outcome, or none, alone.
+
+        Such a line is a command with its error below, or an XML element.
         """
 
         async def outcomes(text: str, line: int) -> set[str]:
@@ -174,8 +175,9 @@ class Examples:
     async def _spot(
         self, example: SpecExample, item: ValidationItem | None
     ) -> tuple[RealFile, int, str] | None:
-        """Place that the example's deciding line fits: the file, the line that it replaces, and
-        the line.
+        """Return the place that the example's deciding line fits.
+
+        It is the file, the line that is replaced, and the line.
         """
         if item is None:
             return None
@@ -241,7 +243,7 @@ class Examples:
     async def judged(
         self, example: SpecExample, item: ValidationItem, requirements: Requirements
     ) -> tuple[Outcome, CheckerConfig, GatheredEvidence]:
-        """Judgement of the checker on the example for one item: its answer, without waivers."""
+        """Judge the example for one item, without waivers."""
         return await self.judged_text(
             self.name_of(example), _ended(example.text), item, requirements
         )
@@ -272,14 +274,12 @@ class Examples:
 
 
 def _may_be_silent(example: SpecExample, item: ValidationItem) -> bool:
-    """Whether the example's outcome may come of what its text lacks."""
+    """Return whether the example's outcome may come of what its text lacks."""
     return not example.fields and (example.outcome == "holds") is (item.mode == "forbid")
 
 
 def _is_told_elsewhere(example: SpecExample, item: ValidationItem, line: str) -> bool:
-    """Whether what the item asks of stands in another line than the one that an entry points to,
-    e.g. a heading.
-    """
+    """Return whether another line, such as a heading, states what the item asks of."""
     field_names = [item.condition.field] if item.condition else [item.select, *item.required]
     for fields in example.fields:
         for name, value in fields.items():
@@ -301,9 +301,7 @@ def _outcome_of(item: ValidationItem, entry: Entry) -> str:
 
 
 def _decides(item: ValidationItem, entry: Entry, example: SpecExample) -> bool:
-    """Whether an entry makes the example's outcome by what its fields say, and by none that is
-    empty.
-    """
+    """Return whether the fields of an entry, none of them empty, give the example's outcome."""
     fields = {item.select, *item.required, *([item.condition.field] if item.condition else [])}
     filled = not any(is_empty(field_of(entry.parsed_fields, name)) for name in fields)
     return filled and _outcome_of(item, entry) == example.outcome
@@ -354,7 +352,7 @@ def _differences(expected: object, entry: Entry) -> list[str]:
 
 
 def _is_same(actual: Json, expected: Json) -> bool:
-    """Equal; numbers within rounding, and absent like empty."""
+    """Return whether values are equal; numbers within rounding, and absent like empty."""
     # A missing field and an empty one say the same to an item.
     if is_empty(actual) and is_empty(expected):
         return True

@@ -130,7 +130,9 @@ async def mutate(
 async def _examples(
     examples: Examples, spec: SpecDocument, score: _Score
 ) -> tuple[list[str], list[str], list[str]]:
-    """Examples that atom A reads wrong, contradictions of the ItemSpec, and what could not be
+    """Try the examples.
+
+    Returns those that atom A reads wrong, contradictions of the ItemSpec, and what could not be
     tried.
     """
     wrong: list[str] = []
@@ -174,7 +176,7 @@ async def _added(examples: Examples, spec: SpecDocument, score: _Score) -> list[
 async def _altered(
     prober: Prober, answers: Sequence[tuple[RealFile, ParserAnswer]], score: _Score
 ) -> tuple[list[str], list[str]]:
-    """Alterations that change nothing: faults, and mere questions."""
+    """Return the alterations that change nothing: faults, and mere questions."""
     problems: list[str] = []
     questions: list[str] = []
     for file, before in answers:
