@@ -13,7 +13,7 @@ from rapidfuzz import fuzz
 from transom.canonical import Json
 from transom.checklist.atoms import CheckerConfig, Entry, Requirements, Source, ValidationItem
 from transom.checklist.building.mutation.alterations import places
-from transom.checklist.building.prober import Prober, RealFile
+from transom.checklist.building.prober import ParserAnswer, Prober, RealFile
 from transom.checklist.judging.entries import field_of, has_field, is_empty, shortfall, show
 from transom.checklist.judging.evaluate import evaluate
 from transom.checklist.judging.gather import File, GatheredEvidence, classify
@@ -57,10 +57,7 @@ class Examples:
         if item is None:
             return Tried(untried=f"{_label_of(example)} is of no item of checker.yaml")
         answer = await self.prober.answer(name, _ended(example.text))
-        own_entries = []
-        for entry in answer.entries:
-            if _belongs(entry, item):
-                own_entries.append(entry)
+        own_entries = _entries_of(item, answer)
         if answer.refused is not None:
             return Tried(untried=f"{_label_of(example)} cannot be read alone: {answer.refused}")
         # Such an example shows what must not become an entry at all.
@@ -108,10 +105,7 @@ class Examples:
         # Refusing the file is noticed, too.
         if after.refused is not None:
             return Tried()
-        entries = []
-        for entry in after.entries:
-            if entry.line_number == number and _belongs(entry, item):
-                entries.append(entry)
+        entries = _entries_of(item, after, number)
         if not entries:
             if after.placed == before.placed:
                 return Tried(problem=f"{place} changes nothing")
@@ -139,12 +133,8 @@ class Examples:
         """
 
         async def outcomes(text: str, line: int) -> set[str]:
-            entries = (await self.prober.answer(file.name, text)).entries
-            outcomes_of_line: set[str] = set()
-            for entry in entries:
-                if entry.line_number == line and _belongs(entry, item):
-                    outcomes_of_line.add(_outcome_of(item, entry))
-            return outcomes_of_line
+            answer = await self.prober.answer(file.name, text)
+            return {_outcome_of(item, entry) for entry in _entries_of(item, answer, line)}
 
         alone = await outcomes(_ended(file.lines[number - 1]), 1)
         return alone != await outcomes(file.text, number)
@@ -161,10 +151,7 @@ class Examples:
             )
         file, number, line = spot
         answer = await self.prober.answer(file.name, file.with_line(number, line))
-        entries = []
-        for entry in answer.entries:
-            if entry.line_number == number and _belongs(entry, item):
-                entries.append(entry)
+        entries = _entries_of(item, answer, number)
         problem = placed.problem or _wrong_fields(example, entries)
         if problem:
             return Tried(
@@ -232,10 +219,7 @@ class Examples:
     async def entries(self, example: SpecExample, item: ValidationItem) -> list[Entry] | None:
         """Return the item's entries of the example alone, or None if it needs lines around it."""
         answer = await self.prober.answer(self.name_of(example), _ended(example.text))
-        own_entries = []
-        for entry in answer.entries:
-            if _belongs(entry, item):
-                own_entries.append(entry)
+        own_entries = _entries_of(item, answer)
         if answer.refused is not None or not (own_entries or _may_be_silent(example, item)):
             return None
         return own_entries
@@ -315,6 +299,15 @@ def _label_of(example: SpecExample) -> str:
 
 def _ended(text: str) -> str:
     return f"{text}\n"
+
+
+def _entries_of(item: ValidationItem, answer: ParserAnswer, line: int | None = None) -> list[Entry]:
+    """Return the item's entries of an answer, of one line or of all."""
+    entries = []
+    for entry in answer.entries:
+        if _belongs(entry, item) and line in (None, entry.line_number):
+            entries.append(entry)
+    return entries
 
 
 def _belongs(entry: Entry, item: ValidationItem) -> bool:
