@@ -9,7 +9,7 @@ from pathlib import Path
 
 from transom.canonical import digest
 from transom.checklist.judging import Verdict
-from transom.checklist.judging.verdict import CheckedItem
+from transom.checklist.judging.verdict_rows import CheckedItem
 from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.writing.views import VIEWS, make_role
 from transom.evals import EvaluationCitation, ScenarioOutcome, Used

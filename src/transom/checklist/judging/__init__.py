@@ -17,21 +17,23 @@ from transom.checklist.judging.rollup import (
     trend_of,
 )
 from transom.checklist.judging.verdict import (
+    Outcome,
+    Verdict,
+    Verdicts,
+    artifact_bytes,
+    printed,
+    together,
+)
+from transom.checklist.judging.verdict_rows import (
     CheckedItem,
     Doubt,
     MadeBy,
     Nearest,
     Note,
-    Outcome,
     UnusedWaiver,
-    Verdict,
-    Verdicts,
     Violation,
     WaivedItem,
     WaiverUse,
-    artifact_bytes,
-    printed,
-    together,
 )
 from transom.checklist.judging.waivers import apply_waivers
 

@@ -12,13 +12,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from transom.checklist.judging.verdict import (
-    Compared,
-    Counted,
-    Verdict,
-    Verdicts,
-    Violation,
-)
+from transom.checklist.judging.verdict import Counted, Verdict, Verdicts
+from transom.checklist.judging.verdict_rows import Compared, Violation
 from transom.errors import InputError
 from transom.formats.yaml_files import read_bytes
 

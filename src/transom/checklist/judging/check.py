@@ -28,16 +28,14 @@ from transom.checklist.judging.overturning import (
 from transom.checklist.judging.pieces import with_pieces
 from transom.checklist.judging.rehearse import rehearse
 from transom.checklist.judging.runner import AtomRunner, declared
-from transom.checklist.judging.verdict import (
+from transom.checklist.judging.verdict import Outcome, Status, Verdict
+from transom.checklist.judging.verdict_rows import (
     AcceptedRow,
     CheckCapRow,
     ConfigDifference,
     InputRead,
     MadeBy,
     Note,
-    Outcome,
-    Status,
-    Verdict,
 )
 from transom.checklist.judging.waivers import apply_waivers
 from transom.checklist.results import WordsRow

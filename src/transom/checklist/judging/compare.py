@@ -13,7 +13,8 @@ from typing import Any, Literal, TypeAlias
 from transom.checklist.atoms import AnyOf, CheckerConfig, Entry, ValidationItem
 from transom.checklist.judging.logic import AtomAnswer, Logic
 from transom.checklist.judging.nearest import nearest_entry
-from transom.checklist.judging.verdict import CheckedItem, Outcome, Violation
+from transom.checklist.judging.verdict import Outcome
+from transom.checklist.judging.verdict_rows import CheckedItem, Violation
 from transom.checklist.patterns import is_split_regex, parts
 from transom.errors import InputError
 

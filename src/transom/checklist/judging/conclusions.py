@@ -21,12 +21,7 @@ from transom.checklist.judging.entries import (
 from transom.checklist.judging.gather import File, GatheredEvidence
 from transom.checklist.judging.logic import AtomAnswer
 from transom.checklist.judging.nearest import line_of, nearest_line
-from transom.checklist.judging.verdict import (
-    CheckedItem,
-    DecidedBy,
-    Nearest,
-    Violation,
-)
+from transom.checklist.judging.verdict_rows import CheckedItem, DecidedBy, Nearest, Violation
 
 
 @dataclass(frozen=True)

@@ -34,13 +34,8 @@ from transom.checklist.judging.entries import (
 )
 from transom.checklist.judging.gather import File, GatheredEvidence, reference_of
 from transom.checklist.judging.logic import Logic
-from transom.checklist.judging.verdict import (
-    AnsweredBy,
-    CheckedItem,
-    Note,
-    Outcome,
-    Violation,
-)
+from transom.checklist.judging.verdict import Outcome
+from transom.checklist.judging.verdict_rows import AnsweredBy, CheckedItem, Note, Violation
 
 
 async def evaluate(config: CheckerConfig, evidence: GatheredEvidence, logic: Logic) -> Outcome:

@@ -17,7 +17,8 @@ from transom.checklist.atoms import REFERENCE_FIELD, Entry, Rank, Reference, Sou
 from transom.checklist.file_kinds import kind_by_name
 from transom.checklist.judging.inputs import Inputs, Names, real_path
 from transom.checklist.judging.runner import AtomWorker, Scope, extract
-from transom.checklist.judging.verdict import InputRead, Note, Outcome
+from transom.checklist.judging.verdict import Outcome
+from transom.checklist.judging.verdict_rows import InputRead, Note
 from transom.errors import AtomFailed, InputError
 from transom.formats.reports import FileReading
 from transom.formats.text_files import TextFile

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from transom.checklist.atoms import TYPE_NAMES
-from transom.checklist.judging.verdict import (
-    CheckedItem,
-    Note,
-    Verdict,
-    Verdicts,
-    Violation,
-    WaivedItem,
-)
+from transom.checklist.judging.verdict import Verdict, Verdicts
+from transom.checklist.judging.verdict_rows import CheckedItem, Note, Violation, WaivedItem
 from transom.checklist.results import ReadingRow, WordsRow
 from transom.formats.report_page import (
     SHOWN,

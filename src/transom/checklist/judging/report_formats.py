@@ -22,7 +22,8 @@ from transom.checklist.judging.report import (
     tone_of,
 )
 from transom.checklist.judging.rollup import BlockItem, roll_up
-from transom.checklist.judging.verdict import Verdict, Verdicts, WaivedItem, together
+from transom.checklist.judging.verdict import Verdict, Verdicts, together
+from transom.checklist.judging.verdict_rows import WaivedItem
 from transom.formats.csv_report import csv_report
 from transom.formats.html_report import html_report
 from transom.formats.junit_report import ReportedCase, Result, junit_report

@@ -15,10 +15,10 @@ from typing import Literal
 
 from transom.checklist.atoms import CheckerConfig, ValidationItem, Waiver, Waivers
 from transom.checklist.judging.gather import GatheredEvidence
-from transom.checklist.judging.verdict import (
+from transom.checklist.judging.verdict import Outcome
+from transom.checklist.judging.verdict_rows import (
     CheckedItem,
     Note,
-    Outcome,
     UnusedWaiver,
     Violation,
     WaivedItem,

@@ -13,7 +13,7 @@ from typing import Final
 
 from transom.checklist.atoms import AnyOf, Entry, Requirements, ValidationItem, Waiver, Waivers
 from transom.checklist.building.mutation.examples import Examples
-from transom.checklist.judging.verdict import CheckedItem
+from transom.checklist.judging.verdict_rows import CheckedItem
 from transom.checklist.judging.waivers import apply_waivers
 from transom.checklist.results import Combination, Expected
 from transom.checklist.writing.gate.guide import ALLOWED
