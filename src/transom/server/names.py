@@ -8,7 +8,10 @@ from urllib.parse import quote, unquote
 from fastapi import Request
 from fastapi.responses import Response
 
+from transom.errors import InputError
+
 _COOKIE = "transom-name"
+_LONGEST = 100
 _YEAR = 365 * 24 * 3600
 
 
@@ -21,9 +24,12 @@ def name_of(request: Request) -> str:
 
 
 def signature_of(request: Request, form: Mapping[str, str]) -> str:
-    """Return the name that is written beside what a form decides."""
+    """Return the name that is written beside what a form decides; InputError if it is too long."""
     # Nobody can sign for another where a proxy knows who it is.
-    return str(request.scope.get("person", form.get("by", "").strip()))
+    name = str(request.scope.get("person", form.get("by", "").strip()))
+    if len(name) > _LONGEST:
+        raise InputError("the name is too long", hint=f"write at most {_LONGEST} characters")
+    return name
 
 
 def keep_name(response: Response, name: str) -> Response:

@@ -90,10 +90,10 @@ def page(request: Request, template: str, values: Mapping[str, Any]) -> HTMLResp
     return HTMLResponse(render(template, **common, **values))
 
 
-def error_page(status: int, detail: str) -> HTMLResponse:
+def error_page(status: int, detail: str, headers: Mapping[str, str] | None = None) -> HTMLResponse:
     """Return the page of an error: what happened, and what to do."""
     title = HTTPStatus(status).phrase
-    return HTMLResponse(render("error.html", title=title, detail=detail), status)
+    return HTMLResponse(render("error.html", title=title, detail=detail), status, headers)
 
 
 def login_page(problem: str = "") -> HTMLResponse:
