@@ -297,6 +297,10 @@ class Session:
         if self.format != "json":
             print_text(*map(self.in_this_workspace, lines))
 
+    def warn(self, line: str) -> None:
+        """Print a warning or an error on stderr."""
+        say(self.in_this_workspace(line))
+
     def progress(self, line: str) -> None:
         """Print one line on stderr, unless -q was given."""
         self.live.end()

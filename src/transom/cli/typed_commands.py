@@ -8,9 +8,9 @@ import re
 # two spaces, and the sentence goes on behind a comma, a semicolon or a back quote.
 _COMMAND = re.compile(
     r"(?:\b|(?<=\x1b\[\dm)|(?<=\x1b\[\d\dm))"  # a style ends with a letter
-    r"transom (?:answer|chat|resume|view|waiting"
+    r"transom (?:answer|chat|investigate|resume|view|waiting"
     r"|(?:cache|check|learning|memory|playbook|runs|session|story|study|trace|window) [a-z]+)"
-    r"(?: [^\s;,`)\x1b]+(?:,[^\s;,`)\x1b]+)*)*(?![\w-])"
+    r"(?: (?:'[^'\n]*'|\"[^\"\n]*\"|[^\s;,`)\x1b'\"]|,(?=\S))+)*(?![\w-])"
 )
 _OPTION = "--workspace"
 
@@ -28,6 +28,10 @@ def with_workspace(text: str, option: str) -> str:
         return text
 
     def completed(match: re.Match[str]) -> str:
-        return match[0] if _OPTION in match[0] else f"{match[0]} {option}"
+        if _OPTION in match[0]:
+            return match[0]
+        # Behind the last option, a choice may follow: `answer RUN --question Q yes, or no`.
+        words, dashes, options = match[0].partition(" --")
+        return f"{words} {option}{dashes}{options}"
 
     return _COMMAND.sub(completed, text)
