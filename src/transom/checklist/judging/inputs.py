@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from glob import escape, glob
 from pathlib import Path
 
@@ -65,7 +65,8 @@ class Roots:
         given: `--var NAME=PATH`.
         defaults: variables from the settings; `given` wins.
         base: the item's folder, in which relative paths start.
-        others: `--root DIR`: more folders that may hold the files that a log names.
+        others: `--root DIR`: more folders that may hold the input files and the files that a log
+            names.
     """
 
     given: Mapping[str, Path] = field(default_factory=dict)
@@ -99,15 +100,25 @@ class Roots:
     def spread(self, written: str, where: str) -> list[tuple[str, Path]]:
         """Return name and path of each file that an entry of `input_files` names.
 
-        `~` is the user's home. In a glob `*`, `?` and `**` have their usual meaning, and `[` is a
-        plain character. A folder is read with the folders in it. Hidden files and workspaces are
-        left out. If nothing matches, the result is the path as written, which does not exist. If
-        only a compressed file exists, the result is that file.
+        A relative path that leads to no file from the item's folder is looked for in each folder of
+        `others`. `~` is the user's home. In a glob `*`, `?` and `**` have their usual meaning, and
+        `[` is a plain character. A folder is read with the folders in it. Hidden files and
+        workspaces are left out. If nothing matches, the result is the path as written, which does
+        not exist. If only a compressed file exists, the result is that file.
 
         Raises:
             InputError: a variable is not defined, or there are too many files.
         """
-        home = os.path.expanduser(written) if written.startswith("~") else written  # noqa: PTH111  never raises
+        files = self._files_below(written, where)
+        for folder in self.others:
+            if files:
+                break
+            files = replace(self, base=folder)._files_below(written, where)
+        return files or [(written, self.expand(_home_path(written), where))]
+
+    def _files_below(self, written: str, where: str) -> list[tuple[str, Path]]:
+        """Return what `spread` returns, for relative paths below `base`; [] if there is no file."""
+        home = _home_path(written)
         path = self.expand(home, where)
         matches: set[str] = set()
         folder = path
@@ -132,8 +143,11 @@ class Roots:
             )
         if files:
             return files
-        is_compressed = not os.path.exists(path) and os.path.exists(f"{path}.gz")  # noqa: PTH110  as above
-        return [(written, Path(f"{path}.gz") if is_compressed else path)]
+        for single in (path, Path(f"{path}.gz")):
+            if os.path.exists(single):  # noqa: PTH110  as above
+                return [(written, single)]
+        # A dangling link is an error when it is read, and not a file that is elsewhere.
+        return [(written, path)] if os.path.lexists(path) else []
 
     def _with_values(self, written: str, where: str, quote: Callable[[str], str]) -> str:
         """Return a path with the value of each variable, quoted, in its place."""
@@ -200,6 +214,11 @@ class Roots:
             if real.is_relative_to(real_root):
                 names.append(f"${{{variable}}}/{real.relative_to(real_root).as_posix()}")
         return names
+
+
+def _home_path(written: str) -> str:
+    """Return a path with the user's home in place of `~`."""
+    return os.path.expanduser(written) if written.startswith("~") else written  # noqa: PTH111  never raises
 
 
 class Names:
