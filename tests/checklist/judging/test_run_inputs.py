@@ -505,8 +505,10 @@ IN_OTHER_FOLDERS = {
 def test_a_file_that_the_items_folder_lacks_is_found_in_the_other_folders(
     tmp_path: Path, written: str
 ) -> None:
-    names = ("items/hold.rpt", "one/hold.rpt", "one/setup.rpt", "two/setup.rpt", "two/lost.rpt")
-    names += ("two/power.rpt.gz", "two/rep/a.rpt", "two/rep/b.rpt")
+    names = [
+        *("items/hold.rpt", "one/hold.rpt", "one/setup.rpt", "two/setup.rpt", "two/lost.rpt"),
+        *("two/power.rpt.gz", "two/rep/a.rpt", "two/rep/b.rpt"),
+    ]
     write_files(tmp_path, dict.fromkeys(names, "text\n"))
     (tmp_path / "items" / "lost.rpt").symlink_to("nowhere")
     folders = (tmp_path / "one", tmp_path / "two")
