@@ -71,13 +71,13 @@ async def test_an_answer_has_the_type_of_the_output() -> None:
         assert answer.value == Item(name="bolts", left=7)
     assert script.requests[0].output == Item.model_json_schema()
     plain = Agent("You know the stock.", provider=provider())
-    assert_type(plain, Agent[None, Any])
+    assert_type(plain, Agent[object, Any])
 
 
 def test_an_answer_of_another_form_is_an_error() -> None:
     script = provider('{"name": "a"}', "b")
     with SyncAgent(Agent("You count.", output=Item, provider=script)) as agent:
-        assert_type(agent, SyncAgent[None, Item])
+        assert_type(agent, SyncAgent[object, Item])
         with pytest.raises(ReplyError, match="does not follow its schema"):
             agent.send("How many?")
 
@@ -189,6 +189,56 @@ def test_dependencies_of_another_type_are_refused_when_the_agent_is_made(
         Agent("You decide.", deps=deps, tools=[sub_agent], provider=provider())
 
 
+@dataclass
+class Library:
+    books: int
+
+
+@tool
+def tally_books(context: ToolContext[Library]) -> int:
+    """Tally the books."""
+    return context.deps.books
+
+
+@tool(effect="pure")
+def add(a: object, b: int = 2) -> int:
+    """Add."""
+    return int(str(a)) + b
+
+
+class Branch(Shop):
+    pass
+
+
+def test_a_type_checker_takes_tools_that_fit_the_dependencies() -> None:
+    assert_type(count, ToolDefinition[Shop])
+    assert_type(tally_books, ToolDefinition[Library])
+    assert_type(add, ToolDefinition[object])
+    reader = SubAgent(Role("reader", "You count."), "read", "Have it counted.", [count, add])
+    # mypy takes a list of unlike tools for a `list[object]` unless its type stands there.
+    tools: list[ToolDefinition[Shop]] = [count, add]
+    agent = Agent("You count.", deps=Shop({}), tools=[reader, count, add], provider=provider())
+    assert_type(agent, Agent[Shop, Any])
+    Agent("You count.", deps=Branch({}), tools=tools, provider=provider())
+    agent.register_tool(count)
+    Agent("You add.", tools=[add], provider=provider())
+
+
+def test_a_type_checker_refuses_a_tool_for_other_dependencies() -> None:
+    # Each `type: ignore` is a line that mypy refuses: it reports those that it has no use for.
+    with pytest.raises(ToolError, match="count: it takes"):
+        Agent("Tally.", deps=Library(7), tools=[count], provider=provider())  # type: ignore[misc]
+    with pytest.raises(ToolError, match="tally_books: it takes"):
+        Agent("Tally.", deps=Shop({}), tools=[count, tally_books], provider=provider())  # type: ignore[list-item]
+    with pytest.raises(ToolError, match="count: it takes"):
+        Agent("Tally.", deps=Library(7), tools=[add, count], provider=provider())  # type: ignore[list-item]
+    with pytest.raises(ToolError, match="count: it takes"):
+        Agent("Tally.", tools=[add, count], provider=provider())  # type: ignore[list-item]
+    agent = Agent("Tally.", deps=Shop({}), provider=provider())
+    with pytest.raises(ToolError, match="tally_books: it takes"):
+        agent.register_tool(tally_books)  # type: ignore[arg-type]
+
+
 class Address(TypedDict):
     street: str
 
@@ -257,7 +307,7 @@ def test_an_object_without_a_member_of_the_protocol_is_named_with_it() -> None:
 
 def test_a_toolbox_without_an_agent_refuses_a_tool_with_dependencies() -> None:
     with pytest.raises(ToolError, match="count: its function takes a ToolContext; give the tool"):
-        Toolbox([count])
+        Toolbox([count])  # type: ignore[list-item]  # the test
 
 
 async def test_a_tool_asks_for_a_better_call() -> None:

@@ -35,6 +35,32 @@ def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
     return Desk.at(here, capfd)
 
 
+BARE = """\
+OpenSTA 2.6.0 1f7d7e6a4b Copyright (c) 2024, Parallax Software, Inc.
+worst slack -0.53
+"""
+BARE_ITEM = """\
+description: Confirm that hold timing is met.
+input_files: [sta.log]
+"""
+
+
+@pytest.mark.slow
+def test_a_value_without_its_check_is_asked_about_once(desk: Desk) -> None:
+    item = desk.here / "BARE.yaml"
+    item.write_text(BARE_ITEM, "utf-8")
+    (desk.here / "sta.log").write_text(BARE, "utf-8")
+    first = desk.check("all", "BARE.yaml", "-q")
+    assert first.code == 3, first
+    assert "are of hold; evidence: sta.log:2 worst slack -0.53" in first.out
+    run = desk.run_of("BARE").name
+    assert desk("answer", run, "--choose", "1", "--by", "Ann\nLee").code == 0
+    second = desk.check("all", "BARE.yaml", "-q")
+    assert second.code == 1, second
+    assert "Ann Lee states that it is hold" in second.out
+    assert item.read_text("utf-8") == f"{BARE_ITEM}stated:\n  check: hold\n  by: Ann Lee\n"
+
+
 @pytest.mark.slow
 def test_a_person_decides_and_the_item_keeps_it(desk: Desk) -> None:
     item = desk.here / "CLEAN.yaml"

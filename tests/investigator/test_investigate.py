@@ -5,6 +5,7 @@ that lie.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -73,24 +74,50 @@ async def test_the_main_thread_gets_a_fifth_of_what_a_models_readers_read(place:
     assert 0 < 5 * sum(source.tokens_returned for source in result.sub_conversations) < read
 
 
-async def test_each_reader_calls_the_tool_of_its_source(place: Place) -> None:
+async def test_each_source_costs_one_call_and_its_reader_sees_it_whole(place: Place) -> None:
+    log: list[Request] = []
+    result = await place.ask(QUESTION["feature1"], model({}, log))
+    readers = [request for request in log if request.role == "investigator.reader"]
+    assert len(readers) == len(result.sub_conversations) == 14
+    for request in readers:
+        source = json.loads(request.window.text("source"))["source"]
+        assert request.window.text("content") == (place.data / source).read_text()
+        assert (request.tools, request.window.turns) == ((), ())
+    assert len(log) <= 25
+    main = [request for request in log if request.role == "investigator.main"]
+    assert all(
+        "summary" not in json.loads(row) for row in main[0].window.text("criteria").splitlines()
+    )
+    assert estimate_tokens(render(main[0]).as_text()) < 8_000
+
+
+async def test_a_source_that_is_too_long_for_a_window_is_read_with_a_tool(place: Place) -> None:
+    long_text = "# Notes\n\n" + "Each depot was asked, and each depot has answered.\n" * 900
+    (place.data / "feature1/planning/MEETING_NOTES.md").write_text(long_text)
     log: list[Request] = []
     await place.ask(QUESTION["feature1"], model({}, log))
     calls = [
-        (call.name, str(call.arguments))
+        call
         for request in log
         if request.role == "investigator.reader"
         for turn in request.window.turns
         if isinstance(turn, AssistantMessage)
         for call in turn.calls
     ]
-    assert sum(name == "get_analysis" for name, _ in calls) == 8
-    assert sum(name == "read_doc" for name, _ in calls) == 4
-    main = [request for request in log if request.role == "investigator.main"]
-    assert all(
-        "summary" not in json.loads(row) for row in main[0].window.text("criteria").splitlines()
-    )
-    assert estimate_tokens(render(main[0]).as_text()) < 8_000
+    path = "feature1/planning/MEETING_NOTES.md"
+    assert [(call.name, call.arguments) for call in calls] == [("read_doc", {"path": path})]
+
+
+async def test_a_small_window_without_room_for_a_source_gets_the_tool(place: Place) -> None:
+    minutes = "# Notes\n\n" + "Each depot was asked, and each depot has answered.\n" * 580
+    (place.data / "feature1/planning/MEETING_NOTES.md").write_text(minutes)
+    log: list[Request] = []
+    small = model({}, log)
+    small.caps = replace(small.caps, context_tokens=12_000)
+    result = await place.ask(QUESTION["feature1"], small)
+    tools = {tool.name for request in log for tool in request.tools if "reader" in request.role}
+    assert "read_doc" in tools
+    assert result.verdict == "READY"
 
 
 @pytest.mark.slow
@@ -108,7 +135,7 @@ async def test_what_did_not_change_is_not_read_again(place: Place) -> None:
     changed = await place.ask(QUESTION["feature3"], model({}, log))
     assert changed.verdict == "NOT_READY"
     read = [request.role for request in log[asked:]]
-    assert (read.count("investigator.reader"), read.count("investigator.main")) == (2, 1)
+    assert (read.count("investigator.reader"), read.count("investigator.main")) == (1, 1)
 
 
 # Which feature
@@ -221,11 +248,8 @@ async def test_what_a_model_makes_up_is_struck_and_told(place: Place) -> None:
 
 
 async def test_a_reader_s_made_up_number_reaches_nobody(place: Place) -> None:
-    def reads(request: Request) -> str | None:
-        came = [turn for turn in request.window.turns if isinstance(turn, AssistantMessage)]
-        return "There were 4711 failures [E1]. The rest is quiet." if came else None
-
-    result = await place.ask(QUESTION["feature1"], model({"reader": reads}))
+    false = "There were 4711 failures [E1]. The rest is quiet."
+    result = await place.ask(QUESTION["feature1"], model({"reader": false}))
     assert "4711" not in json.dumps([one.summary for one in result.sub_conversations])
     assert any("4711" in one.text for one in result.unsupported_claims)
 

@@ -19,7 +19,6 @@ from transom.investigator.inquiry import Inquiry
 from transom.investigator.phases import investigate
 from transom.investigator.report import html_report, markdown_report, text_report
 from transom.investigator.result import Investigation
-from transom.llm import AssistantMessage, Request
 from transom.runs import Run
 
 QUESTION = "Are group reservations fit for production?"
@@ -91,11 +90,8 @@ async def test_the_reasons_of_the_rules_stand_where_a_model_gives_none(place: Pl
 
 
 async def test_a_reader_calls_no_criterion_met_that_is_not(place: Place) -> None:
-    def reads(request: Request) -> str | None:
-        came = [turn for turn in request.window.turns if isinstance(turn, AssistantMessage)]
-        return "All stakeholders approved. The council is named." if came else None
-
-    result = await place.ask(QUESTION, model({"reader": reads}))
+    false = "All stakeholders approved. The council is named."
+    result = await place.ask(QUESTION, model({"reader": false}))
     summaries = [one.summary for one in result.sub_conversations]
     assert any("The council is named." in text for text in summaries)
     assert not any("All stakeholders approved" in text for text in summaries)

@@ -96,7 +96,7 @@ def test_a_worse_reader_is_flagged_by_name(
         "run",
         str(SUITE),
         "--only",
-        "ready",
+        "large-documents",
         "--workspace",
         str(tmp_path / "w"),
         "-q",
@@ -105,5 +105,5 @@ def test_a_worse_reader_is_flagged_by_name(
     capfd.readouterr()
     assert main([*common, "--model", f"replies:{lazy},rules"]) == 1
     said = capfd.readouterr().out
-    assert "regression: ready: passed, and no longer does" in said
+    assert "regression: large-documents: passed, and no longer does" in said
     assert "warning: tool_usage down 100.0 points" in said

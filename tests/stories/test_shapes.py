@@ -47,6 +47,9 @@ def test_a_project_is_read_by_scope(tmp_path: Path, shape: Any) -> None:
         counted = re.search(r"(\d+) acceptance criteria", story.reason)
         read[story.id] = [story.status, int(counted[1]) if counted else 0]
     assert read == shape["reads"]
+    assert "SM has to correct" not in "".join(
+        story.reason for story in result.stories if shape.get("is_clear")
+    )
     assert shape.get("skips", "") in "\n".join(result.skipped)
 
 

@@ -42,11 +42,11 @@ from transom.tools.toolbox import OWN
 
 _log = logging.getLogger(__name__)
 
-Deps = TypeVar("Deps", default=None)
-"""The type of an agent's dependencies."""
+Deps_co = TypeVar("Deps_co", covariant=True, default=object)
+"""The type of an agent's dependencies; `object` if it has none."""
 
 
-class Agent(AgentFacts, Generic[Deps, Out]):
+class Agent(AgentFacts, Generic[Deps_co, Out]):
     """A conversation with a role.
 
     Its replies and tool results are journaled before they are used. If the code runs again, also
@@ -80,9 +80,9 @@ class Agent(AgentFacts, Generic[Deps, Out]):
         role: Role | str,
         *,
         output: type[Out] | Mapping[str, Json] | None = None,
-        deps: Deps = None,  # type: ignore[assignment]  # then `Deps` is None
+        deps: Deps_co = None,  # type: ignore[assignment]  # then there are none
         provider: AgentProvider = None,
-        tools: Iterable[ToolDefinition | Function] = (),
+        tools: Iterable[ToolDefinition[Deps_co] | Function] = (),
         at: AgentLocation = None,
         budget: Budget | None = None,
         sources: Sequence[BlockSource] = (),
@@ -284,21 +284,22 @@ class Agent(AgentFacts, Generic[Deps, Out]):
 
     # -- what can be changed at any time -----------------------------------------------------------
 
-    def register_tool(self, tool: ToolDefinition | Function) -> None:
+    def register_tool(self, tool: ToolDefinition[Deps_co] | Function) -> None:
         """Add a tool; the next model call can use it.
 
         A program that goes on with a conversation registers the tool again first.
         """
         (definition,) = as_tools([tool])
-        tool = definition.with_deps(self.deps)
+        definition = definition.with_deps(self.deps)
         toolbox = self._session.window.toolbox if self._session else self._toolbox
-        if tool.spec in toolbox.specs:
-            toolbox.offer(tool)  # a handler whose call is tried again registers the same again
+        if definition.spec in toolbox.specs:
+            # A handler whose call is tried again registers the same again.
+            toolbox.offer(definition)
         else:
-            toolbox.register(tool)
+            toolbox.register(definition)
         # Open sub-conversations have toolboxes of their own.
         for sub in self._subs.values():
-            sub.register_tool(tool)
+            sub.register_tool(definition)
 
     # -- opening and closing -----------------------------------------------------------------------
 

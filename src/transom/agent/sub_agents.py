@@ -12,6 +12,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from transom.agent.large_results import READING, name_of, stored_outcomes, stored_result
 from transom.agent.messages import send_message
@@ -126,14 +127,14 @@ class SubAgent(ToolDefinition):
     """
 
     role: Role
-    tools: Sequence[ToolDefinition]
+    tools: Sequence[ToolDefinition[Any]]
 
     def __init__(
         self,
         role: Role,
         name: str,
         description: str,
-        tools: Sequence[ToolDefinition | Function] = (),
+        tools: Sequence[ToolDefinition[Any] | Function] = (),
     ) -> None:
         definitions = as_tools(tools)
         object.__setattr__(self, "role", role)  # the base class is frozen

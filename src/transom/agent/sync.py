@@ -9,7 +9,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from typing import Any, Generic, Self, TypeVar
 
-from transom.agent.agent import Agent, Deps
+from transom.agent.agent import Agent, Deps_co
 from transom.agent.models import Budget, Event, Out, Response
 from transom.agent.streaming import AnswerStream
 from transom.agent.views import Conversation, ConversationContext, Message, SubConversation
@@ -21,7 +21,7 @@ from transom.tools import Function, ToolDefinition
 T = TypeVar("T")
 
 
-class SyncAgent(Generic[Deps, Out]):
+class SyncAgent(Generic[Deps_co, Out]):
     """An agent in an event loop of its own, which does one thing at a time.
 
     What needs no waiting, such as `history`, can be read at any time.
@@ -30,7 +30,7 @@ class SyncAgent(Generic[Deps, Out]):
         agent: the agent. Nothing else may use it from now on.
     """
 
-    def __init__(self, agent: Agent[Deps, Out]) -> None:
+    def __init__(self, agent: Agent[Deps_co, Out]) -> None:
         self.agent = agent
         self._runner = asyncio.Runner()
         self._busy = threading.Lock()
@@ -109,7 +109,7 @@ class SyncAgent(Generic[Deps, Out]):
 
     def open_sub(
         self, purpose: str, background: str = "", *, name: str = ""
-    ) -> Coroutine[Any, Any, Agent[Deps, Out]]:
+    ) -> Coroutine[Any, Any, Agent[Deps_co, Out]]:
         """Return a coroutine that opens a sub-conversation; see `Agent.open_sub`."""
         return self.agent.open_sub(purpose, background, name=name)
 
@@ -139,7 +139,7 @@ class SyncAgent(Generic[Deps, Out]):
     def budget(self, budget: Budget) -> None:
         self.agent.budget = budget
 
-    def register_tool(self, tool: ToolDefinition | Function) -> None:
+    def register_tool(self, tool: ToolDefinition[Deps_co] | Function) -> None:
         """Add a tool; see `Agent.register_tool`."""
         self.agent.register_tool(tool)
 

@@ -10,21 +10,23 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from transom.canonical import Json
-from transom.checklist.claiming import claim_of, has_patterns, require_known
+from transom.checklist.claiming import claim_of, has_patterns, listed_texts, require_known
 from transom.checklist.claims.ranking import candidates
 from transom.checklist.embedded import DESCRIPTION
 from transom.checklist.item import Item, load_item
+from transom.checklist.item_files import own_files
 from transom.checklist.item_writer import add_to_item
 from transom.checklist.judging import Verdict
-from transom.checklist.judging.claim_account import evidence_of_claim
+from transom.checklist.judging.claim_account import checks_to_choose, evidence_of_claim
 from transom.checklist.judging.overturning import is_held_back
-from transom.checklist.pipeline import Places, own_files
+from transom.checklist.pipeline import Places
 from transom.checklist.results import ReadingRow, SpecResult
 from transom.errors import InputError, Paused
 from transom.formats.reports import FileReading, read_report, shipped_formats
 from transom.runs import Run
 
 KEY: Final = "reads_as"
+STATED: Final = "stated"
 NONE: Final = "none of these"
 
 AskNow: TypeAlias = Callable[[str, Sequence[str]], tuple[str, str]]
@@ -65,6 +67,7 @@ async def interpret(
         The result; None if a person chose an interpretation. Then the choice is in the item's
         file, and the run can go on.
     """
+    # Words of other sections are no question of what the description means.
     is_understood = not any(row.where.startswith(DESCRIPTION) for row in result.needs_model)
     if item.claim or is_understood:
         return result
@@ -89,11 +92,15 @@ async def interpret_again(
 ) -> Verdict | None:
     """Ask what an item means whose verdict a person overturned, unless a person said that already.
 
+    A verdict that waits since no report names the check of a value asks for that check.
+
     The arguments are those of `interpret`.
 
     Returns:
         The verdict, with the other interpretations that come close; None if a person chose one.
     """
+    if verdict.status == "NEEDS_MODEL" and verdict.needs_model:
+        return await _ask_for_check(run, item, places, verdict, ask_now)
     if item.claim or not is_held_back(item, verdict):
         return verdict
     present = claim_of(item, run.chain)
@@ -112,6 +119,35 @@ async def interpret_again(
     return verdict.model_copy(update={"readings": tuple(rows), "choose": command})
 
 
+async def _ask_for_check(
+    run: Run, item: Item, places: Places, verdict: Verdict, ask_now: AskNow | None
+) -> Verdict | None:
+    """Ask of which check the values are of which the reports name none.
+
+    Returns:
+        The verdict, with the checks that come into question; None if a person chose one.
+    """
+    claim = claim_of(item, run.chain)
+    if claim is None:
+        return verdict
+    readings = _readings_of_files(item, places, run.folder)
+    rows = list[ReadingRow]()
+    for check, evidence in checks_to_choose(claim, readings).items():
+        says = f"the values of which the report does not name the check are of {check}"
+        rows.append(ReadingRow(says=says, reads_as={"check": check}, evidence=evidence))
+    # Values of several checks in one file: no single answer would be right.
+    if not rows:
+        return verdict
+    question = f"Of which check are the values of {item.item_id} that the report does not name?"
+    choice = await _choose_row(run, STATED, question, rows, ask_now)
+    if choice:
+        entry, person = choice
+        add_to_item(item, STATED, {**entry, "by": " ".join(person.split()) or "a person"})
+        return None
+    command = f"transom answer {run.id} --choose N --by NAME" if run.state.waiting else None
+    return verdict.model_copy(update={"readings": tuple(rows), "choose": command})
+
+
 def write_interpretation(item: Item, reads_as: dict[str, Json], person: str) -> None:
     """Add `reads_as` to the item's file."""
     add_to_item(item, KEY, reads_as, f"chosen by {person or 'a person'}")
@@ -119,16 +155,9 @@ def write_interpretation(item: Item, reads_as: dict[str, Json], person: str) -> 
 
 def _interpretations(item: Item, places: Places, folder: Path) -> tuple[ReadingRow, ...]:
     """Return the claims that come close, each with what the current files give for it."""
-    close = candidates(item.description, has_patterns=has_patterns(item))
-    readings = list[FileReading]()
-    if close:
-        try:
-            files = own_files(item, places.roots(item, folder))
-        except InputError:
-            files = ()  # an ItemSpec can be written before a variable is defined
-        for path in files:
-            with suppress(InputError):  # a file that cannot be read is an error of the check
-                readings.append(read_report(path, shipped_formats()))
+    close = candidates(item.description, has_patterns=has_patterns(item), listed=listed_texts(item))
+    # Files are read only if there is something to choose: reading them takes time.
+    readings = _readings_of_files(item, places, folder) if close else []
     rows = list[ReadingRow]()
     for candidate in close:
         reads_as: dict[str, Json] = {"claim": candidate.row.name}
@@ -141,6 +170,19 @@ def _interpretations(item: Item, places: Places, folder: Path) -> tuple[ReadingR
     return tuple(rows)
 
 
+def _readings_of_files(item: Item, places: Places, folder: Path) -> list[FileReading]:
+    """Return what the report formats read of an item's files, as far as they can be read."""
+    readings = list[FileReading]()
+    try:
+        files = own_files(item, places.roots(item, folder))
+    except InputError:
+        files = ()  # an ItemSpec can be written before a variable is defined
+    for path in files:
+        with suppress(InputError):  # a file that cannot be read is an error of the check
+            readings.append(read_report(path, shipped_formats()))
+    return readings
+
+
 async def _choose(
     run: Run, item: Item, rows: Sequence[ReadingRow], ask_now: AskNow | None
 ) -> tuple[dict[str, Json], str] | None:
@@ -150,18 +192,35 @@ async def _choose(
     """
     description = " ".join(item.description.split())
     question = f'What does the description of {item.item_id} mean: "{description}"?'
+    return await _choose_row(run, KEY, question, rows, ask_now)
+
+
+async def _choose_row(
+    run: Run, key: str, question: str, rows: Sequence[ReadingRow], ask_now: AskNow | None
+) -> tuple[dict[str, Json], str] | None:
+    """Return what the item takes of the row that a person chose, and the person's name.
+
+    Args:
+        run: the run that asks.
+        key: the key of the question.
+        question: the question.
+        rows: the answers.
+        ask_now: asks a person who is present; without it the question waits.
+    """
+    # The evidence changes with the files, so it is shown but is no part of the question.
     options = (*(row.says for row in rows), NONE)
     try:
-        answer = await run.ask(KEY, question, options=options)
+        answer = await run.ask(key, question, options=options)
     except Paused:
         if ask_now is None:
             return None
-        shown = [*(f"{row.says}; evidence: {row.evidence}" for row in rows), NONE]
-        option, person = ask_now(question, shown)
+        shown_options = [*(f"{row.says}; evidence: {row.evidence}" for row in rows), NONE]
+        option, person = ask_now(question, shown_options)
         if not option:
             return None
-        await run.decide(options[shown.index(option)], KEY, by=person)
-        answer = await run.ask(KEY, question, options=options)
+        await run.decide(options[shown_options.index(option)], key, by=person)
+        answer = await run.ask(key, question, options=options)
+    # An answer that is none of the rows means that none of them is meant.
     for row in rows:
         if row.says == answer.text:
             return row.reads_as, answer.by

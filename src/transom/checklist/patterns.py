@@ -36,14 +36,14 @@ def pattern_problem(text: str, *, waiver: bool = False) -> str | None:
     `regex:` is always one expression, `|` included.
     """
     if not text.replace("|", "").strip():  # such a text would be contained in everything
-        return (
-            "an empty waiver would waive everything"
-            if waiver
-            else "an empty pattern is contained in everything"
-        )
+        if waiver:
+            return "an empty waiver would waive everything"
+        return "an empty pattern is contained in everything"
     if text.startswith(REGEX) and (waiver or not is_split_regex(text)):
         problem = regex_problem(text.removeprefix(REGEX))
-        return f"the regular expression {text!r} is invalid: {problem}" if problem else None
+        if problem:
+            return f"the regular expression {text!r} is invalid: {problem}"
+        return None
     return None
 
 
@@ -85,5 +85,7 @@ def config_problems(config: CheckerConfig) -> Iterator[tuple[str, *tuple[Key, ..
 
 
 def parts(pattern: str | AnyOf) -> tuple[str, ...]:
-    """The texts that a pattern consists of; any one of them suffices."""
-    return pattern.any_of if isinstance(pattern, AnyOf) else (pattern,)
+    """Return the texts that a pattern consists of; any one of them suffices."""
+    if isinstance(pattern, AnyOf):
+        return pattern.any_of
+    return (pattern,)

@@ -104,7 +104,11 @@ class GateRow(Shape):
 
 def objections(gates: Iterable[GateRow]) -> tuple[Finding, ...]:
     """Everything that the gates object to, in their order."""
-    return tuple(row for gate in gates if not gate.passed for row in gate.findings)
+    rows: list[Finding] = []
+    for gate in gates:
+        if not gate.passed:
+            rows.extend(gate.findings)
+    return tuple(rows)
 
 
 class AnswerRow(Shape):
@@ -187,13 +191,16 @@ class BuildResult(Shape):
         """Findings of the real files against the ItemSpec: examples that contradict it, patterns
         that match nothing.
         """
-        rows = (
-            row
-            for gate in self.gates
-            for row in gate.findings
-            if gate.gate in ("examples", "patterns")
-        )
-        return tuple(row.message for row in rows if row.artifact == SPEC)
+        rows = []
+        for gate in self.gates:
+            for row in gate.findings:
+                if gate.gate in ("examples", "patterns"):
+                    rows.append(row)
+        messages = []
+        for row in rows:
+            if row.artifact == SPEC:
+                messages.append(row.message)
+        return tuple(messages)
 
     @property
     def exit_code(self) -> int:
@@ -259,11 +266,9 @@ class LintResult(Shape):
     @property
     def exit_code(self) -> int:
         """1 where something is wrong, 3 where the gates only doubt."""
-        return (
-            3
-            if self.findings and {row.gate for row in self.findings} <= DOUBTS
-            else bool(self.findings)
-        )
+        if self.findings and {row.gate for row in self.findings} <= DOUBTS:
+            return 3
+        return bool(self.findings)
 
 
 class BuildRecord(Shape):
@@ -303,7 +308,11 @@ class BuildRecord(Shape):
         """Questions of the gates to the writer of atom A that nobody answered."""
         answered = {row.question for row in self.answers}
         rows = (row for gate in self.gates if gate.gate == "questions" for row in gate.findings)
-        return tuple(row for row in rows if row.message not in answered)
+        open_questions = []
+        for row in rows:
+            if row.message not in answered:
+                open_questions.append(row)
+        return tuple(open_questions)
 
     @staticmethod
     def of(
@@ -315,7 +324,7 @@ class BuildRecord(Shape):
         provider: str,
         model: str | None,
     ) -> BuildRecord:
-        """The record of a build, from its gates and the texts that it was made from."""
+        """Return the record of a build, from its gates and the texts that it was made from."""
         return BuildRecord(
             status="done" if all(row.passed for row in gates) else "needs_review",
             transom=__version__,
@@ -330,6 +339,6 @@ class BuildRecord(Shape):
 
     @staticmethod
     def unfinished(item_id: str, item: str, spec: str) -> BuildRecord:
-        """The record of a checker that never came to its gates."""
-        made = BuildRecord.of((), item, spec, "none", item_id, "nobody", None)
-        return made.model_copy(update={"status": "human_required"})
+        """Return the record of a checker that never came to its gates."""
+        record = BuildRecord.of((), item, spec, "none", item_id, "nobody", None)
+        return record.model_copy(update={"status": "human_required"})

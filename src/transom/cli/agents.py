@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +19,9 @@ from transom.cli.output import print_text
 from transom.cli.session import Session
 from transom.errors import InputError
 from transom.llm.naming import imported
+
+if TYPE_CHECKING:
+    from transom.server import Door  # the extra `server`
 
 agent_app = group("agent")
 
@@ -49,18 +52,19 @@ def load_agent(session: Session, name: str, place: str) -> Agent[Any, Any]:
     return value
 
 
+@contextmanager
 def serve_agent(
-    session: Session, name: str, host: str, listener: socket.socket, url: str, token: str
-) -> None:
-    """Serve an agent by OpenAI's API of chat completions until Ctrl-C.
+    session: Session, name: str, host: str, url: str, token: str, proxy_name: str
+) -> Iterator[Door]:
+    """Yield an application that serves an agent by OpenAI's API of chat completions.
 
     Args:
         session: has the workspace.
         name: `package.module:agent`.
         host: the name or address that the server listens on.
-        listener: the listening socket.
         url: its address.
         token: the API key of clients.
+        proxy_name: the name of the proxy in front of it; "" if there is none.
     """
     from transom import server  # the extra `server`
 
@@ -68,15 +72,15 @@ def serve_agent(
     model = name.rpartition(":")[2]
     # Each conversation of a client is a run of the workspace.
     store = session.open_store()
-    app = server.build_agent_app(agent, model, session.workspace, store, token, host)
     document = {"schema": "transom.serve/1", "url": f"{url}/v1", "token": token, "model": model}
     session.show(document, f"url    {url}/v1", f"key    {token}", f"model  {model}")
     sys.stdout.flush()
     try:
-        server.serve(app, listener, app.on_stop)
+        yield server.build_agent_app(
+            agent, model, session.workspace, store, token, host, proxy_name
+        )
     finally:
         asyncio.run(store.close())
-    session.progress("stopped")
 
 
 @command(agent_app, "show", example="transom agent show shop:clerk --mermaid")

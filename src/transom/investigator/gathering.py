@@ -1,15 +1,19 @@
 """The second phase: each source of a feature is read in its own conversation, and only summaries
 come back.
+
+A reader's window holds its source, so that a source costs one call. A source that is too long for
+that is read with a tool.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import PurePosixPath
 
 from pydantic import Field
 
-from transom.agent import call
+from transom.agent import Answer, call
 from transom.canonical import Json, digest
 from transom.context.cutting import cut
 from transom.errors import (
@@ -21,6 +25,8 @@ from transom.errors import (
     WindowOverflow,
 )
 from transom.formats.measurements import Kind, Observation, Reading, Shape
+from transom.formats.office_text import text_bytes
+from transom.formats.text_files import decode_text
 from transom.investigator.ledger import Evidence, Ledger
 from transom.investigator.reading.analysis import read_analysis_file
 from transom.investigator.reading.documents import read_document
@@ -28,11 +34,11 @@ from transom.investigator.reading.issues import read_changelog_file, read_issue_
 from transom.investigator.reading.recognition import ANALYSIS_TYPES, OTHER_REVIEW
 from transom.investigator.replies import CITED, read_plain, recited
 from transom.investigator.result import Unread, Unsupported, unsupported_of
-from transom.investigator.roles import MERGE, READER, insights, json_rows, ours, role_of
+from transom.investigator.roles import MERGE, READER, insights, json_rows, ours, outside, role_of
 from transom.investigator.sources import DataFolder, Feature
 from transom.investigator.tools import reading_tools
 from transom.learning import cited_in, shown_in, uncited
-from transom.llm import Role, Usage
+from transom.llm import Block, Usage
 from transom.runs import Run, Stage, model_file
 from transom.tools import Toolbox
 
@@ -41,6 +47,7 @@ _NAMES_ONLY = ("review.approver", "review.author")
 _MOST_SUMMARIES = 24
 _GROUP = 12
 _SUMMARY = 900  # characters of a summary
+_MOST_CONTENT = 30_000  # characters of a source in its reader's window
 _NOTHING = (ReplyError, OutOfTurns, WindowOverflow, NetworkFailed, RequestRefused)
 """Errors of one source's reader that do not stop the others; observations by the rules still
 count.
@@ -147,14 +154,12 @@ async def gather(
         ProviderError: no provider answered.
     """
     refs = sources_of(data, feature)
-    tools = reading_tools(data, feature)
-    role = role_of(READER, [tool.spec for tool in tools])
 
     async def read_one(
         stage: Stage, ref: SourceRef, question: str, feature_id: str, learned: str
     ) -> SourceReport:
         reading = read_source(data, ref)
-        return await summarised(stage, role, ref, reading, question, feature_id, data, learned)
+        return await summarised(stage, ref, reading, question, feature_id, data, learned)
 
     results = await run.map(
         "gather",
@@ -165,7 +170,7 @@ async def gather(
         learned,
         key=lambda ref: ref.key,
         out=model_file("source.json", SourceReport),
-        uses=[role],
+        uses=[role_of(READER), role_of(READER, Toolbox(reading_tools(data, feature)).specs)],
     )
     for result in results:
         if stopped := result.question or result.error:
@@ -177,7 +182,6 @@ async def gather(
 
 async def summarised(
     stage: Stage,
-    role: Role,
     ref: SourceRef,
     reading: Reading,
     question: str,
@@ -194,16 +198,10 @@ async def summarised(
         if observation.measure not in _NAMES_ONLY
     ]
     rows = [_row(ledger, fact, reading) for fact in facts[:_MOST_SHOWN]]
-    blocks = [
-        ours("question", question),
-        json_rows("source", [_task(ref, reading, feature_id)]),
-        json_rows("observations", rows),
-        *insights(learned),
-    ]
-    tools = Toolbox(reading_tools(data, data.feature(feature_id)))
+    shared = [ours("question", question), json_rows("observations", rows), *insights(learned)]
     failed = provider_name = ""
     try:
-        answer = await call(stage, role, blocks, read_plain, tools=tools)
+        answer = await _ask_reader(stage, ref, reading, data, data.feature(feature_id), shared)
         provider_name = answer.reply.by
         text, read = answer.value, answer.reply.usage.input_tokens
     except _NOTHING as error:
@@ -226,28 +224,67 @@ async def summarised(
     )
 
 
+async def _ask_reader(
+    stage: Stage,
+    ref: SourceRef,
+    reading: Reading,
+    data: DataFolder,
+    feature: Feature,
+    shared: Sequence[Block],
+) -> Answer[str]:
+    """Return a reader's answer; its window holds the source, or a tool reads it.
+
+    Args:
+        shared: the blocks that the reader gets either way.
+    """
+    content = _content_of(data, ref, reading)
+    if content:
+        task = json_rows("source", [_task(ref, reading)])
+        blocks = [task, outside("content", content), *shared]
+        # A small model's window may have no room for the source; the tool returns it in parts.
+        with suppress(WindowOverflow):
+            return await call(stage, role_of(READER), blocks, read_plain)
+    tools = Toolbox(reading_tools(data, feature))
+    task = json_rows("source", [{**_task(ref, reading), **_reading_tool(ref, reading, feature)}])
+    return await call(stage, role_of(READER, tools.specs), [task, *shared], read_plain, tools=tools)
+
+
+def _content_of(data: DataFolder, ref: SourceRef, reading: Reading) -> str:
+    """Return the text of a source; "" if it is too long or was not read in full."""
+    if reading.state in ("unreadable", "in_part"):
+        return ""
+    try:
+        text = decode_text(text_bytes(data.read(ref.source), ref.source))
+    except (InputError, OSError):
+        return ""
+    if len(text) > _MOST_CONTENT:
+        return ""
+    return text
+
+
 def seat_of(report: SourceReport) -> str:
     """Return the stage of a source's reader."""
     return f"gather/{report.key}"
 
 
-def _task(ref: SourceRef, reading: Reading, feature_id: str) -> dict[str, Json]:
-    """Return a reader's task: the source, and the tool to read it. Jira's issues need no tool."""
-    row: dict[str, Json] = {
+def _task(ref: SourceRef, reading: Reading) -> dict[str, Json]:
+    """Return a reader's task: the source, and how far the program could read it."""
+    return {
         "source": ref.source,
         "kind": ref.kind,
         "state": reading.state,
         "why": reading.why,
     }
+
+
+def _reading_tool(ref: SourceRef, reading: Reading, feature: Feature) -> dict[str, Json]:
+    """Return the call that reads a source. No tool reads an issue of Jira."""
     if ref.kind == "analysis":
-        return {
-            **row,
-            "tool": "get_analysis",
-            "arguments": {"feature_id": feature_id, "analysis_type": ref.name},
-        }
+        arguments: dict[str, Json] = {"feature_id": feature.feature_id, "analysis_type": ref.name}
+        return {"tool": "get_analysis", "arguments": arguments}
     if ref.kind == "document" and reading.state not in ("unreadable", "in_part"):
-        return {**row, "tool": "read_doc", "arguments": {"path": ref.source}}
-    return row
+        return {"tool": "read_doc", "arguments": {"path": ref.source}}
+    return {}
 
 
 def _row(ledger: Ledger, observation: Observation, reading: Reading) -> dict[str, Json]:

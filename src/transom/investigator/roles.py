@@ -17,7 +17,7 @@ IDENTIFY, READER, MERGE, MAIN, FOLLOW_UP, CLOSELY = (
 )
 SEES: dict[str, tuple[str, ...]] = {
     IDENTIFY: ("question", "features"),
-    READER: ("question", "source", "observations", BLOCK),
+    READER: ("question", "source", "content", "observations", BLOCK),
     MERGE: ("summaries",),
     MAIN: ("question", "feature", "criteria", "summaries", "evidence", "memory", BLOCK),
     FOLLOW_UP: ("question", "feature", "criteria", "summaries", "evidence", "memory"),

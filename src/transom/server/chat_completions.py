@@ -22,7 +22,7 @@ from transom.errors import InputError, Paused, ProviderError, RunError, TransomE
 from transom.llm import Usage
 from transom.llm.deltas import Again
 from transom.runs import Workspace
-from transom.server.door import Door
+from transom.server.door import Door, Proxy
 from transom.store import Store
 
 _TABLE = "chat_completions"
@@ -226,6 +226,7 @@ def build_agent_app(
     store: Store,
     token: str,
     host: str = "127.0.0.1",
+    proxy_name: str = "",
 ) -> Door:
     """Build an ASGI application that serves an agent to chat front ends.
 
@@ -236,10 +237,10 @@ def build_agent_app(
         store: the workspace's store, open for writing; the caller closes it.
         token: what clients send as their API key.
         host: the name or address that the server listens on, see `Door`.
+        proxy_name: the name by which clients reach the proxy in front of it; "" if there is none.
     """
-    return Door(
-        Starlette(routes=ChatCompletions(agent, name, workspace, store).routes()), token, host
-    )
+    app = Starlette(routes=ChatCompletions(agent, name, workspace, store).routes())
+    return Door(app, token, host, proxy=Proxy(proxy_name) if proxy_name else None)
 
 
 async def _document(request: Request) -> Any:

@@ -15,7 +15,7 @@ from transom.errors import InputError
 from transom.formats.yaml_files import dump_yaml
 from transom.runs.artifact import write_file
 from transom.stories.decisions import Read, read_reply, references
-from transom.stories.story import Action, Story, is_testable, placeholders
+from transom.stories.story import Action, Story, count_words, is_testable, placeholders
 from transom.stories.testrun import Comparison
 
 STAGES = ("sm", "po", "dev", "qa")
@@ -220,7 +220,7 @@ class AgentValidator:
         if marks := placeholders(story.text):
             line, text = marks[0]
             return False, f"{source}:{line}: {text} is not filled in"
-        if len(story.goal.split()) < _SHORTEST_REASON:
+        if count_words(story.goal) < _SHORTEST_REASON:
             return False, f"{source}: the story has no goal; say who wants what, and what for"
         if not story.criteria:
             return False, f"{source}: the story has no acceptance criterion"
@@ -312,7 +312,7 @@ def claims_against(
 
 
 def _reasoned(decision: str, reasons: tuple[str, ...], handoff: StoryHandoff) -> Checked:
-    if sum(len(reason.split()) for reason in reasons) < _SHORTEST_REASON:
+    if sum(map(count_words, reasons)) < _SHORTEST_REASON:
         return False, f"{decision} needs a reason; the reply has no line REASON:"
     if not references(reasons, handoff.criteria_total):
         return (

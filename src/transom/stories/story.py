@@ -155,9 +155,24 @@ def placeholders(text: str) -> tuple[tuple[int, str], ...]:
     )
 
 
+_FEWEST_WORDS = 3
 _VAGUE = re.compile(
     r"^(?:criteri(?:a|on)|ac|works?|done|good|ok|as discussed|see \w+)\W*\d*\W*$", re.IGNORECASE
 )
+
+
+# Thai, Lao, Burmese, Khmer, Japanese and Chinese are written without blanks between words.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
+_UNSPACED_WORD = 2  # characters of such a script that are about one word
+
+
+def count_words(text: str) -> int:
+    """Return about how many words a text of any script has."""
+    number = len(_UNSPACED_RUN.sub(" ", text).split())
+    for run in _UNSPACED_RUN.findall(text):
+        number += -(-len(run) // _UNSPACED_WORD)
+    return number
 
 
 def is_testable(criterion: str) -> bool:
@@ -165,4 +180,5 @@ def is_testable(criterion: str) -> bool:
     vague.
     """
     words = re.findall(r"[^\W\d_]{2,}|\d+", criterion)
-    return len(words) >= 3 and not placeholders(criterion) and not _VAGUE.match(criterion.strip())
+    is_long = count_words(" ".join(words)) >= _FEWEST_WORDS
+    return is_long and not placeholders(criterion) and not _VAGUE.match(criterion.strip())

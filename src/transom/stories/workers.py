@@ -36,7 +36,7 @@ from transom.sandbox.levels import require
 from transom.stories.agent_output import AgentOutput, read_agent_output
 from transom.stories.git import Git, Worktrees
 from transom.stories.handoff import AgentValidator, StoryHandoff
-from transom.stories.story import Story
+from transom.stories.story import Story, count_words
 from transom.stories.submodules import fill_submodules
 
 _MARK = "TRANSOM_WORKTREE"
@@ -267,7 +267,7 @@ def _po(request: Request) -> Reply:
     vague = [
         f"AC {number} says too little"
         for number, criterion in enumerate(story.criteria, 1)
-        if len(criterion.split()) < 3
+        if count_words(criterion) < 3
     ]
     if ready and not vague:
         return _say(

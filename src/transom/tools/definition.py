@@ -6,7 +6,9 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import Any, Generic, Literal, TypeAlias, cast, get_args
+
+from typing_extensions import TypeVar  # `typing` has no defaults before Python 3.13
 
 from transom.canonical import Json
 from transom.context.marks import UNMARKED, Mark
@@ -20,6 +22,8 @@ from transom.tools.threads import in_thread
 
 Arguments: TypeAlias = dict[str, Json]
 Effect = Literal["pure", "idempotent", "once", "unknown"]
+NeededDeps_contra = TypeVar("NeededDeps_contra", contravariant=True, default=object)
+"""The type of the dependencies that a tool needs; `object` for a tool that needs none."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +69,10 @@ class ToolLimits:
 
 
 @dataclass(frozen=True)
-class ToolDefinition:
+class ToolDefinition(Generic[NeededDeps_contra]):
     """A tool that a role may call.
+
+    A type checker refuses a `ToolDefinition[Shop]` for an agent whose `deps` are no `Shop`.
 
     Attributes:
         name: unique in a conversation; letters, digits, `_` and `-`.
@@ -113,7 +119,7 @@ class ToolDefinition:
     of_run: bool = False
     checks: Check | None = None
     fills: bool = True
-    binds: Callable[[Any], Handler] | None = None
+    binds: Callable[[NeededDeps_contra], Handler] | None = None
 
     @cached_property
     def spec(self) -> ToolSpec:
@@ -138,7 +144,7 @@ class ToolDefinition:
                     defaults[name] = schema["default"]
         return defaults
 
-    def with_deps(self, deps: object) -> ToolDefinition:
+    def with_deps(self, deps: NeededDeps_contra) -> ToolDefinition[Any]:
         """Return the tool with the dependencies of the agent that has it.
 
         Raises:

@@ -6,11 +6,20 @@ import inspect
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Annotated, Any, TypeAlias, get_type_hints, overload
+from typing import (
+    Annotated,
+    Any,
+    Concatenate,
+    Protocol,
+    TypeAlias,
+    get_type_hints,
+    overload,
+)
 
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError, to_jsonable_python
+from typing_extensions import TypeVar  # `typing` has no defaults before Python 3.13
 
 from transom.canonical import Json
 from transom.errors import ToolError
@@ -25,10 +34,26 @@ from transom.tools.definition import (
     ToolReturn,
 )
 
+Deps = TypeVar("Deps", default=object)
 Function: TypeAlias = Callable[..., Any]
+ContextFunction: TypeAlias = Callable[Concatenate[ToolContext[Deps], ...], Any]
 _SECTION = re.compile(r"(Args|Arguments|Returns|Yields|Raises|Examples?|Notes?):\s*")
 _ARGUMENT = re.compile(r"(\w+)(?: \([^)]*\))?:\s*(.*)")
 _ANY_NUMBER = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+class ToolDecorator(Protocol):
+    """Makes a tool of a function, and tells a type checker which dependencies it needs."""
+
+    @overload
+    def __call__(self, function: ContextFunction[Deps], /) -> ToolDefinition[Deps]: ...
+
+    @overload
+    def __call__(self, function: Function, /) -> ToolDefinition: ...
+
+
+@overload
+def tool(function: ContextFunction[Deps], /) -> ToolDefinition[Deps]: ...
 
 
 @overload
@@ -44,7 +69,7 @@ def tool(
     fresh: bool = False,
     limits: ToolLimits = ...,
     trust: Trust = "untrusted",
-) -> Callable[[Function], ToolDefinition]: ...
+) -> ToolDecorator: ...
 
 
 def tool(function: Function | None = None, /, *, name: str = "", **terms: Any) -> Any:
@@ -71,7 +96,7 @@ def tool(function: Function | None = None, /, *, name: str = "", **terms: Any) -
     return lambda decorated: _tool_of(decorated, name, terms)
 
 
-def as_tools(tools: Sequence[ToolDefinition | Function]) -> list[ToolDefinition]:
+def as_tools(tools: Sequence[ToolDefinition[Any] | Function]) -> list[ToolDefinition[Any]]:
     """Return definitions unchanged, and plain functions as tools; ToolError for anything else."""
     definitions = []
     for entry in tools:

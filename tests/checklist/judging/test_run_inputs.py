@@ -512,7 +512,7 @@ def test_a_file_that_the_items_folder_lacks_is_found_in_the_other_folders(
     write_files(tmp_path, dict.fromkeys(names, "text\n"))
     (tmp_path / "items" / "lost.rpt").symlink_to("nowhere")
     folders = (tmp_path / "one", tmp_path / "two")
-    roots = Roots({"TOP": tmp_path / "top"}, base=tmp_path / "items", others=folders)
+    roots = Roots({"TOP": tmp_path / "top"}, base=tmp_path / "items", other_roots=folders)
     found = [path for _, path in roots.spread(written, "item.yaml:3")]
     assert [path.relative_to(tmp_path).as_posix() for path in found] == IN_OTHER_FOLDERS[written]
 

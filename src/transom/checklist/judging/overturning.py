@@ -46,6 +46,7 @@ def overturned_verdict(item: Item | None, status: Status) -> OverturnedVerdict |
     """Return the entry of an item that speaks against a verdict with its present meaning."""
     if item is None or not item.overturned:
         return None
+    # A changed description or claim is another question, which nobody overturned.
     meaning = _meaning(item)
     for entry in item.overturned:
         if entry.status == status and entry.meaning == meaning:
@@ -80,7 +81,9 @@ def note_of_overturned(item: Item, entry: OverturnedVerdict) -> Note:
 
 def _sentence(entry: OverturnedVerdict) -> str:
     sentence = f"{entry.by} overturned {entry.status} of this item"
-    return f"{sentence}: {entry.reason}" if entry.reason else sentence
+    if entry.reason:
+        return f"{sentence}: {entry.reason}"
+    return sentence
 
 
 def _meaning(item: Item) -> str:

@@ -281,7 +281,9 @@ class Verdict(Shape):
 
     @property
     def exit_code(self) -> int:
-        return 0 if self.nothing_new else EXIT_CODES[self.counted_as]
+        if self.nothing_new:
+            return 0
+        return EXIT_CODES[self.counted_as]
 
     @property
     def nothing_new(self) -> bool:
@@ -294,7 +296,11 @@ class Verdict(Shape):
         violation. An entry that was read and has another value than it must have is violated;
         missing is only what was not read.
         """
-        absent = [entry for entry in self.missing_items if not _is_found(entry)]
+        # What was read with another value is violated, which says more than missing.
+        absent = []
+        for entry in self.missing_items:
+            if not _is_found(entry):
+                absent.append(entry)
         return {
             "violations": tuple(
                 entry for entry in (*self.missing_items, *self.extra_items) if _is_found(entry)
@@ -324,7 +330,9 @@ class Verdict(Shape):
         """Return what it counts as; a doubted answer needs review."""
         if self.is_accepted:
             return "NOT_CHECKED"
-        return "NEEDS_REVIEW" if self.doubted and self.is_judged else self.status
+        if self.doubted and self.is_judged:
+            return "NEEDS_REVIEW"
+        return self.status
 
 
 @dataclass(frozen=True)
@@ -397,8 +405,10 @@ def together(checks: Sequence[Verdict]) -> Verdicts:
 
 
 def printed(verdict: Verdict, *, run_id: str, seconds: float, applied_at: str = "") -> Verdict:
-    """The verdict as it is shown: with the run, its duration, the moment at which waivers were
-    applied, else now, and the commands that accept what holds it back.
+    """Return the verdict as it is shown.
+
+    It has the run, its duration, the moment at which waivers were applied, else now, and the
+    commands that accept what holds it back.
     """
     applied_at = applied_at or datetime.now(UTC).isoformat(timespec="seconds")
     waived = tuple(

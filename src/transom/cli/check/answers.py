@@ -217,7 +217,7 @@ def load_checked(session: Session, path: Path, *, strict: bool) -> Item:
     # The other warnings stand in the verdict. A secret must be seen before anything is sent.
     for notice in item.warnings:
         if notice.is_secret:
-            session.progress(f"{item.where(notice.line)}: {notice.message}")
+            session.progress(f"{item.place_of(notice.line)}: {notice.message}")
     return item
 
 

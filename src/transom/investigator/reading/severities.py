@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from transom.formats.measurements import Observation, Remark
-from transom.formats.security_scans import UNRATED, rank_of_score
+from transom.formats.scan_findings import UNRATED, rank_of_score
 from transom.investigator.reading.quoting import derived, observe
 from transom.investigator.reading.tree import Node
 from transom.investigator.reading.words import Severity, word_set, words

@@ -18,14 +18,11 @@ from transom.formats.json_tree import JsonNode, quote_of
 from transom.formats.k6 import LoadSummary, read_k6
 from transom.formats.load_tests import LoadResult, read_load_csv, read_load_json
 from transom.formats.measurements import Observation, Operand, Remark
-from transom.formats.security_scans import (
-    UNRATED,
-    ScanFinding,
-    ScanReport,
-    open_by_severity,
-    read_scan,
-)
-from transom.formats.test_runs import TestReport, read_test_json, read_test_xml
+from transom.formats.scan_findings import UNRATED, ScanFinding, ScanReport, open_by_severity
+from transom.formats.security_scans import read_scan
+from transom.formats.test_runs import TestReport
+from transom.formats.test_runs_json import read_test_json
+from transom.formats.test_runs_xml import read_test_xml
 from transom.formats.xml_paths import value_at
 from transom.investigator.reading.quoting import plain_number
 

@@ -81,6 +81,7 @@ async def try_additions(examples: Examples, spec: SpecDocument) -> list[Addition
         # A further line changes nothing if one entry suffices, or if patterns name what may appear.
         if item.quantifier == "exists" or item.mode == "allow":
             continue
+        # More lines can only help an item that asks for at least some.
         if item.count is not None and item.count.op in _AT_LEAST:
             continue
         item_trials = list[AdditionTrial]()
@@ -99,6 +100,7 @@ async def _try_report(
     for entry in entries:
         if entry.line_number and has_field(entry.parsed_fields, item.select):
             judged.append(entry)
+    # Copies first: they are the surest, since the report itself has such lines.
     additions = list(_bad_copies(item, report, judged, spec))
     for example in spec.guide.examples:
         if example.item == item.id and example.outcome == "fails":
@@ -128,15 +130,16 @@ async def _problem(
     text = addition.laid_into(report.lines)
     if not await is_accepted(examples, item, report.name, text):
         return None
-    shown = " ".join(addition.text.split())
-    if len(shown) > _LONGEST_SHOWN:
-        shown = f"{shown[:_LONGEST_SHOWN]}..."
-    where = f"behind line {addition.after_line} of {report.name}"
+    bad_text = " ".join(addition.text.split())
+    if len(bad_text) > _LONGEST_SHOWN:
+        bad_text = f"{bad_text[:_LONGEST_SHOWN]}..."
+    place = f"behind line {addition.after_line} of {report.name}"
     if addition.replaces:
-        where = f"in place of line {addition.after_line} of {report.name}"
-    message = f"item {item.id} still holds with the bad line {shown!r} {where}"
+        place = f"in place of line {addition.after_line} of {report.name}"
+    message = f"item {item.id} still holds with the bad line {bad_text!r} {place}"
     if addition.must_be_read:
         return f"{message}: atom A passes over it or reads it as good"
+    # A message that is not read is for the account of the check, not for atom A.
     answer = await examples.prober.answer(report.name, text)
     numbers = addition.line_numbers()
     lines = text.split("\n")
@@ -146,7 +149,7 @@ async def _problem(
         if is_read and (shortfall(item, entry.parsed_fields) is None) is (item.mode == "require"):
             line = " ".join(lines[(entry.line_number or 1) - 1].split())
             return (
-                f"item {item.id} still holds with the bad line {line!r} {where}:"
+                f"item {item.id} still holds with the bad line {line!r} {place}:"
                 " atom A reads it as good"
             )
     return None
@@ -170,9 +173,11 @@ async def _good_reports(
         if await is_accepted(examples, item, file.name, file.text):
             reports.append(RealFile(file.name, file.text))
             continue
+        # A real report with one bad row is still the best report to add rows to.
         text = await _without_failing_lines(examples, item, file)
         if text is not None and await is_accepted(examples, item, file.name, text):
             reports.append(RealFile(file.name, text))
+    # Without any real report an example has to do.
     for example in spec.guide.examples if not reports else ():
         name = examples.name_of(example)
         is_good = example.item == item.id and example.outcome == "holds"
@@ -194,7 +199,9 @@ async def _without_failing_lines(
             has_good = True
         else:
             lines[entry.line_number - 1] = ""
-    return "\n".join(lines) if has_good else None
+    if has_good:
+        return "\n".join(lines)
+    return None
 
 
 # -- the bad lines
@@ -204,6 +211,7 @@ def _bad_copies(
     item: ValidationItem, report: RealFile, judged: Sequence[Entry], spec: SpecDocument
 ) -> Iterator[BadLines]:
     """Yield copies of judged lines whose value breaks the condition, beside these lines."""
+    # Without a condition no value is bad, and a count does not look at values.
     if item.condition is None or item.count is not None:
         return
     field = item.condition.field
@@ -211,6 +219,7 @@ def _bad_copies(
     for entry in judged:
         if _is_printed_once(report, entry, field_of(entry.parsed_fields, field)):
             rows.append(entry)
+    # Each trial reads the report again, so a few rows stand for all.
     chosen = _spread(rows, _JUDGED_LINES)
     if item.take is not None:
         chosen = chosen[-1:] if item.take == "last" else chosen[:1]
@@ -253,6 +262,7 @@ def _failing_words(item: ValidationItem, field: str, spec: SpecDocument) -> list
 
 def _is_printed_once(report: RealFile, entry: Entry, value: Json) -> bool:
     """Return whether a judged value stands in its entry's line, at one place."""
+    # A value that is printed twice could be changed at the wrong place.
     if (
         isinstance(value, bool)
         or not isinstance(value, str | int | float)
@@ -267,11 +277,15 @@ def _renamed(text: str, entry: Entry, field: str, spec: SpecDocument) -> str:
 
     Names that the ItemSpec speaks of are kept: the item may be about them alone.
     """
-    known = set(re.findall(r"\w+", without_examples(spec.text)))
+    spec_words = set(re.findall(r"\w+", without_examples(spec.text)))
     for fields in entry.parsed_fields.values():
         for key, value in fields.items() if isinstance(fields, dict) else ():
             is_judged = field.endswith(f".{key}")
-            if is_judged or not isinstance(value, str) or set(re.findall(r"\w+", value)) <= known:
+            if (
+                is_judged
+                or not isinstance(value, str)
+                or set(re.findall(r"\w+", value)) <= spec_words
+            ):
                 continue
             for start, end in places(text, value)[:1]:
                 text = f"{text[:start]}{_other_name(value)}{text[end:]}"
@@ -303,6 +317,7 @@ async def _failing_example(
     is_read = any(has_field(entry.parsed_fields, item.select) for entry in alone)
     if not is_read and not _is_row(item, example, report, judged):
         return []
+    # An example that does not even fail alone is another gate's finding.
     if await is_accepted(examples, item, name, f"{example.text}\n"):
         return []
     if not _takes_more_lines(report):
@@ -310,19 +325,20 @@ async def _failing_example(
     text = example.text.strip("\n")
     count = len(report.lines) - (report.lines[-1] == "")
     numbers = [entry.line_number or 1 for entry in judged]
-    at = list[int]()
+    positions = list[int]()
+    # An entry before the one that counts changes nothing, so it is not tried there.
     if item.take != "last":
-        at.append(0)
+        positions.append(0)
     if item.take is None and not numbers:
-        at += [count // 4, count // 2, 3 * count // 4]
+        positions += [count // 4, count // 2, 3 * count // 4]
     if item.take is None and numbers and "\n" not in text:
-        at += [min(numbers), max(numbers)]
+        positions += [min(numbers), max(numbers)]
     if item.take != "first":
-        at.append(count)
+        positions.append(count)
     if not is_prose(report):
         # The first line of a table names its columns.
-        at = [number for number in at if number > 0]
-    places_in_report = dict.fromkeys(_behind_record(report, number) for number in at)
+        positions = [number for number in positions if number > 0]
+    places_in_report = dict.fromkeys(_behind_record(report, number) for number in positions)
     return [BadLines(text, number) for number in places_in_report]
 
 
@@ -347,6 +363,7 @@ def _behind_record(report: RealFile, number: int) -> int:
 
 def _messages(report: RealFile) -> Iterator[BadLines]:
     """Yield all messages of trouble at the end of a report, where a log tells of its failure."""
+    # A table or JSON has no place for a message.
     if _takes_more_lines(report) and is_prose(report):
         count = len(report.lines) - (report.lines[-1] == "")
         yield BadLines("\n".join(trouble_messages()), count, must_be_read=False)
@@ -376,9 +393,9 @@ def _takes_more_lines(report: RealFile) -> bool:
     return report.text.lstrip()[:1] not in ("{", "[", "<") or is_prose(report)
 
 
-def _spread(entries: Sequence[Entry], most: int) -> list[Entry]:
+def _spread(entries: Sequence[Entry], limit: int) -> list[Entry]:
     """Return the first and the last of entries, and some between."""
-    if len(entries) <= most:
+    if len(entries) <= limit:
         return list(entries)
-    step = (len(entries) - 1) / (most - 1)
-    return [entries[round(index * step)] for index in range(most)]
+    step = (len(entries) - 1) / (limit - 1)
+    return [entries[round(index * step)] for index in range(limit)]

@@ -1,0 +1,369 @@
+"""Readers of scanners that print JSON in a form of their own.
+
+Each reader gets the whole document, and returns None if another tool wrote it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from transom.formats.scan_findings import (
+    UNRATED,
+    ScanFinding,
+    ScanReport,
+    dict_at,
+    dict_entries,
+    rank_of,
+    rank_of_score,
+)
+
+
+def _grype(data: Any) -> ScanReport | None:
+    if not isinstance(data, dict) or not isinstance(data.get("matches"), list):
+        return None
+    findings = list[ScanFinding]()
+    for kind, why in (("matches", ""), ("ignoredMatches", "ignored by a rule")):
+        for place, match in enumerate(dict_entries(data.get(kind))):
+            entry = dict_at(match, "vulnerability")
+            name = str(dict_at(match, "artifact").get("name", ""))
+            rank = rank_of(entry.get("severity"))
+            locator = f"/{kind}/{place}"
+            findings.append(ScanFinding(str(entry.get("id", "")), rank, name, locator, why))
+    return ScanReport("Grype", "/matches", tuple(findings))
+
+
+def _semgrep(data: Any) -> ScanReport | None:
+    if not isinstance(data, dict) or not isinstance(data.get("results"), list):
+        return None
+    paths = data.get("paths")
+    if "errors" not in data or not isinstance(paths, dict) or "scanned" not in paths:
+        return None
+    findings = list[ScanFinding]()
+    for place, entry in enumerate(dict_entries(data["results"])):
+        extra = dict_at(entry, "extra")
+        why = "ignored in the source" if extra.get("is_ignored") is True else ""
+        text = str(extra.get("message", ""))
+        locator = f"/results/{place}"
+        rank = rank_of(extra.get("severity"))
+        findings.append(ScanFinding(str(entry.get("check_id", "")), rank, text, locator, why))
+    problems = list[tuple[str, str]]()
+    if data["errors"]:
+        problems.append(("the scanner met errors", "/errors"))
+    if not paths["scanned"]:
+        problems.append(("no file was scanned", "/paths/scanned"))
+    return ScanReport("Semgrep", "/results", tuple(findings), tuple(problems))
+
+
+def _snyk(data: Any) -> ScanReport | None:
+    """Read one project, or the list of several."""
+    projects = dict_entries(data) if isinstance(data, list) else [data]
+    if not projects or not all(_is_snyk(project) for project in projects):
+        return None
+    findings = list[ScanFinding]()
+    problems = list[tuple[str, str]]()
+    for number, project in enumerate(projects):
+        top = f"/{number}" if isinstance(data, list) else ""
+        findings += _snyk_findings(project, top)
+        # `snyk container` lists what it found in the image's applications below each of them.
+        for place, application in enumerate(dict_entries(project.get("applications"))):
+            findings += _snyk_findings(application, f"{top}/applications/{place}")
+        if project.get("error"):
+            problems.append(("the scanner met an error", f"{top}/error"))
+        if project.get("dependencyCount") == 0:
+            problems.append(("no dependency was looked at", f"{top}/dependencyCount"))
+    return ScanReport(
+        "Snyk",
+        "" if isinstance(data, list) else "/vulnerabilities",
+        tuple(findings),
+        tuple(problems),
+    )
+
+
+def _snyk_findings(project: dict[str, Any], top: str) -> Iterator[ScanFinding]:
+    for place, entry in enumerate(dict_entries(project.get("vulnerabilities"))):
+        text = f"{entry.get('packageName', '')} {entry.get('title', '')}".strip()
+        locator = f"{top}/vulnerabilities/{place}"
+        yield ScanFinding(str(entry.get("id", "")), rank_of(entry.get("severity")), text, locator)
+
+
+def _is_snyk(project: object) -> bool:
+    return (
+        isinstance(project, dict)
+        and isinstance(project.get("vulnerabilities"), list)
+        and isinstance(project.get("ok"), bool)
+    )
+
+
+def _npm(data: Any) -> ScanReport | None:
+    if not isinstance(data, dict):
+        return None
+    if "auditReportVersion" in data and isinstance(data.get("vulnerabilities"), dict):
+        findings = list[ScanFinding]()
+        for name, entry in data["vulnerabilities"].items():
+            if isinstance(entry, dict):
+                locator = f"/vulnerabilities/{name.replace('~', '~0').replace('/', '~1')}"
+                findings.append(ScanFinding(name, rank_of(entry.get("severity")), "", locator))
+        problems = list[tuple[str, str]]()
+        total = dict_at(dict_at(data, "metadata"), "dependencies").get("total")
+        if total == 0:
+            problems.append(("no dependency was looked at", "/metadata/dependencies/total"))
+        return ScanReport("npm audit", "/vulnerabilities", tuple(findings), tuple(problems))
+    if isinstance(data.get("advisories"), dict) and "metadata" in data:
+        findings = []
+        for name, entry in data["advisories"].items():
+            if isinstance(entry, dict):
+                text = f"{entry.get('module_name', '')} {entry.get('title', '')}".strip()
+                rank = rank_of(entry.get("severity"))
+                findings.append(ScanFinding(name, rank, text, f"/advisories/{name}"))
+        return ScanReport("npm audit", "/advisories", tuple(findings))
+    return None
+
+
+def _pip_audit(data: Any) -> ScanReport | None:
+    """Read pip-audit, which rates nothing."""
+    listed = data.get("dependencies") if isinstance(data, dict) else data
+    rows = dict_entries(listed)
+    if not rows or not all("vulns" in row or "skip_reason" in row for row in rows):
+        return None
+    top = "/dependencies" if isinstance(data, dict) else ""
+    findings = list[ScanFinding]()
+    problems = list[tuple[str, str]]()
+    for number, row in enumerate(rows):
+        if "skip_reason" in row:
+            problems.append((f"{row.get('name')} was skipped", f"{top}/{number}/skip_reason"))
+        for place, entry in enumerate(dict_entries(row.get("vulns"))):
+            locator = f"{top}/{number}/vulns/{place}"
+            name = str(row.get("name", ""))
+            findings.append(ScanFinding(str(entry.get("id", "")), UNRATED, name, locator))
+    return ScanReport("pip-audit", top, tuple(findings), tuple(problems))
+
+
+def _osv(data: Any) -> ScanReport | None:
+    if not isinstance(data, dict) or not isinstance(data.get("results"), list):
+        return None
+    sources = dict_entries(data["results"])
+    if not all("packages" in source and "source" in source for source in sources):
+        return None
+    if not sources and data.keys() - {"results", "experimental_config"}:
+        return None
+    findings = list[ScanFinding]()
+    for number, source in enumerate(sources):
+        for place, package in enumerate(dict_entries(source["packages"])):
+            name = str(dict_at(package, "package").get("name", ""))
+            groups = dict_entries(package.get("groups"))
+            if not groups:
+                findings += _osv_without_groups(package, f"/results/{number}/packages/{place}")
+            for at_group, group in enumerate(groups):
+                ids = group.get("ids")
+                rank = rank_of_score(group.get("max_severity"))
+                identifier = str(ids[0]) if isinstance(ids, list) and ids else ""
+                locator = f"/results/{number}/packages/{place}/groups/{at_group}"
+                findings.append(ScanFinding(identifier, rank, name, locator))
+    return ScanReport("OSV-Scanner", "/results", tuple(findings))
+
+
+def _osv_without_groups(package: dict[str, Any], top: str) -> Iterator[ScanFinding]:
+    """Yield the vulnerabilities of a package; only groups have a rating."""
+    name = str(dict_at(package, "package").get("name", ""))
+    for place, entry in enumerate(dict_entries(package.get("vulnerabilities"))):
+        locator = f"{top}/vulnerabilities/{place}"
+        yield ScanFinding(str(entry.get("id", "")), UNRATED, name, locator)
+
+
+def _dependency_check(data: Any) -> ScanReport | None:
+    if not isinstance(data, dict) or "scanInfo" not in data or "dependencies" not in data:
+        return None
+    findings = list[ScanFinding]()
+    for number, row in enumerate(dict_entries(data["dependencies"])):
+        for kind, why in (("vulnerabilities", ""), ("suppressedVulnerabilities", "suppressed")):
+            for place, entry in enumerate(dict_entries(row.get(kind))):
+                rank = rank_of(entry.get("severity"))
+                name = str(entry.get("name", ""))
+                text = str(row.get("fileName", ""))
+                locator = f"/dependencies/{number}/{kind}/{place}"
+                findings.append(ScanFinding(name, rank, text, locator, why))
+    problems = list[tuple[str, str]]()
+    if not data["dependencies"]:
+        problems.append(("no dependency was looked at", "/dependencies"))
+    return ScanReport("dependency-check", "/dependencies", tuple(findings), tuple(problems))
+
+
+def _gitlab(data: Any) -> ScanReport | None:
+    if not isinstance(data, dict) or not isinstance(data.get("vulnerabilities"), list):
+        return None
+    scan = data.get("scan")
+    if not isinstance(scan, dict) or "version" not in data:
+        return None
+    findings = list[ScanFinding]()
+    for place, entry in enumerate(dict_entries(data["vulnerabilities"])):
+        name = str(entry.get("name") or entry.get("message") or entry.get("id") or "")
+        rank = rank_of(entry.get("severity"))
+        flags = {flag.get("type") for flag in dict_entries(entry.get("flags"))}
+        why = (
+            "flagged as a likely false positive"
+            if "flagged-as-likely-false-positive" in flags
+            else ""
+        )
+        findings.append(ScanFinding(name, rank, "", f"/vulnerabilities/{place}", why))
+    problems = list[tuple[str, str]]()
+    if str(scan.get("status", "success")) != "success":
+        problems.append((f"the scan is called {scan['status']}", "/scan/status"))
+    return ScanReport("GitLab report", "/vulnerabilities", tuple(findings), tuple(problems))
+
+
+def _zap(data: Any) -> ScanReport | None:
+    sites = data.get("site") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or sites is None or "@version" not in data:
+        return None
+    rows = [sites] if isinstance(sites, dict) else sites
+    findings = list[ScanFinding]()
+    ranks = {"3": "high", "2": "medium", "1": "low", "0": "low"}
+    for number, site in enumerate(dict_entries(rows)):
+        top = "/site" if isinstance(sites, dict) else f"/site/{number}"
+        for place, alert in enumerate(dict_entries(site.get("alerts"))):
+            rank = ranks.get(str(alert.get("riskcode")), UNRATED)
+            name = str(alert.get("alert") or alert.get("name") or "")
+            # Confidence 0 is a false positive by a person's word.
+            why = "marked as a false positive" if str(alert.get("confidence")) == "0" else ""
+            findings.append(ScanFinding(name, rank, "", f"{top}/alerts/{place}", why))
+    problems = [] if rows else [("no site was looked at", "/site")]
+    return ScanReport("ZAP", "/site", tuple(findings), tuple(problems))
+
+
+def _checkov(data: Any) -> ScanReport | None:
+    reports = dict_entries(data) if isinstance(data, list) else [data]
+    if not reports or not all(isinstance(row, dict) and "check_type" in row for row in reports):
+        return None
+    findings = list[ScanFinding]()
+    problems = list[tuple[str, str]]()
+    for number, report in enumerate(reports):
+        top = f"/{number}" if isinstance(data, list) else ""
+        results = dict_at(report, "results")
+        for place, entry in enumerate(dict_entries(results.get("failed_checks"))):
+            text = str(entry.get("check_name", ""))
+            locator = f"{top}/results/failed_checks/{place}"
+            rank = rank_of(entry.get("severity"))
+            findings.append(ScanFinding(str(entry.get("check_id", "")), rank, text, locator))
+        if dict_at(report, "summary").get("parsing_errors"):
+            problems.append(("files could not be parsed", f"{top}/summary/parsing_errors"))
+    return ScanReport("Checkov", "", tuple(findings), tuple(problems))
+
+
+def _gitleaks(data: Any) -> ScanReport | None:
+    rows = dict_entries(data)
+    if not rows:
+        return None
+    # Before version 8.8 there is no fingerprint; up to version 7 the keys are in lower case.
+    is_new = all({"RuleID", "StartLine", "Secret"} <= row.keys() for row in rows)
+    is_old = all({"rule", "offender", "commit"} <= row.keys() for row in rows)
+    if not is_new and not is_old:
+        return None
+    findings = list[ScanFinding]()
+    for place, row in enumerate(rows):
+        text = str(row.get("Description", ""))
+        rule = str(row.get("RuleID") or row.get("rule"))
+        # Each of its findings is a secret in the repository.
+        findings.append(ScanFinding(rule, "high", text, f"/{place}"))
+    return ScanReport("gitleaks", "", tuple(findings))
+
+
+def _alerts(data: Any) -> ScanReport | None:
+    """Read alerts of GitHub's REST API: code scanning, Dependabot, secret scanning."""
+    rows = dict_entries(data)
+    if not rows or not all(
+        "number" in row and "state" in row and "html_url" in row for row in rows
+    ):
+        return None
+    if not all(row.keys() & {"rule", "security_advisory", "secret_type"} for row in rows):
+        return None
+    findings = list[ScanFinding]()
+    for place, row in enumerate(rows):
+        rule, advisory = dict_at(row, "rule"), dict_at(row, "security_advisory")
+        word = (
+            rule.get("security_severity_level") or rule.get("severity") or advisory.get("severity")
+        )
+        rank = "high" if "secret_type" in row else rank_of(word)
+        name = str(rule.get("id") or advisory.get("ghsa_id") or row.get("secret_type") or "")
+        # A dismissed alert is a person's word, a fixed one the tool's.
+        state = str(row["state"])
+        why = "" if state == "open" else state
+        findings.append(ScanFinding(name, rank, "", f"/{place}", why))
+    return ScanReport("GitHub alerts", "", tuple(findings))
+
+
+def _cargo(data: Any) -> ScanReport | None:
+    if not isinstance(data, dict) or "lockfile" not in data or "database" not in data:
+        return None
+    findings = list[ScanFinding]()
+    for place, entry in enumerate(dict_entries(dict_at(data, "vulnerabilities").get("list"))):
+        advisory = dict_at(entry, "advisory")
+        name, text = str(advisory.get("id", "")), str(advisory.get("title", ""))
+        findings.append(ScanFinding(name, UNRATED, text, f"/vulnerabilities/list/{place}"))
+    return ScanReport("cargo audit", "/vulnerabilities", tuple(findings))
+
+
+def _listed(
+    tool: str, key: str, marks: Iterable[str], names: Mapping[str, str]
+) -> Callable[[Any], ScanReport | None]:
+    """Return the reader of a report that is a list of findings under one key.
+
+    Args:
+        marks: keys that a report of this tool has beside the list.
+        names: where a finding has its `id`, its `severity` and its `text`.
+    """
+    needed = frozenset(marks)
+
+    def read(data: Any) -> ScanReport | None:
+        if not isinstance(data, dict) or not needed <= data.keys():
+            return None
+        listed = data.get(key)
+        if listed is not None and not isinstance(listed, list):
+            return None
+        findings = list[ScanFinding]()
+        for place, entry in enumerate(dict_entries(listed)):
+            identifier, text = str(entry.get(names["id"], "")), str(entry.get(names["text"], ""))
+            rank = rank_of(entry.get(names["severity"]))
+            findings.append(ScanFinding(identifier, rank, text, f"/{key}/{place}"))
+        problems = list[tuple[str, str]]()
+        for name in ("errors", "Golang errors"):
+            if data.get(name):
+                problems.append(("the scanner met errors", f"/{name}"))
+        return ScanReport(tool, f"/{key}", tuple(findings), tuple(problems))
+
+    return read
+
+
+SCANNER_READERS: tuple[Callable[[Any], ScanReport | None], ...] = (
+    _grype,
+    _semgrep,
+    _listed(
+        "Bandit",
+        "results",
+        ("results", "metrics", "generated_at"),
+        {"id": "test_id", "severity": "issue_severity", "text": "issue_text"},
+    ),
+    _listed(
+        "Gosec",
+        "Issues",
+        ("Issues", "Stats", "Golang errors"),
+        {"id": "rule_id", "severity": "severity", "text": "details"},
+    ),
+    _listed(
+        "Brakeman",
+        "warnings",
+        ("warnings", "scan_info"),
+        {"id": "warning_type", "severity": "confidence", "text": "message"},
+    ),
+    _snyk,
+    _npm,
+    _dependency_check,
+    _pip_audit,
+    _osv,
+    _gitlab,
+    _zap,
+    _checkov,
+    _gitleaks,
+    _alerts,
+    _cargo,
+)
