@@ -65,7 +65,7 @@ class Roots:
         values: `--var NAME=PATH`.
         defaults: variables from the settings; `values` win.
         base: the item's folder, in which relative paths start.
-        other_roots: `--root DIR`: more folders that may hold the input files and the files that a log
+        other_roots: `--root DIR`: more folders that may hold input files, and the files that a log
             names.
     """
 
