@@ -204,7 +204,7 @@ def test_the_command_that_continues_a_chat_finds_its_workspace(shop: Path) -> No
         text=True,
         check=False,
     )
-    following = "transom chat 'a b' --agent shop:make --workspace 'else where'"
+    following = "transom chat 'a b' --workspace 'else where' --agent shop:make"
     assert done.stderr == f"continue with: {following}\n"
 
 
