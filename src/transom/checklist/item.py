@@ -282,15 +282,15 @@ class _ItemReader(SectionReader):
 
     def stated_check(self, data: dict[str, Json]) -> StatedCheck | None:
         """Return the entry `stated`: of which check the values are that no report names."""
-        at = ("stated",)
+        keys = ("stated",)
         if data.get("stated") is None:
             return None
-        section = self.mapping(data["stated"], _STATED, at)
+        section = self.mapping(data["stated"], _STATED, keys)
         if section.get("check") not in _CHECKS:
-            self.fail((*at, "check"), "check is not setup or hold", "write one of them")
-        person = self.file.written.get((*at, "by"), "").strip()
+            self.fail((*keys, "check"), "check is not setup or hold", "write one of them")
+        person = self.file.written.get((*keys, "by"), "").strip()
         if not person:
-            self.fail(at, "stated has no by", "write who states it")
+            self.fail(keys, "stated has no by", "write who states it")
         return StatedCheck(str(section["check"]), person)
 
     def overturned(self, data: dict[str, Json]) -> tuple[OverturnedVerdict, ...]:
