@@ -81,7 +81,11 @@ async def test_each_source_costs_one_call_and_its_reader_sees_it_whole(place: Pl
     assert len(readers) == len(result.sub_conversations) == 14
     for request in readers:
         source = json.loads(request.window.text("source"))["source"]
-        assert request.window.text("content") == (place.data / source).read_text()
+        lines = (place.data / source).read_text().splitlines()
+        shown = request.window.text("content").splitlines()
+        # The lines of a document are numbered, so that they can be cited.
+        is_document = source.endswith(".md")
+        assert shown == [f"{n}\t{line}" if is_document else line for n, line in enumerate(lines, 1)]
         assert (request.tools, request.window.turns) == ((), ())
     assert len(log) <= 25
     main = [request for request in log if request.role == "investigator.main"]
