@@ -155,6 +155,9 @@ async def test_what_did_not_change_is_not_read_again(place: Place) -> None:
         ("Can we ship the QR code kiosk?", ["qr-kiosk"]),
         ("Is the payment gateway ready?", []),
         ("Is it ready?", []),
+        ("Ist Group Reservations bereit für die Produktion?", ["group-reservations"]),
+        ("Les volunteer credits sont-ils prêts pour la production ?", ["volunteer-credits"]),
+        ("Ist die Abnahme fertig?", []),
         ("reservation and credits", ["group-reservations", "volunteer-credits"]),
     ],
 )
