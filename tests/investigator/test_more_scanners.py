@@ -101,7 +101,7 @@ MUST_NOT = {
     "Burp high": (XML, burp("Low", "High"), "high"),
     "Burp of nothing": (XML, burp(), "scanned"),
     "Nikto items": (XML, nikto(2, 6700), "without a severity"),
-    "Nikto tested nothing": (XML, nikto(0, 0), "tested"),
+    "Nikto tested nothing": (XML, nikto(0, 0), "no test"),
     "SpotBugs high": (XML, spotbugs("high"), "high"),
     "SpotBugs without rules on security": (XML, spotbugs(plugin="edu.umd.core"), "rules"),
     "SpotBugs met errors": (XML, spotbugs(errors=3), "errors"),

@@ -236,25 +236,25 @@ class NumberClaim:
         "19 boxes", where the text has "42 boxes and 19 couriers". Keys of data stand before their
         numbers, so only prose is compared.
         """
-        claimed = following_words(self.fact, self.sentence)
-        if not claimed or any(support.value == self.fact.value for support in cited):
+        stems = following_words(self.fact, self.sentence)
+        if not stems or any(support.value == self.fact.value for support in cited):
             return "no"
         is_first_elsewhere = False
         for support in cited:
             if support.value is not None or _KEYED.search(support.whole):
                 continue
             words = words_by_number(support.whole)
-            own = words.get(self.fact.value or Decimal())
-            if own is None or claimed.keys() & own:
+            own_words = words.get(self.fact.value or Decimal())
+            if own_words is None or stems.keys() & own_words:
                 continue
-            others = set[str]()
-            for value, behind in words.items():
+            other_words = set[str]()
+            for value, number_words in words.items():
                 if value != self.fact.value:
-                    others |= behind
+                    other_words |= number_words
             # One word of many that stands elsewhere by chance is no sign.
-            if 2 * len(claimed.keys() & others) >= len(claimed):
+            if 2 * len(stems.keys() & other_words) >= len(stems):
                 return "surely"
-            is_first_elsewhere |= next(iter(claimed)) in others
+            is_first_elsewhere |= next(iter(stems)) in other_words
         return "perhaps" if is_first_elsewhere else "no"
 
     def is_among(self, support: Support) -> bool:

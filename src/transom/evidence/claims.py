@@ -184,8 +184,10 @@ def check_sentence(
     check = _SentenceCheck(sentence, [supports[key] for key in ids], names, in_sources, source)
     judgements = list(check.judgements())
     if source is not None and not ids:
-        against = _SentenceCheck(sentence, [source], names, in_sources).judgements()
-        judgements += [judgement for judgement in against if judgement.status == "contradicted"]
+        source_judgements = _SentenceCheck(sentence, [source], names, in_sources).judgements()
+        judgements += [
+            judgement for judgement in source_judgements if judgement.status == "contradicted"
+        ]
     # One contradicted part makes the sentence false, however true its other parts are.
     for judgement in judgements:
         if judgement.status == "contradicted":
@@ -338,9 +340,9 @@ class _SentenceCheck:
             return False
         for support in self._cited:
             for clause in _CLAUSE.split(support.whole):
-                missing = stems - stems_of(clause)
+                missing_stems = stems - stems_of(clause)
                 # A sentence may name what its clause only means: "the question how ... is settled".
-                is_same = not missing or (len(missing) == 1 and len(stems) > _MANY)
+                is_same = not missing_stems or (len(missing_stems) == 1 and len(stems) > _MANY)
                 if is_same and has_denial(clause) and _has_all(clause, figures):
                     return True
             for whole_sentence in _WHOLE.split(support.whole):
@@ -352,8 +354,8 @@ class _SentenceCheck:
 
 def _has_all(text: str, figures: Collection[str]) -> bool:
     """Return whether a text has all of these figures."""
-    own = {fact.text for fact in facts_of(text)}
-    return all(figure in own for figure in figures)
+    figures_of_text = {fact.text for fact in facts_of(text)}
+    return all(figure in figures_of_text for figure in figures)
 
 
 def _with_points(text: str) -> str:

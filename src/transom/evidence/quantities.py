@@ -204,10 +204,10 @@ def words_by_number(text: str) -> Mapping[Decimal, frozenset[str]]:
             words[fact.value] = (
                 words.get(fact.value, frozenset()) | following_words(fact, text).keys()
             )
-    counts = Counter(word for behind in words.values() for word in behind)
+    counts = Counter(word for stems in words.values() for word in stems)
     return {
-        value: frozenset(word for word in behind if counts[word] == 1)
-        for value, behind in words.items()
+        value: frozenset(word for word in stems if counts[word] == 1)
+        for value, stems in words.items()
     }
 
 

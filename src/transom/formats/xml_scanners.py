@@ -60,7 +60,7 @@ def _dependency_check(root: Element, top: str) -> ScanReport | None:
                     findings.append(ScanFinding(_text(entry, "name"), rank, file, locator, why))
     if not dependencies:
         problems.append(("no dependency was looked at", top))
-    # An analysis that broke off, such as one without the database, finds nothing.
+    # An analysis without its database breaks off, and finds nothing.
     for place, _ in _below(root, top, "analysisExceptions"):
         problems.append(("the scanner met errors", place))
     return ScanReport("dependency-check", top, tuple(findings), tuple(problems))
@@ -76,8 +76,8 @@ def _burp(root: Element, top: str) -> ScanReport | None:
         why = "marked as a false positive" if word.casefold() == "false positive" else ""
         text = f"{_text(issue, 'host')}{_text(issue, 'path')}"
         findings.append(ScanFinding(_text(issue, "name"), rank, text, locator, why))
-    # The export names hosts with their issues only, so an empty one says nothing of a scan.
-    problems = () if findings else (("it does not say what was scanned", top),)
+    # The export names hosts with their issues only, so without issues it tells of no scan.
+    problems = () if findings else (("the scanned hosts are not named", top),)
     return ScanReport("Burp", top, tuple(findings), problems)
 
 
@@ -94,14 +94,14 @@ def _nikto(root: Element, top: str) -> ScanReport | None:
             findings.append(ScanFinding(name, UNRATED, _text(item, "description"), locator))
         tested = details.find("{*}statistics")
         if tested is None or tested.get("itemstested", tested.get("checks", "0")) == "0":
-            problems.append(("it does not say that anything was tested", place))
+            problems.append(("no test of the host is counted", place))
     if not scans:
         problems.append(("no host was looked at", top))
     return ScanReport("Nikto", top, tuple(findings), tuple(problems))
 
 
 def _spotbugs(root: Element, top: str) -> ScanReport | None:
-    """Read the findings on security. Without rules on security, none of them says nothing."""
+    """Read the findings on security; the report proves nothing without rules on security."""
     findings = list[ScanFinding]()
     problems = list[tuple[str, str]]()
     for locator, bug in _below(root, top, "BugInstance"):
