@@ -23,16 +23,9 @@ from tests.checklist.test_visibility import EXAMPLE, replies
 from transom.checklist.building.flow import BuiltChecker
 from transom.checklist.building.inputs import BuildSettings
 from transom.checklist.item import Item, load_item
+from transom.checklist.item_files import own_files
 from transom.checklist.judging import Occasion, Roots, Verdict, load_checker
-from transom.checklist.pipeline import (
-    Manner,
-    Places,
-    check_all,
-    checker_of,
-    own_files,
-    spec_of,
-    verdict_of,
-)
+from transom.checklist.pipeline import Manner, Places, check_all, checker_of, spec_of, verdict_of
 from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.writing.document import section_texts
 from transom.errors import NeedsModel, NotUnderstood, ReplyError
@@ -193,7 +186,7 @@ async def test_variables_and_folders(tmp_path: Path, item: Item) -> None:
     logs.mkdir()
     more = tmp_path / "more"
     more.mkdir()
-    places = Places({"A": logs}, others=(tmp_path / "nosuch", more), base=tmp_path)
+    places = Places({"A": logs}, other_roots=(tmp_path / "nosuch", more), base=tmp_path)
     assert places.roots(None, Path("x")).readable() == [more, logs, tmp_path]
     assert (
         Places(search_root=tmp_path).roots(item, Path("x")).expand("${LOG_ROOT}/x", "")

@@ -137,7 +137,7 @@ def test_an_approval_that_cannot_be_read_approves_nothing(desk: Desk) -> None:
     edit(CHECKER / "build.json", '"status": "human_required"', '"status": "done"')
     for name in ("", "  ", "a\x1bb", "x" * 300):
         assert (
-            "is no name; say who approves"
+            "is no name; pass the name of the person who approves"
             in desk("check", "approve", str(CHECKER), "--by", name).line()
         )
     assert "no checker folder" in desk("check", "approve", "nosuch", "--by", "ann").line()

@@ -232,7 +232,7 @@ def test_a_last_line_is_an_end_where_it_says_so_and_stands_once(
         tomorrow = lines[end - 1].replace("Mon Nov 23 11:02:07", "Tue Dec  1 9:12:00")
         assert (
             learn([Marked("good", "a 1")], [Marked("beside", lines[end - 1])])
-            .whole(f"a 1\n{tomorrow}")
+            .completed(f"a 1\n{tomorrow}")
             .count("\n")
             == 1
         )

@@ -135,45 +135,61 @@ def test_a_line_says_how_often_it_was_held_back(monkeypatch: pytest.MonkeyPatch)
     ]
 
 
-@pytest.fixture
-def serving(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
-    """`transom serve` in a process that may open 64 files."""
+@contextlib.contextmanager
+def serving(folder: Path, files: int) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
+    """Run `transom serve` in a process that may open a number of files."""
     script = (
-        "import resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64));"
+        f"import resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files}));"
         " from transom.cli import main; sys.exit(main(sys.argv[1:]))"
     )
     with subprocess.Popen(
         [sys.executable, "-c", script, "serve", "--port", "0", "--format", "json"],
-        cwd=tmp_path,
+        cwd=folder,
         env=clean_environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
         assert process.stdout
-        told = json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
-        yield process, told
+        document = json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
+        yield process, document
         process.kill()
 
 
 @pytest.mark.slow
 @pytest.mark.fence
+@pytest.mark.parametrize(("files", "clients"), [(64, 200), (1024, 1000)])
 def test_more_idle_clients_than_open_files_stop_nobody(
-    serving: tuple[subprocess.Popen[str], dict[str, str]],
+    files: int, clients: int, tmp_path: Path
 ) -> None:
-    process, told = serving
+    connections.raise_file_limit()
     with contextlib.ExitStack() as stack:
-        for _ in range(200):
-            stack.enter_context(opened(told["url"], PART))
-        with httpx.Client(base_url=told["url"], trust_env=False) as client:
+        process, document = stack.enter_context(serving(tmp_path, files))
+        url, token = document["url"], document["token"]
+        page = url.removeprefix("http://")
+        viewer = stack.enter_context(opened(url))
+        viewer.sendall(
+            f"GET /now/events HTTP/1.1\r\nHost: {page}\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+        )
+        events = stack.enter_context(viewer.makefile("rb"))
+        assert events.readline().startswith(b"HTTP/1.1 200")
+        for number in range(clients):
+            # Half of them send nothing at all.
+            stack.enter_context(opened(url, PART if number % 2 else ""))
+        with httpx.Client(base_url=url, trust_env=False) as client:
             for _ in range(20):
-                answer = client.get(PATH, headers=bearer(told["token"]))
-                assert answer.status_code == 200
+                began = time.monotonic()
+                for path in (PATH, "/", "/waiting", "/runs"):
+                    headers = {**bearer(token), "Accept": "text/html"}
+                    assert client.get(path, headers=headers).status_code == 200
+                assert time.monotonic() - began < 10
+        # The stream was open before them, and still is.
+        assert any(line.startswith(b"data: ") for line in events)
         process.send_signal(signal.SIGINT)
         assert process.stderr
-        said = process.stderr.read()
+        messages = process.stderr.read()
     assert process.wait(20) == 0
-    lines = said.splitlines()
+    lines = messages.splitlines()
     assert lines[-1] == "stopped"
     assert lines[:-1] == [
         "warning: a connection was closed: there are too many, and it sent no request"

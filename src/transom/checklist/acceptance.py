@@ -17,35 +17,37 @@ KEY = "accept"
 _JUDGED = ("PASS", "FAIL")
 
 
-def new_acceptance(by: str, reason: str, until: str, where: str) -> dict[str, Json]:
+def new_acceptance(approver: str, reason: str, until: str, place: str) -> dict[str, Json]:
     """Return the entry that an item's file gets.
 
     Raises:
-        InputError: who, why or the day is missing, or the day is over. `where` names the run.
+        InputError: who, why or the day is missing, or the day is over. `place` names the run.
     """
+    # The day first: a person who mistypes it should not have to repeat the reason.
     last_day = _last_day(until)
-    for option, text in (("--by", by), ("--reason", reason)):
+    for option, text in (("--by", approver), ("--reason", reason)):
         if not text.strip():
             hint = "pass --by NAME, --reason TEXT and --until DATE"
-            raise InputError(f"{option} is missing", place=where, hint=hint)
-    return {"by": by.strip(), "reason": reason.strip(), "until": last_day.isoformat()}
+            raise InputError(f"{option} is missing", place=place, hint=hint)
+    return {"by": approver.strip(), "reason": reason.strip(), "until": last_day.isoformat()}
 
 
-def require_unjudged(kind: str, status: str | None, where: str) -> None:
+def require_unjudged(kind: str, status: str | None, place: str) -> None:
     """Refuse an acceptance for a run that checks no item, or that judged it.
 
     Raises:
-        InputError: it does; the message says what to do instead. `where` names the run.
+        InputError: it does; the message says what to do instead. `place` names the run.
     """
     if kind != "check":
         hint = "name the run of an item: transom runs list"
-        raise InputError("this run is not the check of one item", place=where, hint=hint)
+        raise InputError("this run is not the check of one item", place=place, hint=hint)
+    # An acceptance of a judged item would hide its verdict.
     if status in _JUDGED:
         hint = "waive violations with `waivers` in the item"
-        raise InputError(f"the item was judged: {status}", place=where, hint=hint)
+        raise InputError(f"the item was judged: {status}", place=place, hint=hint)
     if status == "ERROR":
         hint = "correct the error; only an item that needs a person or a model can be accepted"
-        raise InputError("the check ended with an error", place=where, hint=hint)
+        raise InputError("the check ended with an error", place=place, hint=hint)
 
 
 def write_acceptance(item: Item, entry: dict[str, Json]) -> None:
@@ -56,32 +58,35 @@ def write_acceptance(item: Item, entry: dict[str, Json]) -> None:
     """
     if item.accept:
         problem = f"the item is accepted by {item.accept.by} until {item.accept.until} already"
-        raise InputError(problem, place=item.where(item.accept.line), hint=f"change `{KEY}` there")
+        raise InputError(
+            problem, place=item.place_of(item.accept.line), hint=f"change `{KEY}` there"
+        )
     add_to_item(item, KEY, entry)
 
 
 def write_cap_acceptances(
-    item: Item, texts: Sequence[str], by: str, until: str | None
+    item: Item, texts: Sequence[str], approver: str, until: str | None
 ) -> list[dict[str, Json]]:
     """Add the acceptance of caps to the item's file, and return the entries.
 
     Args:
         texts: the texts of the caps.
-        by: who accepts them.
+        approver: who accepts them.
         until: the last day on which it counts, or None for no end.
 
     Raises:
         InputError: nobody is named, the day is over, or the item stays unchecked as a whole.
     """
-    if not by.strip():
+    if not approver.strip():
         raise InputError("--by is missing", place=str(item.path), hint="pass --by NAME")
     if item.accept:
         problem = "`accept` says already that the item stays unchecked"
-        where = item.where(item.accept.line)
-        raise InputError(problem, place=where, hint="remove it there first")
+        place = item.place_of(item.accept.line)
+        raise InputError(problem, place=place, hint="remove it there first")
     entries = list[dict[str, Json]]()
+    # Each cap is written by itself, so that a person can take one back.
     for text in texts:
-        entry: dict[str, Json] = {"text": text, "by": by.strip()}
+        entry: dict[str, Json] = {"text": text, "by": approver.strip()}
         if until is not None:
             entry["until"] = _last_day(until).isoformat()
         add_entry_to_item(item, KEY, entry)

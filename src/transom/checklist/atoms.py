@@ -163,7 +163,9 @@ OPERATORS: Final[Mapping[str, Operator]] = MappingProxyType(
 
 
 def _operator(value: object) -> object:
-    return OPERATORS.get(value.strip().casefold(), value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return OPERATORS.get(value.strip().casefold(), value)
+    return value
 
 
 # Section 2 says `existence check` and `per file`; the configuration may use the same words.
@@ -205,9 +207,10 @@ def selection_problem(
     mode: str | None,
     check: str | None,
 ) -> str | None:
-    """Reason why `take` or `count` does not go with the rest of an item, or None."""
+    """Return why `take` or `count` does not go with the rest of an item, or None."""
     if take and quantifier not in ("per_file", None):
         return "take goes with the quantifier per file only"
+    # A count looks at all entries, `take` at one, a pattern at each.
     if count and (take or mode == "forbid" or check == "pattern" or quantifier == "each"):
         return (
             "count goes with an existence check that is required, quantifier exists or per file,"
@@ -274,7 +277,10 @@ class ValidationItem(Shape):
 
 
 def _not_applicable(value: object) -> object:
-    return None if isinstance(value, str) and value.strip().upper() in ("N/A", "NA", "") else value
+    # People write it in several ways, and an empty cell of a spreadsheet means it too.
+    if isinstance(value, str) and value.strip().upper() in ("N/A", "NA", ""):
+        return None
+    return value
 
 
 # `N/A`, as people write it, is None.
@@ -309,7 +315,7 @@ class Waiver(Shape):
 
 
 def _as_written(schema: dict[str, Any]) -> None:
-    """Files may hold plain texts with their reasons beside them; so does the JSON Schema."""
+    """Add plain texts with their reasons beside them to the JSON Schema, as files may hold them."""
     properties = schema["properties"]
     properties["waive_items"]["items"] = {
         "anyOf": [{"type": "string"}, properties["waive_items"]["items"]]
@@ -337,13 +343,14 @@ class Waivers(Shape):
         """Take plain texts with `waive_reasons` beside them, as items write waivers."""
         if not isinstance(data, dict) or not isinstance(data.get("waive_items"), list):
             return data
+        # A copy, since the caller's mapping must not change.
         data = dict(data)
         reasons = data.pop("waive_reasons", None) or []
         padded = [*reasons, *([None] * len(data["waive_items"]))]
-        data["waive_items"] = [
-            {"pattern": one, "reason": reason or None} if isinstance(one, str) else one
-            for one, reason in zip(data["waive_items"], padded, strict=False)
-        ]
+        rows = []
+        for row, reason in zip(data["waive_items"], padded, strict=False):
+            rows.append({"pattern": row, "reason": reason or None} if isinstance(row, str) else row)
+        data["waive_items"] = rows
         return data
 
 
@@ -386,7 +393,11 @@ class CheckerConfig(Shape):
 
 
 def checker_type(requirements: int | None, waivers: int | None) -> int:
-    """The run type 1..4 from the two values: patterns or not, waivers or not."""
+    """Return the run type 1 to 4, from whether the run has patterns and waivers."""
     if requirements is None:
-        return 1 if waivers is None else 4
-    return 2 if waivers is None else 3
+        if waivers is None:
+            return 1
+        return 4
+    if waivers is None:
+        return 2
+    return 3

@@ -84,7 +84,7 @@ class CodeReport:
 
     @property
     def valid(self) -> bool:
-        """Whether every gate passed."""
+        """Return whether every gate passed."""
         return all(self.gate_results.values())
 
 
@@ -123,6 +123,7 @@ async def build(
     }
     async with _run(options, "check-build", inputs, item_id) as (run, settings):
         places = _places(options, settings)
+        # Without an item, relative paths start beside the ItemSpec.
         if loaded is None:
             places = replace(places, base=path.absolute().parent)
         folder = places.out / pipeline.checker_folder(item_id) if places.out else None
@@ -170,6 +171,7 @@ async def check_all(
     """
     options = options or CheckOptions()
     loaded = load_item(Path(item))
+    # At most once more: Section 4 is corrected a single time.
     while True:
         async with _run(options, "check", _item_inputs(loaded), loaded.item_id) as (run, settings):
             places, manner = _places(options, settings), _manner(options, settings)
@@ -193,10 +195,11 @@ async def validate_code(
         sandbox: where the code runs; None: the strongest of this machine.
     """
     rows = await run_code_gates(code, checker_yaml, sandbox or Sandbox())
-    findings = [finding for row in rows if not row.passed for finding in row.findings]
-    return CodeReport(
-        tuple(str(finding) for finding in findings), {row.gate: row.passed for row in rows}
-    )
+    findings: list[Finding] = []
+    for row in rows:
+        if not row.passed:
+            findings.extend(row.findings)
+    return CodeReport(tuple(map(str, findings)), {row.gate: row.passed for row in rows})
 
 
 def validate_spec(itemspec: FilePath) -> list[Finding]:
@@ -219,12 +222,13 @@ def _places(options: CheckOptions, settings: Settings) -> pipeline.Places:
     return pipeline.Places(
         variables={name: Path(path).absolute() for name, path in options.variables.items()},
         search_root=settings.paths.search_root,
-        others=tuple(Path(root).absolute() for root in options.roots),
+        other_roots=tuple(Path(root).absolute() for root in options.roots),
         out=Path(options.out).absolute() if options.out else None,
     )
 
 
 def _manner(options: CheckOptions, settings: Settings) -> pipeline.Manner:
+    # A day of the caller makes a verdict repeatable.
     day = options.as_of or datetime.now(UTC).date().isoformat()
     build = BuildSettings(
         max_iterations=settings.execution.max_iterations,
@@ -240,6 +244,7 @@ async def _run(
     options: CheckOptions, kind: str, inputs: Mapping[str, Json], name: str
 ) -> AsyncIterator[tuple[Run, Settings]]:
     """Open the run of a call, with its settings and its chain of providers."""
+    # Settings come first, since they say where the workspace is.
     settings = options.settings or load_settings()
     workspace = Workspace.at(
         Path(options.workspace or settings.workspace or ".transom"),
@@ -248,6 +253,7 @@ async def _run(
     )
     async with workspace.open_store() as store:
         model = options.model or settings.model
+        # A name is resolved as on the command line; other values are taken as they are.
         if isinstance(model, str):
             own = {"rules": embedded_default}
             around = Surroundings(Path.cwd(), settings, store=store, place="model", own=own)

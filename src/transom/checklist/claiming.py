@@ -16,6 +16,7 @@ from transom.checklist.building.checker import (
 )
 from transom.checklist.building.flow import adopt_edits
 from transom.checklist.building.gates import GateReport
+from transom.checklist.claims.absent_texts import texts_of_patterns
 from transom.checklist.claims.claim_data import shipped_claims
 from transom.checklist.claims.claim_files import limit_of, write_claim
 from transom.checklist.claims.ranking import read_at_once
@@ -48,8 +49,10 @@ def claim_of(item: Item, chain: Chain) -> ClaimRow | None:
         return _with_stated_check(item, item.claim)
     if chain.name != _RULES or chain.seats:
         return None
-    row = read_at_once(item.description, has_patterns=has_patterns(item))
-    return _with_stated_check(item, row) if row is not None else None
+    row = read_at_once(item.description, has_patterns=has_patterns(item), listed=listed_texts(item))
+    if row is not None:
+        return _with_stated_check(item, row)
+    return None
 
 
 def _with_stated_check(item: Item, row: ClaimRow) -> ClaimRow:
@@ -65,6 +68,13 @@ def has_patterns(item: Item) -> bool:
     return item.requirements is not None and item.requirements.value is not None
 
 
+def listed_texts(item: Item) -> tuple[str, ...]:
+    """Return the plain texts that an item lists."""
+    if item.requirements is None:
+        return ()
+    return texts_of_patterns(item.requirements.pattern_items) or ()
+
+
 def require_known(item: Item, row: ClaimRow) -> None:
     """Refuse an unknown claim, and one without its parameters.
 
@@ -72,19 +82,22 @@ def require_known(item: Item, row: ClaimRow) -> None:
         InputError: with file:line, and the nearest name.
     """
     claims = shipped_claims().claims
-    where = parse_yaml(item.text, item.path).place_of("reads_as", "claim")
+    place = parse_yaml(item.text, item.path).place_of("reads_as", "claim")
     claim = claims.get(row.name)
     if claim is None:
         near = nearest_key(row.name, tuple(claims))
         hint = f"did you mean {near}?" if near else f"write one of {', '.join(claims)}"
-        raise InputError(f"there is no claim {row.name!r}", place=where, hint=hint)
-    unknown = [name for name in row.parameters if name not in claim.parameters]
+        raise InputError(f"there is no claim {row.name!r}", place=place, hint=hint)
+    unknown = []
+    for name in row.parameters:
+        if name not in claim.parameters:
+            unknown.append(name)
     if unknown:
         hint = f"it has {', '.join(claim.parameters) or 'no parameters'}"
-        raise InputError(f"{row.name} has no parameter {unknown[0]!r}", place=where, hint=hint)
-    for name in ("measure", "limit"):
+        raise InputError(f"{row.name} has no parameter {unknown[0]!r}", place=place, hint=hint)
+    for name in ("measure", "limit", "text"):
         if name in claim.parameters and name not in row.parameters:
-            raise InputError(f"{row.name} lacks its {name}", place=where, hint=f"add {name}")
+            raise InputError(f"{row.name} lacks its {name}", place=place, hint=f"add {name}")
     limit_of(row.parameters)
 
 
@@ -93,8 +106,8 @@ def config_of_claim(item: Item, row: ClaimRow) -> CheckerConfig:
     return write_claim(item, row).config
 
 
-async def write_claim_spec(run: Run, item: Item, row: ClaimRow, out: Path | None) -> Path:
-    """Write the ItemSpec of a claim in a run, and return its path; in `out` if that is given."""
+async def write_claim_spec(run: Run, item: Item, row: ClaimRow, folder: Path | None) -> Path:
+    """Write the ItemSpec of a claim in a run, and return its path; in `folder` if that is given."""
     spec = write_claim(item, row).spec
 
     async def as_it_is(_: object, text: str) -> str:
@@ -102,20 +115,22 @@ async def write_claim_spec(run: Run, item: Item, row: ClaimRow, out: Path | None
 
     name = f"{item.item_id}_{SPEC_FILE}"
     written = await run.stage("spec/document", as_it_is, spec, out=text_file(name))
-    if out is None:
+    if folder is None:
         return written.path
     data = written.value.encode("utf-8")
-    return await export(run.store, out / name, data, artifact=written.path, progress=run.progress)
+    return await export(
+        run.store, folder / name, data, artifact=written.path, progress=run.progress
+    )
 
 
-async def write_claim_checker(run: Run, item: Item, row: ClaimRow, out: Path | None) -> Path:
+async def write_claim_checker(run: Run, item: Item, row: ClaimRow, target: Path | None) -> Path:
     """Write the checker of a claim in a run, and return its folder.
 
     Args:
         run: the run of the item.
         item: the item.
         row: its claim.
-        out: the folder of a copy for a person, if one is wanted.
+        target: the folder of a copy for a person, if one is wanted.
     """
     files = write_claim(item, row)
     config = checker_yaml(files.config)
@@ -127,28 +142,30 @@ async def write_claim_checker(run: Run, item: Item, row: ClaimRow, out: Path | N
     async def as_it_is(_: object, text: str) -> str:
         return text
 
-    if out is not None:
-        adopt_edits(run, out)
+    if target is not None:
+        adopt_edits(run, target)
     folder = run.folder / _FOLDER
     # Only what decides is a stage of its own: each stage leaves two more files in the run.
     for name, text in {ATOMS_FILE: files.atoms, CHECKER_FILE: config}.items():
-        kept: ArtifactFile[str] = text_file(name, _FOLDER)
-        written = await run.stage(f"build/{Path(name).stem.lower()}", as_it_is, text, out=kept)
-        if out is not None:
+        output: ArtifactFile[str] = text_file(name, _FOLDER)
+        written = await run.stage(f"build/{Path(name).stem.lower()}", as_it_is, text, out=output)
+        if target is not None:
             data = written.value.encode("utf-8")
-            await export(run.store, out / name, data, artifact=written.path, progress=run.progress)
+            await export(
+                run.store, target / name, data, artifact=written.path, progress=run.progress
+            )
     about = {
         SPEC_FILE: files.spec.encode("utf-8"),
         BUILD_FILE: pretty_json(record).encode("utf-8"),
     }
     for name, data in about.items():
         await export(run.store, folder / name, data, progress=run.progress)
-    if out is not None:
+    if target is not None:
         # The copy holds all that `check lint` and `check run` need without the run.
         about[ITEM_FILE] = item.text.encode("utf-8")
         for name, data in about.items():
-            await export(run.store, out / name, data, progress=run.progress)
-    return out or folder
+            await export(run.store, target / name, data, progress=run.progress)
+    return target or folder
 
 
 def claim_report(checker: LoadedChecker) -> GateReport | None:

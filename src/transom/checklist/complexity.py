@@ -38,12 +38,15 @@ _DOUBTS: Final = (
 
 
 def complexity_of(description: str) -> Complexity:
-    """By how many things a description speaks of, and by how far it can be read in several ways
-    (0 to 1).
-    """
-    told = _DIVIDES.split(_ASIDE.sub(" ", description).rstrip(". \n"))
-    entities = sum(1 for part in told if re.search(r"\w", part))
-    ambiguity = min(1.0, sum(weight * len(found.findall(description)) for weight, found in _DOUBTS))
+    """Return the complexity by the number of things a description speaks of and its ambiguity."""
+    statements = _DIVIDES.split(_ASIDE.sub(" ", description).rstrip(". \n"))
+    entities = sum(1 for part in statements if re.search(r"\w", part))
+    ambiguity = min(
+        1.0, sum(weight * len(pattern.findall(description)) for weight, pattern in _DOUBTS)
+    )
+    # The limits were set on descriptions that people had sorted by hand.
     if entities <= 2 and ambiguity < 0.3:
         return "simple"
-    return "medium" if entities <= 4 and ambiguity < 0.6 else "complex"
+    if entities <= 4 and ambiguity < 0.6:
+        return "medium"
+    return "complex"

@@ -35,23 +35,31 @@ async def export(
     Raises:
         InputError: the file cannot be written.
     """
-    known = _known(store, target)
-    if target.is_file() and digest(target.read_bytes()) not in (digest(data), known.get("copy")):
+    # What was last copied there tells an edit of a person from an older copy.
+    copied = _copy_record(store, target)
+    if target.is_file() and digest(target.read_bytes()) not in (digest(data), copied.get("copy")):
         aside = set_aside(target)
-        what = "was changed by hand" if known else "was there already and is not ours"
+        message = "was changed by hand" if copied else "was there already and is not ours"
         if progress:
-            progress(f"{target.name} {what}; that version is kept as {aside.name}")
+            progress(f"{target.name} {message}; that version is kept as {aside.name}")
     write_file(target, data)
-    made = digest(artifact.read_bytes()) if artifact else ""
-    row: dict[str, Json] = {"copy": digest(data), "artifact": made, "source": str(artifact or "")}
+    artifact_digest = digest(artifact.read_bytes()) if artifact else ""
+    # Both digests: an edit may be made in the copy, in the run's file, or in both.
+    row: dict[str, Json] = {
+        "copy": digest(data),
+        "artifact": artifact_digest,
+        "source": str(artifact or ""),
+    }
     await store.put(_EXPORTS, str(target.absolute()), row)
     return target
 
 
 def source_of(store: Store, target: Path) -> Path | None:
-    """The run's own file that a copy was last made from, None where there was none."""
-    source = _known(store, target).get("source")
-    return Path(source) if source else None
+    """Return the run's own file that a copy was last made from, or None."""
+    source = _copy_record(store, target).get("source")
+    if source:
+        return Path(source)
+    return None
 
 
 def adopt(
@@ -66,13 +74,14 @@ def adopt(
     Raises:
         InputError: the copy is not UTF-8.
     """
-    known = _known(store, target)
-    if not known or not target.is_file() or not artifact.is_file():
+    copied = _copy_record(store, target)
+    if not copied or not target.is_file() or not artifact.is_file():
         return False
-    if digest(target.read_bytes()) == known["copy"]:
+    # Unchanged since it was written.
+    if digest(target.read_bytes()) == copied["copy"]:
         return False
     text = clean(read_text(target))
-    if digest(artifact.read_bytes()) not in (known["artifact"], digest(text)):
+    if digest(artifact.read_bytes()) not in (copied["artifact"], digest(text)):
         set_aside(artifact)
     write_file(artifact, text.encode("utf-8"))
     return True
@@ -80,13 +89,14 @@ def adopt(
 
 def retract(store: Store, target: Path) -> None:
     """Remove a copy that is not true any more, if it is still as it was written."""
-    if target.is_file() and _known(store, target).get("copy") == digest(target.read_bytes()):
+    # A person's version is left alone even if it is outdated.
+    if target.is_file() and _copy_record(store, target).get("copy") == digest(target.read_bytes()):
         target.unlink()
 
 
 def is_deleted(store: Store, target: Path) -> bool:
     """Return whether a copy was written, and a person deleted it since."""
-    return bool(_known(store, target)) and not target.exists()
+    return bool(_copy_record(store, target)) and not target.exists()
 
 
 async def forget_copy(store: Store, target: Path) -> None:
@@ -104,9 +114,9 @@ async def record_copy(store: Store, target: Path, artifact: Path) -> None:
     await store.put(_EXPORTS, str(target.absolute()), row)
 
 
-def _known(store: Store, target: Path) -> dict[str, str]:
-    """Digests of what was last written to a place, and of what it was made from; empty where
-    nothing was.
-    """
+def _copy_record(store: Store, target: Path) -> dict[str, str]:
+    """Return digests of what was last written to a place, and of what it was made from."""
     row = store.get(_EXPORTS, str(target.absolute()))
-    return {key: str(value) for key, value in row.items()} if isinstance(row, dict) else {}
+    if isinstance(row, dict):
+        return {key: str(value) for key, value in row.items()}
+    return {}

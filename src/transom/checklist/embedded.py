@@ -33,6 +33,7 @@ def embedded_default() -> RulesProvider:
 @lru_cache(maxsize=1)
 def digests_of_data() -> Mapping[str, str]:
     """Return the digests of the files that decide what the embedded default answers."""
+    # A changed data file changes answers, so stages that used it must run again.
     digests = {}
     for path in (CLAIMS_FILE, *sorted(SHIPPED.glob("*.yaml"))):
         digests[path.name] = digest(path.read_bytes())
@@ -47,12 +48,13 @@ def _abstain(request: Request) -> NoReturn:
     """
     configuration = request.window.text("configuration")
     if not configuration:
-        what = f"{request.role.rpartition('.')[2]} of an item that is no claim"
-        raise NeedsModel([NotUnderstood(what, "role")], hint="ask a model (--model)")
+        request_name = f"{request.role.rpartition('.')[2]} of an item that is no claim"
+        raise NeedsModel([NotUnderstood(request_name, "role")], hint="ask a model (--model)")
     try:
         data = parse_yaml(configuration, Path("configuration")).data
     except InputError:
         data = None
+    # The description alone is what a person can say more clearly.
     description = data.get(DESCRIPTION) if isinstance(data, dict) else None
     text = " ".join(str(description or configuration).split())
     raise NeedsModel([NotUnderstood(text, DESCRIPTION)])

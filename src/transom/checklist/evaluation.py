@@ -9,7 +9,7 @@ from pathlib import Path
 
 from transom.canonical import digest
 from transom.checklist.judging import Verdict
-from transom.checklist.judging.verdict import CheckedItem
+from transom.checklist.judging.verdict_rows import CheckedItem
 from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.writing.views import VIEWS, make_role
 from transom.evals import EvaluationCitation, ScenarioOutcome, Used
@@ -18,19 +18,23 @@ from transom.llm import Chain
 
 def prompts_digest(chain: Chain, data: Mapping[str, str]) -> str:
     """Return a digest of all that decides answers: prompts, rules, and `data`: digests by file."""
+    # All roles, since a later one may depend on the text of an earlier one.
     roles = [make_role(name) for name in sorted(VIEWS)]
-    told = [[role.digest, chain.of(role.name).fingerprint(role)] for role in roles]
-    return digest([told, dict(data)])[:16]
+    fingerprints = [[role.digest, chain.of(role.name).fingerprint(role)] for role in roles]
+    return digest([fingerprints, dict(data)])[:16]
 
 
 def outcome_of(
-    answer: SpecResult | BuildResult | Verdict, used: Used, roots: Sequence[Path], data: Path | None
+    answer: SpecResult | BuildResult | Verdict,
+    usage: Used,
+    roots: Sequence[Path],
+    data: Path | None,
 ) -> ScenarioOutcome:
     """Return what came of an item.
 
     Args:
         answer: the verdict, or the answer of the step that stopped.
-        used: calls and tokens.
+        usage: calls and tokens.
         roots: the folders of the item's variables, which the report's names are below.
         data: the scenario's data, which the names of evidence are below.
     """
@@ -39,9 +43,9 @@ def outcome_of(
     if not isinstance(answer, Verdict):
         gates = answer.gates if isinstance(answer, BuildResult) else ()
         findings = [row for gate in gates for row in gate.findings] or answer.findings
-        told = [f"{row.artifact}: {row.message}" for row in findings]
+        messages = [f"{row.artifact}: {row.message}" for row in findings]
         return ScenarioOutcome(
-            verdict=answer.status, reported=(*words, *told), used=used, document=document
+            verdict=answer.status, reported=(*words, *messages), used=usage, document=document
         )
     lists = {
         "found": answer.found_items,
@@ -49,14 +53,14 @@ def outcome_of(
         "extra": answer.extra_items,
     }
     entries = [*answer.found_items, *answer.missing_items, *answer.extra_items, *answer.waived]
-    troubles = [
-        f"{one.source_file or ''}: {one.message}" for one in (*answer.errors, *answer.warnings)
-    ]
-    unused = [f"unused waiver {one.pattern}: {one.why}" for one in answer.unused_waivers]
+    troubles = []
+    for problem in (*answer.errors, *answer.warnings):
+        troubles.append(f"{problem.source_file or ''}: {problem.message}")
+    unused = [f"unused waiver {waiver.pattern}: {waiver.why}" for waiver in answer.unused_waivers]
     return ScenarioOutcome(
         verdict=answer.status,
         subject=answer.item_id,
-        text="\n".join(one.reason for one in (*answer.missing_items, *answer.extra_items)),
+        text="\n".join(entry.reason for entry in (*answer.missing_items, *answer.extra_items)),
         values={
             "type": answer.checker_type,
             "waived": len(answer.waived),
@@ -64,7 +68,7 @@ def outcome_of(
         },
         evidence=tuple(_evidence(entries, roots, data)),
         reported=(*words, *troubles, *unused),
-        used=used,
+        used=usage,
         document=document,
     )
 
@@ -72,16 +76,20 @@ def outcome_of(
 def _evidence(
     entries: Sequence[CheckedItem], roots: Sequence[Path], data: Path | None
 ) -> Iterator[EvaluationCitation]:
-    """Each entry with a file, by its name below the data; the report names it below one of the
-    variables' folders.
+    """Yield each entry with a file, by its name below the data.
+
+    The report names it below one of the variables' folders.
     """
-    for one in entries if data else ():
-        if one.source_file and data:
-            places = [root / one.source_file for root in (*roots, data)]
+    for entry in entries if data else ():
+        if entry.source_file and data:
+            # The same name may lie below several folders; the first is where the check looked
+            # first.
+            places = [root / entry.source_file for root in (*roots, data)]
             path = next((place for place in places if place.is_file()), places[0])
-            name = (
-                path.relative_to(data).as_posix() if path.is_relative_to(data) else one.source_file
-            )
+            if path.is_relative_to(data):
+                name = path.relative_to(data).as_posix()
+            else:
+                name = entry.source_file
             yield EvaluationCitation(
-                source=name, locator=str(one.line_number or ""), quote=one.matched_content
+                source=name, locator=str(entry.line_number or ""), quote=entry.matched_content
             )

@@ -1,14 +1,11 @@
-"""Kind of a file by its name: one rule for the builder, the atoms and the runtime.
-
-Complete in itself, with `re` alone, since its source becomes a part of atoms.
-"""
+"""Kind of a file by its name: one rule for the builder and the runtime."""
 
 import re
 from typing import Any
 
 
 def kind_by_name(name: str, sources: list[dict[str, Any]]) -> str | None:
-    """The kind of the first source whose glob fits the base name, whatever its case.
+    """Return the kind of the first source whose glob fits the base name, in any case.
 
     What packing and rotation append (`.gz`, `.1`, `.old`, `-20250304`) is left aside where the
     whole name fits nothing.
@@ -27,6 +24,7 @@ def kind_by_name(name: str, sources: list[dict[str, Any]]) -> str | None:
                     first + middle + "".join(f".*{part}" for part in others[-1:]), base, re.DOTALL
                 ):
                     return str(source["kind"])
+        # One ending at a time, so that the longest name that fits wins.
         shorter = re.sub(r"(?:\.gz|[._-]\d{1,14}|\.(?:old|bak|orig|prev)|~)\Z", "", base)
         if shorter in ("", base):
             return None

@@ -7,18 +7,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from transom.canonical import Json
-from transom.checklist.claiming import claim_of, has_patterns, require_known
+from transom.checklist.claiming import claim_of, has_patterns, listed_texts, require_known
 from transom.checklist.claims.ranking import candidates
 from transom.checklist.embedded import DESCRIPTION
 from transom.checklist.item import Item, load_item
+from transom.checklist.item_files import own_files
 from transom.checklist.item_writer import add_to_item
 from transom.checklist.judging import Verdict
 from transom.checklist.judging.claim_account import checks_to_choose, evidence_of_claim
 from transom.checklist.judging.overturning import is_held_back
-from transom.checklist.pipeline import Places, own_files
+from transom.checklist.pipeline import Places
 from transom.checklist.results import ReadingRow, SpecResult
 from transom.errors import InputError, Paused
 from transom.formats.reports import FileReading, read_report, shipped_formats
@@ -27,6 +28,8 @@ from transom.runs import Run
 KEY: Final = "reads_as"
 STATED: Final = "stated"
 NONE: Final = "none of these"
+
+R = TypeVar("R", SpecResult, Verdict)
 
 AskNow: TypeAlias = Callable[[str, Sequence[str]], tuple[str, str]]
 """Asks a person who is present: question and options in, the option and the person's name out; the
@@ -66,6 +69,7 @@ async def interpret(
         The result; None if a person chose an interpretation. Then the choice is in the item's
         file, and the run can go on.
     """
+    # Words of other sections are no question of what the description means.
     is_understood = not any(row.where.startswith(DESCRIPTION) for row in result.needs_model)
     if item.claim or is_understood:
         return result
@@ -75,10 +79,7 @@ async def interpret(
         if choice:
             write_interpretation(item, *choice)
             return None
-    command = None
-    if rows and run.state.waiting:
-        command = f"transom answer {run.id} --choose N --by NAME"
-    return result.model_copy(update={"readings": rows, "choose": command})
+    return _with_choices(run, result, rows)
 
 
 async def interpret_again(
@@ -113,8 +114,7 @@ async def interpret_again(
     if choice:
         write_interpretation(item, *choice)
         return None
-    command = f"transom answer {run.id} --choose N --by NAME" if run.state.waiting else None
-    return verdict.model_copy(update={"readings": tuple(rows), "choose": command})
+    return _with_choices(run, verdict, rows)
 
 
 async def _ask_for_check(
@@ -133,6 +133,7 @@ async def _ask_for_check(
     for check, evidence in checks_to_choose(claim, readings).items():
         says = f"the values of which the report does not name the check are of {check}"
         rows.append(ReadingRow(says=says, reads_as={"check": check}, evidence=evidence))
+    # Values of several checks in one file: no single answer would be right.
     if not rows:
         return verdict
     question = f"Of which check are the values of {item.item_id} that the report does not name?"
@@ -141,8 +142,15 @@ async def _ask_for_check(
         entry, person = choice
         add_to_item(item, STATED, {**entry, "by": " ".join(person.split()) or "a person"})
         return None
-    command = f"transom answer {run.id} --choose N --by NAME" if run.state.waiting else None
-    return verdict.model_copy(update={"readings": tuple(rows), "choose": command})
+    return _with_choices(run, verdict, rows)
+
+
+def _with_choices(run: Run, result: R, rows: Sequence[ReadingRow]) -> R:
+    """Return a result with its choices, and the command that answers while the run waits."""
+    command = None
+    if rows and run.state.waiting:
+        command = f"transom answer {run.id} --choose N --by NAME"
+    return result.model_copy(update={"readings": tuple(rows), "choose": command})
 
 
 def write_interpretation(item: Item, reads_as: dict[str, Json], person: str) -> None:
@@ -152,7 +160,8 @@ def write_interpretation(item: Item, reads_as: dict[str, Json], person: str) -> 
 
 def _interpretations(item: Item, places: Places, folder: Path) -> tuple[ReadingRow, ...]:
     """Return the claims that come close, each with what the current files give for it."""
-    close = candidates(item.description, has_patterns=has_patterns(item))
+    close = candidates(item.description, has_patterns=has_patterns(item), listed=listed_texts(item))
+    # Files are read only if there is something to choose: reading them takes time.
     readings = _readings_of_files(item, places, folder) if close else []
     rows = list[ReadingRow]()
     for candidate in close:
@@ -203,18 +212,20 @@ async def _choose_row(
         rows: the answers.
         ask_now: asks a person who is present; without it the question waits.
     """
+    # The evidence changes with the files, so it is shown but is no part of the question.
     options = (*(row.says for row in rows), NONE)
     try:
         answer = await run.ask(key, question, options=options)
     except Paused:
         if ask_now is None:
             return None
-        shown = [*(f"{row.says}; evidence: {row.evidence}" for row in rows), NONE]
-        option, person = ask_now(question, shown)
+        shown_options = [*(f"{row.says}; evidence: {row.evidence}" for row in rows), NONE]
+        option, person = ask_now(question, shown_options)
         if not option:
             return None
-        await run.decide(options[shown.index(option)], key, by=person)
+        await run.decide(options[shown_options.index(option)], key, by=person)
         answer = await run.ask(key, question, options=options)
+    # An answer that is none of the rows means that none of them is meant.
     for row in rows:
         if row.says == answer.text:
             return row.reads_as, answer.by

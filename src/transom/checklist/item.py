@@ -123,14 +123,13 @@ class Item:
 
     @property
     def meaning(self) -> str:
-        """Meaning that an ItemSpec and a checker are made for: the description, and a person's
-        word on it.
-        """
+        """Return what an ItemSpec and a checker are made for: description and a person's choice."""
+        # Files and waivers are no part of it: the same checker serves other files.
         chosen = self.claim.model_dump(mode="json") if self.claim else None
         words = self.description + (canonical_json(chosen) if chosen else "")
         return words + (f" ({self.stated_check.check})" if self.stated_check else "")
 
-    def where(self, line: int) -> str:
+    def place_of(self, line: int) -> str:
         return f"{self.path}:{line}"
 
 
@@ -147,13 +146,13 @@ def load_item(path: Path, *, strict: bool = False) -> Item:
         if not os.path.isfile(path) or path.suffix.lower() in _SUFFIXES:  # noqa: PTH113  no OSError
             raise
         hint = "name a file that ends with .yaml"
-        what = "is not an item: items are YAML files"
-        raise InputError(what, place=str(path), hint=hint) from error
+        problem = "is not an item: items are YAML files"
+        raise InputError(problem, place=str(path), hint=hint) from error
     return _ItemReader(file, strict=strict).read()
 
 
 def parse_item(text: str, path: Path, *, strict: bool = False) -> Item:
-    """As `load_item`, for a text at hand; `path` names it and gives the item its id."""
+    """Read an item as `load_item` does, from a text; `path` names it and gives it its id."""
     return _ItemReader(parse_yaml(text, path), strict=strict).read()
 
 
@@ -169,6 +168,7 @@ class _ItemReader(SectionReader):
                 f"is {kind}, not an item",
                 "write `description: ...` and the other keys at the left edge",
             )
+        # Unknown keys first: a misspelt key explains most other errors.
         self.mapping(data, _TOP, ())
         own_id = self.own_id(data)
         item = Item(
@@ -204,42 +204,45 @@ class _ItemReader(SectionReader):
     def derived_id(self) -> str:
         path = self.file.path
         name = path.absolute().parent.name if path.stem.lower() == "item" else path.stem
+        # Letters with accents keep their base, so that the id stays readable.
         plain = "".join(
             sign for sign in unicodedata.normalize("NFKD", name) if not unicodedata.combining(sign)
         )
         return re.sub(r"[^A-Za-z0-9._-]+", "-", plain).strip("-.") or "item"
 
     def description(self, data: dict[str, Json]) -> str:
-        value, at = data.get("description"), ("description",)
+        value, keys = data.get("description"), ("description",)
         if value is None:
-            self.fail(at, "there is no description", "write `description: what must be confirmed`")
-        if not isinstance(value, str):
-            written = self.file.written.get(at, "...")
             self.fail(
-                at,
+                keys, "there is no description", "write `description: what must be confirmed`"
+            )
+        if not isinstance(value, str):
+            written = self.file.written.get(keys, "...")
+            self.fail(
+                keys,
                 "the description is not a text",
                 f'say in words what must hold: description: "{written}"',
             )
         if not value.strip():
-            self.fail(at, "the description is empty", "say in one line what must be confirmed")
-        return self.without_secrets(value.strip(), at)
+            self.fail(keys, "the description is empty", "say in one line what must be confirmed")
+        return self.without_secrets(value.strip(), keys)
 
     def claim(self, data: dict[str, Json]) -> ClaimRow | None:
         """Return the claim of `reads_as`; whether there is such a claim is known to the claims."""
-        at = ("reads_as",)
+        keys = ("reads_as",)
         chosen = data.get("reads_as")
         if chosen is None:
             return None
         if isinstance(chosen, dict) and "domain" in chosen:
             # An earlier form, which named what the sentence grammar knew.
             hint = "remove reads_as; you are asked once which claim the description means"
-            self.fail(at, "reads_as names a domain, and Transom checks claims", hint)
-        section = self.mapping(chosen, _READS_AS, at)
-        parameters = self.mapping(section.get("parameters") or {}, (), (*at, "parameters"))
-        values = {name: self.name((*at, "parameters", name)) for name in parameters}
-        left_out = self.texts(section.get("left_out"), (*at, "left_out"), "text")
-        name = self.name((*at, "claim"))
-        own_format = self.name((*at, "format")) if "format" in section else ""
+            self.fail(keys, "reads_as names a domain, and Transom checks claims", hint)
+        section = self.mapping(chosen, _READS_AS, keys)
+        parameters = self.mapping(section.get("parameters") or {}, (), (*keys, "parameters"))
+        values = {name: self.name((*keys, "parameters", name)) for name in parameters}
+        left_out = self.texts(section.get("left_out"), (*keys, "left_out"), "text")
+        name = self.name((*keys, "claim"))
+        own_format = self.name((*keys, "format")) if "format" in section else ""
         return ClaimRow(name=name, parameters=values, left_out=tuple(left_out), format=own_format)
 
     def accept(self, data: dict[str, Json]) -> AcceptEntry | None:
@@ -252,8 +255,8 @@ class _ItemReader(SectionReader):
             if key not in section:
                 hint = "write who accepts it, why, and the last day: by, reason and until"
                 self.fail(("accept",), f"accept has no {key}", hint)
-            at = ("accept", key)
-            texts[key] = self.text(section[key], at, key, may_be_any=True).strip()
+            keys = ("accept", key)
+            texts[key] = self.text(section[key], keys, key, may_be_any=True).strip()
         until = self.day(texts["until"], ("accept", "until"))
         reason = self.without_secrets(texts["reason"], ("accept", "reason"))
         return AcceptEntry(texts["by"], reason, until, self.file.line_of("accept"))
@@ -268,13 +271,13 @@ class _ItemReader(SectionReader):
             return ()
         acceptances = list[CapAcceptance]()
         for index, entry in enumerate(entries):
-            at = ("accept", index)
-            section = self.mapping(entry, _ACCEPT_CAP, at)
+            keys = ("accept", index)
+            section = self.mapping(entry, _ACCEPT_CAP, keys)
             try:
                 acceptances += read_acceptances([section])
             except ValueError as error:
                 hint = "write the cap's text as the verdict has it, and who accepts it"
-                self.fail(at, str(error).removeprefix("acceptance 1: "), hint)
+                self.fail(keys, str(error).removeprefix("acceptance 1: "), hint)
         return tuple(acceptances)
 
     def stated_check(self, data: dict[str, Json]) -> StatedCheck | None:
@@ -298,40 +301,43 @@ class _ItemReader(SectionReader):
             self.fail(("overturned",), "overturned is not a list", hint)
         overturned = list[OverturnedVerdict]()
         for index, entry in enumerate(entries):
-            at = ("overturned", index)
-            section = self.mapping(entry, _OVERTURNED, at)
+            keys = ("overturned", index)
+            section = self.mapping(entry, _OVERTURNED, keys)
             if section.get("status") not in ("PASS", "FAIL"):
-                self.fail((*at, "status"), "status is not PASS or FAIL", "write one of them")
+                self.fail((*keys, "status"), "status is not PASS or FAIL", "write one of them")
             texts: dict[str, str] = {}
             for key in _OVERTURNED:
-                texts[key] = self.file.written.get((*at, key), "").strip()
+                texts[key] = self.file.written.get((*keys, key), "").strip()
+            # Without the meaning the entry would count for any later question.
             for key in ("by", "meaning"):
                 if not texts[key]:
-                    self.fail(at, f"an entry has no {key}", hint)
-            reason = self.without_secrets(texts["reason"], (*at, "reason"))
-            line = self.file.line_of(*at)
+                    self.fail(keys, f"an entry has no {key}", hint)
+            reason = self.without_secrets(texts["reason"], (*keys, "reason"))
+            line = self.file.line_of(*keys)
             verdict = OverturnedVerdict(
                 texts["status"], texts["by"], reason, texts["meaning"], line
             )
             overturned.append(verdict)
         return tuple(overturned)
 
-    def name(self, at: tuple[Key, ...]) -> str:
-        """A key or a value of `reads_as`, as it is written."""
-        written = self.file.written.get(at, "").strip()
+    def name(self, keys: tuple[Key, ...]) -> str:
+        """Return a key or a value of `reads_as`, as it is written."""
+        written = self.file.written.get(keys, "").strip()
         if not written:
             self.fail(
-                at,
-                f"{'.'.join(map(str, at))} is no name",
+                keys,
+                f"{'.'.join(map(str, keys))} is no name",
                 "write one, or remove reads_as to be asked",
             )
         return written
 
     def input_files(self, data: dict[str, Json]) -> tuple[InputName, ...]:
-        at = ("input_files",)
-        names = self.texts(data.get("input_files"), at, "path")
+        keys = ("input_files",)
+        names = self.texts(data.get("input_files"), keys, "path")
+        # An item without files can still get an ItemSpec.
         if not names:
-            self.warn(at, "input_files is empty; `check run` has nothing to read")
-        return tuple(
-            InputName(name, self.file.line_of(*at, index)) for index, name in enumerate(names)
-        )
+            self.warn(keys, "input_files is empty; `check run` has nothing to read")
+        input_names = []
+        for index, name in enumerate(names):
+            input_names.append(InputName(name, self.file.line_of(*keys, index)))
+        return tuple(input_names)

@@ -74,6 +74,7 @@ class SectionReader:
     ) -> dict[str, Json] | None:
         if name not in data:
             return None
+        # A section without contents is N/A, which people write in several ways.
         value = data[name]
         if value is None or (isinstance(value, str) and value.strip().lower() in _NOT_APPLICABLE):
             self.warn(
@@ -84,204 +85,239 @@ class SectionReader:
         return self.mapping(value, keys, (name,))
 
     def number(self, name: str, section: dict[str, Json]) -> int | None:
-        """The section's `value`; None is N/A."""
-        at, value = (name, "value"), section.get("value")
-        written = self.file.written.get(at, "").strip()
+        """Read the section's `value`; None is N/A."""
+        keys, value = (name, "value"), section.get("value")
+        written = self.file.written.get(keys, "").strip()
         if value is None or (isinstance(value, str) and written.lower() in _NOT_APPLICABLE):
             if written != "N/A" and "value" in section:
-                said = f"{written!r} is" if written else "is empty and"
-                self.warn(at, f"{name}.value {said} read as N/A; write `value: N/A`")
+                subject = f"{written!r} is" if written else "is empty and"
+                self.warn(keys, f"{name}.value {subject} read as N/A; write `value: N/A`")
             return None
+        # A quoted number is what is meant; anything else could be.
         if isinstance(value, str) and re.fullmatch(r"-?\d{1,9}", written):
-            self.warn(at, f'{name}.value "{written}" is read as a number; write it without quotes')
+            self.warn(
+                keys, f'{name}.value "{written}" is read as a number; write it without quotes'
+            )
             return int(written)
         if isinstance(value, bool) or not isinstance(value, int):
             self.fail(
-                at, f"{name}.value is {written or 'not a number'!r}", "write N/A or a whole number"
+                keys,
+                f"{name}.value is {written or 'not a number'!r}",
+                "write N/A or a whole number",
             )
         return value
 
     def counted(
         self, name: str, value: int | None, key: str, entries: Sequence[object], *, least: int
     ) -> int | None:
-        """The number of entries, held against `value`: that decides the type, the list its
-        contents.
+        """Compare the number of entries with `value`.
+
+        The value decides the type, the list its contents.
         """
-        at, many = (name, "value"), len(entries)
+        keys, count = (name, "value"), len(entries)
+        # The list would be ignored, which nobody who wrote it can want.
         if value is None:
             if entries:
-                what = f"{name}.value is N/A or missing, but {key} has {many}"
-                self.fail((name, key), what, f"write {name}.value: {many}, or empty the list")
+                problem = f"{name}.value is N/A or missing, but {key} has {count}"
+                self.fail((name, key), problem, f"write {name}.value: {count}, or empty the list")
         elif value < least:
             self.fail(
-                at,
+                keys,
                 f"{name}.value is {value}",
                 "write N/A, 0 (waivers: waive all) or the number of entries",
             )
         elif value and not entries:
             self.fail(
-                at, f"{name}.value is {value}, but {key} is empty", "fill the list, or write N/A"
+                keys, f"{name}.value is {value}, but {key} is empty", "fill the list, or write N/A"
             )
-        elif value and value != many:
+        elif value and value != count:
             self.warn(
-                at, f"{name}.value is {value}, but {key} has {many}; the list counts: correct it"
+                keys, f"{name}.value is {value}, but {key} has {count}; the list counts: correct it"
             )
-        return many if value else value
+        if value:
+            return count
+        return value
 
     # -- lists
 
-    def patterns(self, value: Json, at: tuple[Key, ...]) -> list[str | AnyOf]:
-        found: list[str | AnyOf] = []
-        for index, entry in enumerate(self.entries(value, at)):
-            here = (*at, index)
+    def patterns(self, value: Json, keys: tuple[Key, ...]) -> list[str | AnyOf]:
+        patterns: list[str | AnyOf] = []
+        for index, entry in enumerate(self.entries(value, keys)):
+            entry_keys = (*keys, index)
             if isinstance(entry, dict) and set(entry) == {"any_of"}:
-                texts = self.texts(entry["any_of"], (*here, "any_of"), "pattern")
+                texts = self.texts(entry["any_of"], (*entry_keys, "any_of"), "pattern")
                 if not texts:
-                    self.fail(here, "any_of is empty", 'write any_of: ["first", "second"]')
-                found.append(AnyOf(any_of=tuple(texts)))
+                    self.fail(entry_keys, "any_of is empty", 'write any_of: ["first", "second"]')
+                patterns.append(AnyOf(any_of=tuple(texts)))
             else:
-                found.append(self.text(entry, here, "pattern"))
-            for part in parts(found[-1]):
-                self.refuse(pattern_problem(part), here)
+                patterns.append(self.text(entry, entry_keys, "pattern"))
+            # Refused here, where the line is known, and not when a log is compared.
+            for part in parts(patterns[-1]):
+                self.refuse(pattern_problem(part), entry_keys)
                 if is_split_regex(part):
-                    how = (
+                    hint = (
                         "| separates alternatives before regex: is read; write any_of:"
                         " ['regex:...', 'regex:...']"
                     )
-                    self.warn(here, f"{part!r} is compared as literal texts, because {how}")
-        return found
+                    self.warn(entry_keys, f"{part!r} is compared as literal texts, because {hint}")
+        return patterns
 
     def waiver_list(self, value: Json, *, is_comment: bool) -> list[Waiver]:
-        found: list[Waiver] = []
+        waivers: list[Waiver] = []
         for index, entry in enumerate(self.entries(value, ("waivers", "waive_items"))):
-            at = ("waivers", "waive_items", index)
-            found.append(self.waiver(entry, at))
-            self.refuse(None if is_comment else pattern_problem(found[-1].pattern, waiver=True), at)
-        return found
+            keys = ("waivers", "waive_items", index)
+            waivers.append(self.waiver(entry, keys))
+            self.refuse(
+                None if is_comment else pattern_problem(waivers[-1].pattern, waiver=True), keys
+            )
+        return waivers
 
-    def waiver(self, entry: Json, at: tuple[Key, ...]) -> Waiver:
+    def waiver(self, entry: Json, keys: tuple[Key, ...]) -> Waiver:
         if not isinstance(entry, dict) or "pattern" not in entry:
-            return Waiver(pattern=self.text(entry, at, "waiver"))
-        self.mapping(entry, _WAIVER, at)
-        there = [key for key in _WAIVER if entry.get(key) is not None]
-        fields = {
-            key: self.text(entry[key], (*at, key), key, may_be_any=key == "expires")
-            for key in there
-        }
+            return Waiver(pattern=self.text(entry, keys, "waiver"))
+        self.mapping(entry, _WAIVER, keys)
+        present = []
+        for key in _WAIVER:
+            if entry.get(key) is not None:
+                present.append(key)
+        fields = {}
+        for key in present:
+            fields[key] = self.text(entry[key], (*keys, key), key, may_be_any=key == "expires")
         if "pattern" not in fields:
-            self.fail(at, "the waiver has no pattern", "write `pattern: text`")
+            self.fail(keys, "the waiver has no pattern", "write `pattern: text`")
         if "reason" in fields:
-            fields["reason"] = self.without_secrets(fields["reason"], (*at, "reason"))
+            fields["reason"] = self.without_secrets(fields["reason"], (*keys, "reason"))
         if "expires" in fields:
-            fields["expires"] = self.day(fields["expires"], (*at, "expires"))
+            fields["expires"] = self.day(fields["expires"], (*keys, "expires"))
         return Waiver(**fields)
 
-    def day(self, text: str, at: tuple[Key, ...]) -> str:
+    def day(self, text: str, keys: tuple[Key, ...]) -> str:
         """Return a date as ISO 8601."""
         try:
             return date.fromisoformat(text.strip()).isoformat()
         except ValueError:
-            self.fail(at, f"{text!r} is not a date", "write it as 2026-01-31")
+            self.fail(keys, f"{text!r} is not a date", "write it as 2026-01-31")
 
     def with_reasons(self, waivers: list[Waiver], value: Json, *, is_comment: bool) -> list[Waiver]:
-        """Reasons run beside the waivers. A wrong count misleads a reader, not the verdict: a
-        warning, as for value.
+        """Give waivers the reasons that stand beside them.
+
+        A wrong count misleads a reader, not the verdict: a warning, as for value.
         """
-        at, count = ("waivers", "waive_reasons"), len(waivers)
-        entries = enumerate(self.entries(value, at))
+        keys, count = ("waivers", "waive_reasons"), len(waivers)
+        entries = enumerate(self.entries(value, keys))
         reasons = []
         for number, entry in entries:
-            reason = self.text(entry, (*at, number), "reason", may_be_blank=True).strip()
-            reasons.append(self.without_secrets(reason, (*at, number)))
+            reason = self.text(entry, (*keys, number), "reason", may_be_blank=True).strip()
+            reasons.append(self.without_secrets(reason, (*keys, number)))
+        # Comments have no pattern, so reasons beyond the list are comments as well.
         if is_comment:
             waivers = [*waivers, *(Waiver(pattern=reason) for reason in reasons[count:] if reason)]
         elif reasons and len(reasons) != count:
             self.warn(
-                at,
+                keys,
                 f"there are {len(reasons)} waive_reasons for {count} waive_items; write one for"
                 " each",
             )
         pairs = zip(waivers, [*reasons[:count], *[""] * len(waivers)], strict=False)
-        return [one.model_copy(update={"reason": one.reason or why or None}) for one, why in pairs]
+        complete_waivers: list[Waiver] = []
+        for waiver, why in pairs:
+            complete_waivers.append(
+                waiver.model_copy(update={"reason": waiver.reason or why or None})
+            )
+        return complete_waivers
 
     # -- entries
 
-    def entries(self, value: Json, at: tuple[Key, ...]) -> list[Json]:
+    def entries(self, value: Json, keys: tuple[Key, ...]) -> list[Json]:
         if isinstance(value, list):
             return value
         if isinstance(value, str) and value.strip().lower() in _NOT_APPLICABLE:
-            self.warn(at, f"{at[-1]} {value!r} is read as an empty list; write `{at[-1]}: []`")
+            self.warn(
+                keys, f"{keys[-1]} {value!r} is read as an empty list; write `{keys[-1]}: []`"
+            )
         elif value is not None:
-            self.fail(at, f"{at[-1]} is not a list", "put each entry on its own line after `- `")
+            self.fail(
+                keys, f"{keys[-1]} is not a list", "put each entry on its own line after `- `"
+            )
         return []
 
-    def texts(self, value: Json, at: tuple[Key, ...], name: str) -> list[str]:
-        return [
-            self.text(entry, (*at, index), name)
-            for index, entry in enumerate(self.entries(value, at))
-        ]
+    def texts(self, value: Json, keys: tuple[Key, ...], name: str) -> list[str]:
+        texts: list[str] = []
+        for index, entry in enumerate(self.entries(value, keys)):
+            texts.append(self.text(entry, (*keys, index), name))
+        return texts
 
     def text(
         self,
         entry: Json,
-        at: tuple[Key, ...],
+        keys: tuple[Key, ...],
         name: str,
         *,
         may_be_blank: bool = False,
         may_be_any: bool = False,
     ) -> str:
-        """A text as it was written; `may_be_any`: a number or a date is meant as well as a text."""
-        written = "" if entry is None else self.file.written.get(at, "")
+        """Read a text as it was written; `may_be_any` accepts numbers and dates as texts."""
+        written = "" if entry is None else self.file.written.get(keys, "")
         if isinstance(entry, dict | list):
             key = next(iter(entry), "") if isinstance(entry, dict) else ""
-            value = self.file.written.get((*at, key), "...")
-            shown = f"regex:{value}" if key == "regex" else f"{key}: {value}" if key else "[a]"
+            value = self.file.written.get((*keys, key), "...")
+            # An unquoted `regex: ...` is a mapping of YAML; quotes make it the text that is meant.
+            if key == "regex":
+                example = f"regex:{value}"
+            elif key:
+                example = f"{key}: {value}"
+            else:
+                example = "[a]"
             kind = "mapping" if isinstance(entry, dict) else "list"
             self.fail(
-                at,
+                keys,
                 f"a {name} is a {kind}",
-                f"write one text per entry, the whole of it in quotes: '{shown}'",
+                f"write one text per entry, the whole of it in quotes: '{example}'",
             )
         if not (written.strip() or may_be_blank):
-            self.fail(at, f"a {name} is empty", "write a text, or remove the line")
+            self.fail(keys, f"a {name} is empty", "write a text, or remove the line")
         if written and not isinstance(entry, str) and not may_be_any:
-            self.warn(at, f'the {name} {written} is read as text; write it in quotes: "{written}"')
+            self.warn(
+                keys, f'the {name} {written} is read as text; write it in quotes: "{written}"'
+            )
         return written
 
-    def mapping(self, value: Json, keys: Collection[str], at: tuple[Key, ...]) -> dict[str, Json]:
-        """A mapping of known keys; of any where none are known."""
+    def mapping(self, value: Json, keys: Collection[str], path: tuple[Key, ...]) -> dict[str, Json]:
+        """Read a mapping of known keys, or of any keys if none are known."""
         if not isinstance(value, dict):
             self.fail(
-                at, f"{at[-1]} is not a mapping", "write `key: value` lines beneath it, indented"
+                path,
+                f"{path[-1]} is not a mapping",
+                "write `key: value` lines beneath it, indented",
             )
         for key in value if keys else ():
             if key not in keys:
                 near = nearest_key(key, tuple(keys))
                 hint = f"did you mean {near}?" if near else f"the keys here are {', '.join(keys)}"
-                self.fail((*at, key), f"unknown key {key}", hint)
+                self.fail((*path, key), f"unknown key {key}", hint)
         return value
 
-    def without_secrets(self, text: str, at: tuple[Key, ...]) -> str:
+    def without_secrets(self, text: str, keys: tuple[Key, ...]) -> str:
         """Return a sentence of the file as models and the workspace get it, with a warning if it
         held a secret. Patterns and paths stay: they are compared with files.
         """
         cleaned = self._redact(text)
         if cleaned != text:
-            name = next(key for key in reversed(at) if isinstance(key, str))
+            name = next(key for key in reversed(keys) if isinstance(key, str))
             message = f"{name} holds a secret, which is read as [redacted]; remove it"
-            self.warn(at, message, is_secret=True)
+            self.warn(keys, message, is_secret=True)
         return cleaned
 
     # -- what is said
 
-    def refuse(self, problem: str | None, at: tuple[Key, ...]) -> None:
+    def refuse(self, problem: str | None, keys: tuple[Key, ...]) -> None:
         if problem:
-            self.fail(at, problem, "mend it, or remove the line")
+            self.fail(keys, problem, "mend it, or remove the line")
 
-    def warn(self, at: tuple[Key, ...], message: str, *, is_secret: bool = False) -> None:
+    def warn(self, keys: tuple[Key, ...], message: str, *, is_secret: bool = False) -> None:
         if self.strict:
-            self.fail(at, message, None)
-        self.warnings.append(Notice(self.file.line_of(*at), message, is_secret))
+            self.fail(keys, message, None)
+        self.warnings.append(Notice(self.file.line_of(*keys), message, is_secret))
 
-    def fail(self, at: tuple[Key, ...], what: str, hint: str | None) -> NoReturn:
-        raise InputError(what, place=self.file.place_of(*at), hint=hint)
+    def fail(self, keys: tuple[Key, ...], problem: str, hint: str | None) -> NoReturn:
+        raise InputError(problem, place=self.file.place_of(*keys), hint=hint)

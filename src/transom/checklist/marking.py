@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast, get_args
 
 from transom.checklist.item import Item
+from transom.checklist.line_patterns import Mark
+from transom.checklist.taught_format import format_text
 from transom.checklist.teach import (
     Lesson,
-    Mark,
     Marked,
     clear_end,
     fitting,
-    format_text,
     learn,
     limited_line,
 )
@@ -119,6 +119,7 @@ class MarkedLogs:
         lines = _lines_of(path)
         if not 1 <= int(number) <= len(lines):
             raise InputError(f"there are {len(lines)} lines", place=place, hint="count from 1")
+        # A path and a name may mean the same file, and marks of one line must meet.
         for input_name, file in self.files.items():
             if file == path.resolve():
                 name = input_name
@@ -168,6 +169,7 @@ class MarkedLogs:
             else:
                 marked[line.file, line.line] = replace(line, mark=cast("Mark", mark))
         lines = list(marked.values())
+        # Learned once to see which files are open, then again with the ends found for them.
         lesson = learn(lines, ends)
         # A last line that plainly ends a log need not be marked.
         for name in self._open_ended(lesson):
@@ -194,6 +196,7 @@ class MarkedLogs:
             end = []
             count = 0
             for number, text in enumerate(texts, 1):
+                # The end may be a row as well, so both are counted.
                 if fitting(lesson.complete, [text]):
                     end.append((number, text))
                 if text.strip():
@@ -214,8 +217,8 @@ class MarkedLogs:
         for end in lesson.ends:
             if end_counts.get(end.file, 0) > 1:
                 hint = "name a line that stands there once"
-                where = f"{end.file}:{end.line}"
-                raise InputError("other lines are like this end", place=where, hint=hint)
+                place = f"{end.file}:{end.line}"
+                raise InputError("other lines are like this end", place=place, hint=hint)
         return [name for name, count in end_counts.items() if not count]
 
 
@@ -228,6 +231,7 @@ def format_path(item: Item) -> str:
 def write_format(item: Item, lesson: Lesson) -> Path:
     """Write a lesson as a report format beside the item; an earlier one is set aside."""
     target = item.path.parent / format_path(item)
+    # Earlier marks may have been right, so nothing is overwritten.
     if target.exists():
         set_aside(target)
     target.parent.mkdir(exist_ok=True)

@@ -80,6 +80,7 @@ def _patterns() -> tuple[tuple[NarrowingFacet, str, re.Pattern[str]], ...]:
             for name in group:
                 if facet == "corner" and len(name) == 2:
                     continue  # "ss" alone may be anything
+                # Tools write names with a hyphen, an underscore or a blank.
                 parts = r"[\s_-]*".join(re.escape(part) for part in name.split())
                 pattern = re.compile(rf"(?<![\w-]){parts}(?![\w-])", re.IGNORECASE)
                 patterns.append((len(name), facet, group[0], pattern))
@@ -89,21 +90,22 @@ def _patterns() -> tuple[tuple[NarrowingFacet, str, re.Pattern[str]], ...]:
 
 def narrowing_of(question: str) -> tuple[NarrowingWord, ...]:
     """Return the tools, stages and corners that a question names, in its order."""
-    found = list[tuple[int, NarrowingWord]]()
-    rest = question
+    occurrences = list[tuple[int, NarrowingWord]]()
+    remainder = question
     for facet, name, pattern in _patterns():
-        match = pattern.search(rest)
+        match = pattern.search(remainder)
         if match is None:
             continue
         # A long name is taken out, so that a shorter one in it is not found as well.
-        rest = pattern.sub(lambda found_name: "\0" * len(found_name[0]), rest)
-        found.append((match.start(), NarrowingWord(facet, name, match[0])))
-    for match in _PVT.finditer(rest):
+        remainder = pattern.sub(lambda found_name: "\0" * len(found_name[0]), remainder)
+        occurrences.append((match.start(), NarrowingWord(facet, name, match[0])))
+    # Corners follow a form rather than a list.
+    for match in _PVT.finditer(remainder):
         if any(character.isdigit() for character in match[0]):
-            found.append((match.start(), NarrowingWord("corner", match[0], match[0])))
-    found.sort(key=lambda entry: entry[0])
+            occurrences.append((match.start(), NarrowingWord("corner", match[0], match[0])))
+    occurrences.sort(key=lambda entry: entry[0])
     unique = dict[tuple[str, str], NarrowingWord]()
-    for _, word in found:
+    for _, word in occurrences:
         unique.setdefault((word.facet, word.name), word)
     return tuple(unique.values())
 
@@ -114,11 +116,15 @@ def stages_of_file_name(name: str) -> tuple[str, ...]:
     A whole name such as `pre_route` outranks the word in it.
     """
     words = " ".join(re.split(r"[\W_]+", name))
-    stages = [word.name for word in narrowing_of(words) if word.facet == "stage"]
+    stages = []
+    for word in narrowing_of(words):
+        if word.facet == "stage":
+            stages.append(word.name)
+    # Short words such as `cts` count only as whole words of a name.
     if not stages:
         padded = f" {words.casefold()} "
-        for stage, known in _names().file_names.items():
-            if any(f" {name} " in padded for name in known):
+        for stage, stage_names in _names().file_names.items():
+            if any(f" {name} " in padded for name in stage_names):
                 stages.append(stage)
     return tuple(stages)
 
@@ -131,7 +137,10 @@ def requirements_of(question: str) -> tuple[IdentityRequirement, ...]:
     words = narrowing_of(question)
     requirements = list[IdentityRequirement]()
     for facet in NARROWING_FACETS:
-        names = [word.name for word in words if word.facet == facet]
+        names = []
+        for word in words:
+            if word.facet == facet:
+                names.append(word.name)
         if len(names) == 1:
             requirements.append(IdentityRequirement(facet, names[0], "the description"))
     return tuple(requirements)
@@ -140,7 +149,10 @@ def requirements_of(question: str) -> tuple[IdentityRequirement, ...]:
 @lru_cache(maxsize=1)
 def _banner() -> re.Pattern[str]:
     """Return a pattern of a line in which a tool names itself with its version."""
-    names = [re.escape(name) for group in _groups()["tool"] for name in group]
+    names = []
+    for group in _groups()["tool"]:
+        for name in group:
+            names.append(re.escape(name))
     alternatives = "|".join(sorted(names, key=len, reverse=True))
     return re.compile(
         rf"^[#*/|\s-]*(?:\w+ by:?\s+)?(?:\w+ )?(?P<tool>{alternatives})[\s,(]+"
@@ -152,4 +164,6 @@ def _banner() -> re.Pattern[str]:
 def banner_tool(line: str) -> str | None:
     """Return the tool that names itself, with its version, at the beginning of a line."""
     match = _banner().search(line)
-    return match["tool"] if match else None
+    if match:
+        return match["tool"]
+    return None

@@ -30,19 +30,22 @@ def range_regex(comparison: Comparison, limit: str) -> str:
     match = _LIMIT.fullmatch(limit)
     if match is None:
         raise ValueError(f"{limit!r} is no plain number")
-    whole, fraction = match["whole"].lstrip("0") or "0", (match["fraction"] or "").rstrip("0")
-    is_zero = not (whole.strip("0") or fraction)
+    # Zeros at the ends say nothing, and would be compared as digits.
+    integer, fraction = match["whole"].lstrip("0") or "0", (match["fraction"] or "").rstrip("0")
+    is_zero = not (integer.strip("0") or fraction)
     is_upper = comparison in ("<=", "<")
     if match["sign"] != "-" or is_zero:
-        positive = rf"\+?{_magnitude(comparison, whole, fraction)}"
+        positive = rf"\+?{_magnitude(comparison, integer, fraction)}"
         if not is_upper:
             return rf"(?:{positive}{_ENDS})"
         # Below a positive limit lie all negative numbers; a printed -0 is not below zero.
         least = r"(?=[\d.]*[1-9])" if is_zero and comparison == "<" else ""
         return rf"(?:(?:{positive}|-{least}{_PLAIN}){_ENDS})"
     # Above a negative limit lie all positive numbers, and negative ones that are smaller in size.
-    size = rf"-{_magnitude(_MIRRORED[comparison], whole, fraction)}"
-    return rf"(?:{size}{_ENDS})" if is_upper else rf"(?:(?:\+?{_PLAIN}|{size}){_ENDS})"
+    size = rf"-{_magnitude(_MIRRORED[comparison], integer, fraction)}"
+    if is_upper:
+        return rf"(?:{size}{_ENDS})"
+    return rf"(?:(?:\+?{_PLAIN}|{size}){_ENDS})"
 
 
 def fulfils(number: float, comparison: Comparison, limit: float) -> bool:
@@ -56,32 +59,34 @@ def fulfils(number: float, comparison: Comparison, limit: float) -> bool:
     return number < limit
 
 
-def _magnitude(comparison: Comparison, whole: str, fraction: str) -> str:
+def _magnitude(comparison: Comparison, integer: str, fraction: str) -> str:
     """Return the expression of the sizes on one side of a limit, written without a lookaround."""
     is_upper = comparison in ("<=", "<")
     forms = list[str]()
-    if is_upper and len(whole) > 1:
-        forms.append(rf"\d{{1,{len(whole) - 1}}}(?:\.\d+)?")
+    # Fewer digits mean a smaller number, since leading zeros are taken off.
+    if is_upper and len(integer) > 1:
+        forms.append(rf"\d{{1,{len(integer) - 1}}}(?:\.\d+)?")
     if not is_upper:
-        forms.append(rf"[1-9]\d{{{len(whole)},}}(?:\.\d+)?")
-    for index, digit in enumerate(whole):
-        others = _other_digits(digit, is_upper=is_upper)
-        if others:
-            rest = len(whole) - index - 1
-            forms.append(rf"{whole[:index]}{others}\d{{{rest}}}(?:\.\d+)?")
+        forms.append(rf"[1-9]\d{{{len(integer)},}}(?:\.\d+)?")
+    # The first digit that differs decides, and all digits before it are equal.
+    for index, digit in enumerate(integer):
+        digits = _other_digits(digit, is_upper=is_upper)
+        if digits:
+            remaining = len(integer) - index - 1
+            forms.append(rf"{integer[:index]}{digits}\d{{{remaining}}}(?:\.\d+)?")
     for index, digit in enumerate(fraction):
-        others = _other_digits(digit, is_upper=is_upper)
-        if others:
-            forms.append(rf"{whole}\.{fraction[:index]}{others}\d*")
+        digits = _other_digits(digit, is_upper=is_upper)
+        if digits:
+            forms.append(rf"{integer}\.{fraction[:index]}{digits}\d*")
         if is_upper:
             # A number with fewer digits is below the limit, whose last digit is not zero.
-            forms.append(rf"{whole}\.{fraction[:index]}" if index else whole)
+            forms.append(rf"{integer}\.{fraction[:index]}" if index else integer)
     if comparison == ">":
-        forms.append(rf"{whole}\.{fraction}\d*[1-9]\d*")
+        forms.append(rf"{integer}\.{fraction}\d*[1-9]\d*")
     elif comparison == ">=":
-        forms.append(rf"{whole}\.{fraction}\d*" if fraction else rf"{whole}(?:\.\d+)?")
+        forms.append(rf"{integer}\.{fraction}\d*" if fraction else rf"{integer}(?:\.\d+)?")
     elif comparison == "<=":
-        forms.append(rf"{whole}\.{fraction}0*" if fraction else rf"{whole}(?:\.0+)?")
+        forms.append(rf"{integer}\.{fraction}0*" if fraction else rf"{integer}(?:\.0+)?")
     # Nothing is smaller in size than zero.
     return rf"0*(?:{'|'.join(forms) or '(?!)'})"
 
@@ -89,5 +94,9 @@ def _magnitude(comparison: Comparison, whole: str, fraction: str) -> str:
 def _other_digits(digit: str, *, is_upper: bool) -> str:
     """Return the class of the digits below a digit, or above it; empty if there is none."""
     if is_upper:
-        return f"[0-{int(digit) - 1}]" if digit != "0" else ""
-    return f"[{int(digit) + 1}-9]" if digit != "9" else ""
+        if digit != "0":
+            return f"[0-{int(digit) - 1}]"
+        return ""
+    if digit != "9":
+        return f"[{int(digit) + 1}-9]"
+    return ""

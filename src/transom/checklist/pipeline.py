@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from transom.checklist.atoms import ClaimRow
@@ -19,6 +18,7 @@ from transom.checklist.claiming import (
 )
 from transom.checklist.copies import export
 from transom.checklist.item import Item
+from transom.checklist.item_files import own_files, sizes_of_files, unusable_files
 from transom.checklist.judging import (
     Doubt,
     Inputs,
@@ -39,8 +39,6 @@ from transom.checklist.writing.gate import check_spec
 from transom.checklist.writing.similar import remember_spec
 from transom.checklist.writing.write import WrittenSpec, send_back, write_spec
 from transom.errors import InputError, NeedsModel, Paused
-from transom.evidence.findings import Finding
-from transom.formats.text_files import TextFile
 from transom.formats.yaml_files import read_text
 from transom.llm import CallSettings
 from transom.memory import Memory
@@ -48,7 +46,6 @@ from transom.runs import Artifact, ArtifactFile, Run
 from transom.sandbox import Sandbox
 
 TAKEN = "build from it as it is"
-_SHELL = re.compile(r"\$(?!\{)")  # what a shell would put something else for
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
@@ -67,16 +64,17 @@ class Places:
 
     variables: Mapping[str, Path] = field(default_factory=dict)
     search_root: Path | None = None
-    others: tuple[Path, ...] = ()
+    other_roots: tuple[Path, ...] = ()
     out: Path | None = None
     base: Path | None = None
 
     def roots(self, item: Item | None, otherwise: Path) -> Roots:
-        """Folders of variables, and where an item's relative input files start; `otherwise`
-        where there is no item.
+        """Return the folders of variables, and where an item's relative input files start.
+
+        Without an item they start at `otherwise`.
         """
         base = self.base or (item.path.absolute().parent if item else otherwise)
-        return Roots.with_defaults(self.variables, self.search_root, base, self.others)
+        return Roots.with_defaults(self.variables, self.search_root, base, self.other_roots)
 
 
 @dataclass(frozen=True)
@@ -95,6 +93,7 @@ class Manner:
 
 async def spec_of(run: Run, item: Item, places: Places, manner: Manner) -> WrittenSpec | SpecResult:
     """Write the ItemSpec; a result alone where the rules abstain, and for a claim."""
+    # A claim has its sentences ready, so no model is asked.
     claim = claim_of(item, run.chain)
     if claim is not None:
         path = await write_claim_spec(run, item, claim, places.out)
@@ -106,7 +105,7 @@ async def spec_of(run: Run, item: Item, places: Places, manner: Manner) -> Writt
             run_id=run.id,
         )
     try:
-        sizes = _sizes(item, places.roots(item, run.folder))
+        sizes = sizes_of_files(item, places.roots(item, run.folder))
         return await write_spec(
             run,
             item,
@@ -139,11 +138,11 @@ async def checker_of(
     """
     claim = claim_of(item, run.chain) if item else None
     if item is not None and claim is not None:
-        made = await write_claim_checker(run, item, claim, folder)
+        checker = await write_claim_checker(run, item, claim, folder)
         result = BuildResult(
-            status="done", item_id=item.item_id, checker_path=str(folder or made), run_id=run.id
+            status="done", item_id=item.item_id, checker_path=str(folder or checker), run_id=run.id
         )
-        return BuiltChecker(made, result)
+        return BuiltChecker(checker, result)
     roots = places.roots(item, run.folder)
     document = parse_spec(spec.value if isinstance(spec, Artifact) else spec)
     inputs = BuildInputs(
@@ -153,7 +152,7 @@ async def checker_of(
         spec=spec,
         files=tuple(own_files(item, roots)),
         roots=tuple(roots.readable()),
-        variables={**roots.defaults, **roots.given},
+        variables={**roots.defaults, **roots.values},
     )
     try:
         built = await build_checker(run, inputs, manner.sandbox, manner.build, folder)
@@ -182,6 +181,7 @@ async def verdict_of(
         verdict = await check_files(
             checker, item, inputs, manner.sandbox, when.as_of, fail_on_unused=unused
         )
+        # A checker that no gate saw may be right, and says so itself.
         doubt = checker.never_gated
         if doubt is not None:
             verdict = verdict.model_copy(update={"doubted": (*verdict.doubted, doubt)})
@@ -195,10 +195,10 @@ async def verdict_of(
         [name.written for name in inputs.names],
         when.as_of,
     ]
-    out: ArtifactFile[Verdict] = ArtifactFile(
+    output: ArtifactFile[Verdict] = ArtifactFile(
         VERDICT_FILE, artifact_bytes, Verdict.model_validate_json
     )
-    verdict = (await run.stage("run/verdict", step, *declared, out=out, reuse=False)).value
+    verdict = (await run.stage("run/verdict", step, *declared, out=output, reuse=False)).value
     if places.out:
         copy = places.out / f"{checker.config.item_id}_{VERDICT_FILE}"
         await export(run.store, copy, artifact_bytes(verdict), progress=run.progress)
@@ -218,7 +218,10 @@ async def try_scenarios(
     inputs = Inputs.of(item, places.roots(item, checker.folder))
     target = folder / FOLDER
     rows = await run_scenarios(checker, item, inputs, manner.sandbox, manner.occasion.as_of, target)
-    wrong = [row for row in rows if row.problem]
+    wrong = []
+    for row in rows:
+        if row.problem:
+            wrong.append(row)
     run.progress(f"{len(rows) - len(wrong)} of {len(rows)} scenarios are as expected: {target}")
     return [Doubt(gate=FOLDER, line=None, message=f"{row.file}: {row.problem}") for row in wrong]
 
@@ -234,7 +237,7 @@ class Judged:
 async def check_all(
     run: Run, item: Item, places: Places, manner: Manner
 ) -> SpecResult | BuildResult | Judged | None:
-    """Spec, build and run in one go; where one of them stops, its own answer.
+    """Write the ItemSpec, build and run in one go; a step that stops gives its own answer.
 
     None where the files show something against Section 4: its round corrects it, once, when the run
     is opened again.
@@ -250,11 +253,9 @@ async def check_all(
     if not spec.ready and not await _is_taken(run, spec.result):
         command = f"transom answer {run.id} --choose N --by NAME" if run.state.waiting else None
         return spec.result.model_copy(update={"choose": command})
-    if unusable := _unusable(item, places.roots(item, run.folder)):
-        # Without an input there is no verdict, whatever else lies beside it; so nobody is asked to
-        # build for that.
-        row = GateRow(gate="inputs", passed=False, findings=unusable)
-        return BuildResult(status="ERROR", item_id=item.item_id, gates=(row,), run_id=run.id)
+    error = _error_of_inputs(run, item, places)
+    if error is not None:
+        return error
     target = places.out / checker_folder(item.item_id) if places.out else None
     built = await checker_of(run, spec.document, item, places, manner, folder=target)
     if isinstance(built, BuiltChecker) and send_back(run, spec, built.result.against_spec):
@@ -263,45 +264,55 @@ async def check_all(
         return built
     if not built.judges:
         return built.result
-    checker = load_checker(built.folder)
-    verdict = await verdict_of(run, checker, item, places, manner)
-    return await _tried(run, Judged(verdict, built.folder), item, places, manner)
+    return await _judge(run, built.folder, item, places, manner)
 
 
 async def _judge_claim(
     run: Run, item: Item, claim: ClaimRow, places: Places, manner: Manner
 ) -> BuildResult | Judged:
     """Write the checker of a claim, and judge the current files by it."""
-    if unusable := _unusable(item, places.roots(item, run.folder)):
-        row = GateRow(gate="inputs", passed=False, findings=unusable)
-        return BuildResult(status="ERROR", item_id=item.item_id, gates=(row,), run_id=run.id)
+    error = _error_of_inputs(run, item, places)
+    if error is not None:
+        return error
     target = places.out / checker_folder(item.item_id) if places.out else None
     folder = await write_claim_checker(run, item, claim, target)
-    checker = load_checker(folder)
-    verdict = await verdict_of(run, checker, item, places, manner)
-    return await _tried(run, Judged(verdict, folder), item, places, manner)
+    return await _judge(run, folder, item, places, manner)
 
 
-async def _tried(run: Run, judged: Judged, item: Item, places: Places, manner: Manner) -> Judged:
-    """Return a verdict with the doubts of the scenarios, if they were asked for."""
+def _error_of_inputs(run: Run, item: Item, places: Places) -> BuildResult | None:
+    """Return the answer if an input file cannot be read.
+
+    Without an input there is no verdict, whatever else lies beside it, so nobody is asked to build.
+    """
+    unusable = unusable_files(item, places.roots(item, run.folder))
+    if not unusable:
+        return None
+    row = GateRow(gate="inputs", passed=False, findings=unusable)
+    return BuildResult(status="ERROR", item_id=item.item_id, gates=(row,), run_id=run.id)
+
+
+async def _judge(run: Run, folder: Path, item: Item, places: Places, manner: Manner) -> Judged:
+    """Judge the current files, with the doubts of the scenarios if they were asked for."""
+    verdict = await verdict_of(run, load_checker(folder), item, places, manner)
     # Without a verdict on the files there is nothing to vary.
-    if judged.verdict.status == "ERROR":
-        return judged
-    doubts = await try_scenarios(run, judged.checker, item, places, manner)
-    doubted = (*judged.verdict.doubted, *doubts)
-    return replace(judged, verdict=judged.verdict.model_copy(update={"doubted": doubted}))
+    if verdict.status != "ERROR":
+        doubts = await try_scenarios(run, folder, item, places, manner)
+        verdict = verdict.model_copy(update={"doubted": (*verdict.doubted, *doubts)})
+    return Judged(verdict, folder)
 
 
 async def _is_taken(run: Run, result: SpecResult) -> bool:
-    """Whether a person takes an ItemSpec in spite of its findings, which wait as a question
-    until then.
+    """Return whether a person takes an ItemSpec in spite of its findings.
+
+    They wait as a question until then.
     """
     first = result.findings[0]
-    more = f" and {len(result.findings) - 1} more" if len(result.findings) > 1 else ""
+    suffix = f" and {len(result.findings) - 1} more" if len(result.findings) > 1 else ""
     asks = (
-        f"The ItemSpec of {result.item_id} has findings: {first.message}{more}. What is to become"
+        f"The ItemSpec of {result.item_id} has findings: {first.message}{suffix}. What is to become"
         " of it?"
     )
+    # The same question on every run, so that an answer of yesterday counts today.
     try:
         word = await run.ask("review", asks, options=[TAKEN, "I mend it"])
     except Paused:
@@ -310,15 +321,14 @@ async def _is_taken(run: Run, result: SpecResult) -> bool:
 
 
 def checker_folder(item_id: str) -> str:
-    """The name of a checker's folder."""
+    """Return the name of a checker's folder."""
     return f"{item_id}_checker"
 
 
 def read_spec(
     path: Path, item: Item | None, *, allow_needs_review: bool = False
 ) -> tuple[str, str]:
-    """The text of an ItemSpec that a checker may be built from for an item, and the id of that
-    item.
+    """Read an ItemSpec that a checker may be built from, and the id of its item.
 
     Raises:
         InputError: not readable, not whole, with findings that nobody mended, or written for
@@ -329,93 +339,32 @@ def read_spec(
         hint = "mend them, or add --allow-needs-review"
         raise InputError("the ItemSpec has findings that nobody mended", place=str(path), hint=hint)
     document = parse_spec(text, artifact=str(path))
+    # Refuses an ItemSpec whose sections are there but empty.
     section_texts(text, artifact=str(path))
     # The same gate as that of `check lint`: what it refuses is not built.
     findings = check_spec(document, artifact=str(path))
     if findings and not allow_needs_review:
-        more = f", and {len(findings) - 1} more" if len(findings) > 1 else ""
+        suffix = f", and {len(findings) - 1} more" if len(findings) > 1 else ""
         hint = f"see: transom check lint {path}; mend it, or add --allow-needs-review"
         first = findings[0]
         place = f"{path}:{first.line}" if first.line else str(path)
-        raise InputError(f"{first.message}{more}", place=place, hint=hint)
+        raise InputError(f"{first.message}{suffix}", place=place, hint=hint)
     if not _NAME.fullmatch(document.item_id):
-        what = f"the title names no item ({document.item_id!r})"
+        problem = f"the title names no item ({document.item_id!r})"
         raise InputError(
-            what,
+            problem,
             place=str(path),
             hint="write `# ItemSpec: ID` with letters, digits, `.`, `_` and `-`",
         )
     if item and document.item_id != item.item_id:
-        what = f"the ItemSpec is for {document.item_id}, not for {item.item_id}"
-        raise InputError(what, place=str(path), hint="name the item that it was written for")
+        problem = f"the ItemSpec is for {document.item_id}, not for {item.item_id}"
+        raise InputError(problem, place=str(path), hint="name the item that it was written for")
     if item and " ".join(document.description.split()) != " ".join(item.description.split()):
         hint = f"run: transom check spec {item.path}"
         raise InputError(
             "the ItemSpec was written for another description", place=str(path), hint=hint
         )
     return text, document.item_id
-
-
-def own_files(item: Item | None, roots: Roots) -> Sequence[Path]:
-    """The item's input files that exist, compressed ones included.
-
-    Raises:
-        InputError: a variable is not defined.
-    """
-    paths = (path for _, path in Inputs.of(item, roots).paths)
-    return [Path(os.path.realpath(path)) for path in paths if os.path.isfile(path)]  # noqa: PTH113  is_file may raise
-
-
-def _unusable(item: Item, roots: Roots) -> tuple[Finding, ...]:
-    """Reasons why input files cannot be read, by its name in reports."""
-    found: list[Finding] = []
-    for name, path in Inputs.of(item, roots).paths:
-        if not os.path.isfile(path):  # noqa: PTH113  as above
-            try:
-                TextFile(path).is_blank()
-            except InputError as error:
-                found.append(Finding("inputs", roots.shown(path, name), None, error.problem))
-    return tuple(found)
-
-
-def input_problems(
-    item: Item | None, places: Places, otherwise: Path, result: SpecResult | BuildResult | Verdict
-) -> list[str]:
-    """Errors of input files, each with the item's line that names it and where it was looked
-    for.
-    """
-    if item is None or isinstance(result, SpecResult):
-        return []
-    if isinstance(result, Verdict):
-        wrong = {one.source_file: one.message for one in result.errors if one.line_number is None}
-    else:
-        wrong = {row.artifact: row.message for row in result.findings if row.gate == "inputs"}
-    roots, problems = places.roots(item, otherwise), list[str]()
-    for name in item.input_files:
-        for written, path in roots.spread(name.written, item.where(name.line)):
-            called = {written, roots.shown(path, written), path.name}
-            message = next((wrong[one] for one in called if one in wrong), None)
-            if message:
-                hint = (
-                    "; write ${NAME} and say --var NAME=PATH" if _SHELL.search(name.written) else ""
-                )
-                where = f"{item.where(name.line)}: {name.written}: {message}"
-                problems.append(f"{where}; looked for at {path.absolute()}{hint}")
-    return problems
-
-
-def _sizes(item: Item, roots: Roots) -> dict[str, int]:
-    """Bytes of the input files that can be found; an ItemSpec can be written before there is
-    any.
-    """
-    sizes: dict[str, int] = {}
-    for name in item.input_files:
-        try:
-            _, path = roots.spread(name.written, item.where(name.line))[0]
-            sizes[name.written] = path.stat().st_size
-        except (InputError, OSError):
-            continue
-    return sizes
 
 
 def _words(error: NeedsModel) -> tuple[WordsRow, ...]:

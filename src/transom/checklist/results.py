@@ -51,7 +51,7 @@ class Acceptance(Shape):
 
     @property
     def sentence(self) -> str:
-        """What it means for the item."""
+        """Return what it means for the item."""
         if self.state == "holds":
             return f"not checked, accepted by {self.by} until {self.until}"
         return f"the acceptance by {self.by} ended on {self.until}"
@@ -103,8 +103,12 @@ class GateRow(Shape):
 
 
 def objections(gates: Iterable[GateRow]) -> tuple[Finding, ...]:
-    """Everything that the gates object to, in their order."""
-    return tuple(row for gate in gates if not gate.passed for row in gate.findings)
+    """Return everything that the gates object to, in their order."""
+    rows: list[Finding] = []
+    for gate in gates:
+        if not gate.passed:
+            rows.extend(gate.findings)
+    return tuple(rows)
 
 
 class AnswerRow(Shape):
@@ -184,16 +188,20 @@ class BuildResult(Shape):
 
     @property
     def against_spec(self) -> tuple[str, ...]:
-        """Findings of the real files against the ItemSpec: examples that contradict it, patterns
-        that match nothing.
+        """Return findings of the real files against the ItemSpec.
+
+        They are examples that contradict it, and patterns that match nothing.
         """
-        rows = (
-            row
-            for gate in self.gates
-            for row in gate.findings
-            if gate.gate in ("examples", "patterns")
-        )
-        return tuple(row.message for row in rows if row.artifact == SPEC)
+        rows = []
+        for gate in self.gates:
+            for row in gate.findings:
+                if gate.gate in ("examples", "patterns"):
+                    rows.append(row)
+        messages = []
+        for row in rows:
+            if row.artifact == SPEC:
+                messages.append(row.message)
+        return tuple(messages)
 
     @property
     def exit_code(self) -> int:
@@ -258,12 +266,10 @@ class LintResult(Shape):
 
     @property
     def exit_code(self) -> int:
-        """1 where something is wrong, 3 where the gates only doubt."""
-        return (
-            3
-            if self.findings and {row.gate for row in self.findings} <= DOUBTS
-            else bool(self.findings)
-        )
+        """Return 1 if something is wrong, 3 if the gates only doubt."""
+        if self.findings and {row.gate for row in self.findings} <= DOUBTS:
+            return 3
+        return bool(self.findings)
 
 
 class BuildRecord(Shape):
@@ -300,10 +306,14 @@ class BuildRecord(Shape):
 
     @property
     def questions(self) -> tuple[Finding, ...]:
-        """Questions of the gates to the writer of atom A that nobody answered."""
+        """Return the questions of the gates to the writer of atom A that nobody answered."""
         answered = {row.question for row in self.answers}
         rows = (row for gate in self.gates if gate.gate == "questions" for row in gate.findings)
-        return tuple(row for row in rows if row.message not in answered)
+        open_questions = []
+        for row in rows:
+            if row.message not in answered:
+                open_questions.append(row)
+        return tuple(open_questions)
 
     @staticmethod
     def of(
@@ -315,7 +325,7 @@ class BuildRecord(Shape):
         provider: str,
         model: str | None,
     ) -> BuildRecord:
-        """The record of a build, from its gates and the texts that it was made from."""
+        """Return the record of a build, from its gates and the texts that it was made from."""
         return BuildRecord(
             status="done" if all(row.passed for row in gates) else "needs_review",
             transom=__version__,
@@ -330,6 +340,6 @@ class BuildRecord(Shape):
 
     @staticmethod
     def unfinished(item_id: str, item: str, spec: str) -> BuildRecord:
-        """The record of a checker that never came to its gates."""
-        made = BuildRecord.of((), item, spec, "none", item_id, "nobody", None)
-        return made.model_copy(update={"status": "human_required"})
+        """Return the record of a checker that never came to its gates."""
+        record = BuildRecord.of((), item, spec, "none", item_id, "nobody", None)
+        return record.model_copy(update={"status": "human_required"})

@@ -46,86 +46,93 @@ class SheetItem:
     line: int
 
 
-def read_sheet(path: Path, out: Path) -> list[SheetItem]:
+def read_sheet(path: Path, folder: Path) -> list[SheetItem]:
     """Return the items of a sheet, each checked as an item file.
 
     Args:
         path: the sheet.
-        out: the folder that the item files are written to.
+        folder: the folder that the item files are written to.
 
     Raises:
         InputError: it cannot be read, a column is unknown, two items have one id, or a line makes
             no item; with its line.
     """
     text = read_text(path)
+    # The first line holds names without signs, so the commonest divider there is the sheet's.
     divider = max(",;\t", key=text.partition("\n")[0].count)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=divider)
     names = [_column(name, path) for name in next(rows, [])]
     if "description" not in names:
         hint = f"name some of {', '.join(COLUMNS)}"
         raise InputError("no column is called description", place=f"{path}:1", hint=hint)
-    found: dict[str, SheetItem] = {}
+    items: dict[str, SheetItem] = {}
+    # A cell may hold several lines, so rows are not lines.
     line = rows.line_num + 1
     for row in rows:
         cells = {name: cell.strip() for name, cell in zip(names, row, strict=False)}
         if any(cells.values()):
-            one = _item(cells, path, out, line)
-            if found.setdefault(one.name, one) is not one:
-                what = f"{Path(one.name).stem} stands in line {found[one.name].line} already"
+            item = _item(cells, path, folder, line)
+            if items.setdefault(item.name, item) is not item:
+                problem = f"{Path(item.name).stem} stands in line {items[item.name].line} already"
                 raise InputError(
-                    what, place=f"{path}:{line}", hint="give each item an item_id of its own"
+                    problem, place=f"{path}:{line}", hint="give each item an item_id of its own"
                 )
         line = rows.line_num + 1
-    return list(found.values())
+    return list(items.values())
 
 
 def _column(name: str, path: Path) -> str:
-    known = re.sub(r"\W+", "_", name.strip().lower())
-    if known not in COLUMNS:
-        near = nearest_key(known, COLUMNS)
+    column = re.sub(r"\W+", "_", name.strip().lower())
+    if column not in COLUMNS:
+        near = nearest_key(column, COLUMNS)
         hint = f"did you mean {near}?" if near else f"the columns are {', '.join(COLUMNS)}"
         raise InputError(f"unknown column {name!r}", place=f"{path}:1", hint=hint)
-    return known
+    return column
 
 
-def _item(cells: dict[str, str], path: Path, out: Path, line: int) -> SheetItem:
+def _item(cells: dict[str, str], path: Path, folder: Path, line: int) -> SheetItem:
     item_id = cells.get("item_id") or f"{path.stem}-{line:03}"
-    patterns, waivers, reasons = (
-        _texts(cells, name) for name in ("pattern_items", "waive_items", "waive_reasons")
-    )
-    who: dict[str, Json] = {name: cells[name] for name in ("owner", "expires") if cells.get(name)}
+    patterns, waivers = _texts(cells, "pattern_items"), _texts(cells, "waive_items")
+    reasons = _texts(cells, "waive_reasons")
+    ownership: dict[str, Json] = {}
+    for name in ("owner", "expires"):
+        if cells.get(name):
+            ownership[name] = cells[name]
     if waivers and len(reasons) not in (0, 1, len(waivers)):
-        what = f"there are {len(reasons)} waive_reasons for {len(waivers)} waive_items"
-        raise InputError(what, place=f"{path}:{line}", hint="write one for all, or one for each")
-    if (reasons or who) and not waivers:
+        problem = f"there are {len(reasons)} waive_reasons for {len(waivers)} waive_items"
+        raise InputError(problem, place=f"{path}:{line}", hint="write one for all, or one for each")
+    if (reasons or ownership) and not waivers:
         raise InputError(
             "a reason, an owner or an expiry stands without waive_items", place=f"{path}:{line}"
         )
+    # One reason may stand for all waivers of a line.
     why = cycle([{"reason": reason} for reason in reasons] or [{}])
     data: dict[str, Json] = {
         "item_id": item_id,
         "description": cells.get("description", ""),
         "requirements": {"value": len(patterns) or "N/A", "pattern_items": list(patterns)},
-        "input_files": _input_files(cells, path, out),
+        "input_files": _input_files(cells, path, folder),
         "waivers": {
             "value": len(waivers) or "N/A",
             "waive_items": [
-                {"pattern": one, **reason, **who} for one, reason in zip(waivers, why, strict=False)
+                {"pattern": waive_item, **reason, **ownership}
+                for waive_item, reason in zip(waivers, why, strict=False)
             ],
         },
     }
     text = dump_yaml(data)
     try:
+        # Each item is read as its file will be, so that an import never writes a broken one.
         parse_item(text, Path(f"{item_id}.yaml"))
     except InputError as error:
         raise InputError(error.problem, place=f"{path}:{line}", hint=error.hint) from error
     return SheetItem(f"{item_id}.yaml", text, line)
 
 
-def _input_files(cells: Mapping[str, str], sheet: Path, out: Path) -> list[Json]:
-    """Return the paths of a line, as the item file in `out` must name them."""
+def _input_files(cells: Mapping[str, str], sheet: Path, folder: Path) -> list[Json]:
+    """Return the paths of a line, as the item file in `folder` must name them."""
     # `..` in a path leads where a link points, so both folders are compared without links.
-    sheet_folder = os.path.relpath(os.path.realpath(sheet.parent), os.path.realpath(out))
+    sheet_folder = os.path.relpath(os.path.realpath(sheet.parent), os.path.realpath(folder))
     paths: list[Json] = []
     for written in _texts(cells, "input_files"):
         is_fixed = written.startswith(("/", "~", "${"))
@@ -137,4 +144,8 @@ def _input_files(cells: Mapping[str, str], sheet: Path, out: Path) -> list[Json]
 
 
 def _texts(cells: Mapping[str, str], name: str) -> list[str]:
-    return [text.strip() for text in re.split(r"[;\n]", cells.get(name, "")) if text.strip()]
+    texts: list[str] = []
+    for text in re.split(r"[;\n]", cells.get(name, "")):
+        if text.strip():
+            texts.append(text.strip())
+    return texts

@@ -20,11 +20,12 @@ def validate_logic(
     """Compare a text with one pattern.
 
     Precedence: alternatives (`a|b`, each literal) > `regex:` > wildcard (`*`, `?`, whole text) >
-    `default_match` (`contains` or `exact`). Everything is case-sensitive; `[` and `]` are literal,
-    since buses are written with them.
+    `default_match` (`contains`, `words` or `exact`). Everything is case-sensitive; `[` and `]` are
+    literal, since buses are written with them.
 
     Returns:
-        `is_match`, `reason`, and `kind`: alternatives | regex | wildcard | contains | exact.
+        `is_match`, `reason`, and `kind`: alternatives | regex | wildcard | contains | words |
+        exact.
     """
     subject = "" if text is None else str(text)
     wanted = "" if pattern is None else str(pattern)
@@ -78,9 +79,36 @@ def _transom_plain(subject: str, wanted: str, default_match: str) -> dict[str, o
             f"the text {'is' if subject == wanted else 'is not'} '{wanted}'",
         )
     hit = bool(wanted) and wanted in subject
+    kind = "contains"
+    if default_match == "words":
+        hit, kind = hit and _transom_has_words(subject, wanted), "words"
     return _transom_answer(
-        hit, "contains", f"the text {'contains' if hit else 'does not contain'} '{wanted}'"
+        hit, kind, f"the text {'contains' if hit else 'does not contain'} '{wanted}'"
     )
+
+
+def _transom_has_words(subject: str, wanted: str) -> bool:
+    # "21.1" is no part of "21.14", "21.1.3" or "121.1", and "clk" none of "clks".
+    start = subject.find(wanted)
+    while start >= 0:
+        end = start + len(wanted)
+        if not _transom_goes_on(subject, start) and not _transom_goes_on(subject, end):
+            return True
+        start = subject.find(wanted, start + 1)
+    return False
+
+
+def _transom_goes_on(subject: str, place: int) -> bool:
+    # Whether a number or a word goes on across a place.
+    if not 0 < place < len(subject):
+        return False
+    before, after = subject[place - 1], subject[place]
+    if (before.isalpha() and after.isalpha()) or (before.isdigit() and after.isdigit()):
+        return True
+    around = subject[max(0, place - 2) : place + 2]
+    if before == ".":
+        return around[:1].isdigit() and after.isdigit()
+    return after == "." and before.isdigit() and around[-1:].isdigit()
 
 
 def _transom_wildcard(subject: str, wanted: str) -> bool:

@@ -11,37 +11,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final, Literal, cast
 
-from transom.canonical import Json
+from transom.checklist.line_patterns import (
+    ALARM,
+    DENIES,
+    NAME,
+    NUMBER,
+    WORD,
+    LinePattern,
+    LineToken,
+    Mark,
+    tokens,
+)
 from transom.checklist.number_ranges import Comparison, fulfils, range_regex
 from transom.errors import InputError
-from transom.formats.yaml_files import dump_yaml
 
-Mark = Literal["good", "bad", "beside"]
-
-_TOKEN: Final = re.compile(
-    r"(?P<number>(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?%?(?![\w.]*\w))"
-    r"|(?P<word>[A-Za-z]+(?![\w/.\[\]$-]*[\w/\]]))"
-    r"|(?P<name>[A-Za-z_\\$][\w/.\[\]$:\\-]*[\w/\]]|\w+[\w/.\[\]$-]*)"
-    r"|(?P<blank>\s+)|(?P<sign>.)"
-)
-_NUMBERS: Final = {
-    "zero": r"[-+]?0+(?:\.0+)?(?:[eE][-+]?\d+)?%?",
-    "more": r"\+?(?=[\d.]*[1-9])\d+(?:\.\d+)?(?:[eE][-+]?\d+)?%?",
-    "less": r"-(?=[\d.]*[1-9])\d+(?:\.\d+)?(?:[eE][-+]?\d+)?%?",
-}
-_NUMBER: Final = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?%?"
-_NAME: Final = r"[\w/.\[\]$:\\-]+"
-_DENIES: Final = (
-    r"(?:not?|never|without|un\w+|in\w+|fail\w*|errors?|abort\w*|skip\w*|violat\w*|missing|warning)"
-)
-_WORD: Final = rf"(?i:(?!{_DENIES}\b)[a-z]+)"
-_ALARM: Final = (
-    r"(?i)\b(?:error|errors|fatal|fail|fails|failed|failure|failures|abort|aborted"
-    r"|violat\w*|illegal)\b"
-)
 _OVER: Final = (
     r"(?i)\b(?:done|finish(?:ed|es)?|complet(?:e|ed|es|ion)|end"
     r" of|ended|ends|exit(?:ed|ing|s)?|bye|goodbye)\b"
@@ -112,17 +98,18 @@ def limited_line(text: str, place: str, limit: str) -> Marked:
     for index, token in enumerate(tokens(text)):
         if token.kind == "number":
             numbers[index] = token.text
+    # The number itself names the column that is meant.
     if match["which"]:
         numbers = {index: text for index, text in numbers.items() if text == match["which"]}
     if len(numbers) != 1:
         hint = "name the number that you mean: FILE:LINE:61.2 < 80"
-        what = "has no such number" if not numbers else "has several numbers"
-        raise InputError(what, place=place, hint=hint)
+        problem = "has no such number" if not numbers else "has several numbers"
+        raise InputError(problem, place=place, hint=hint)
     ((index, number),) = numbers.items()
     comparison = cast("Comparison", match["comparison"])
     is_good = fulfils(float(number.rstrip("%")), comparison, float(match["limit"]))
-    held = TaughtLimit(index, comparison, match["limit"])
-    return Marked("good" if is_good else "bad", text, limit=held)
+    taught_limit = TaughtLimit(index, comparison, match["limit"])
+    return Marked("good" if is_good else "bad", text, limit=taught_limit)
 
 
 def counterexample(marked: Marked) -> Marked | None:
@@ -138,117 +125,10 @@ def counterexample(marked: Marked) -> Marked | None:
         number = float(marked.limit.number) + step * 10.0**-decimals
         text = f"{number:.{decimals}f}{'%' if printed.endswith('%') else ''}"
         if regex.fullmatch(text):
-            parts[marked.limit.token] = _Token("number", text)
+            parts[marked.limit.token] = LineToken("number", text)
             # The indent of the line is no part of its tokens.
             return replace(marked, mark=mark, text="".join(part.text for part in parts))
     return None
-
-
-@dataclass(frozen=True)
-class _Token:
-    kind: str
-    text: str
-
-    @property
-    def sign(self) -> str:
-        """Sign of a number: `less`, `zero` or `more`."""
-        value = float(self.text.rstrip("%"))
-        return "less" if value < 0 else "more" if value else "zero"
-
-
-@dataclass
-class _Pattern:
-    """Common form of lines of one mark: at each place the texts that were seen there."""
-
-    mark: Mark
-    places: list[list[_Token]]
-    signed: set[int] = field(default_factory=set)
-    fixed: set[int] = field(default_factory=set)
-    limits: dict[int, str] = field(default_factory=dict)
-
-    @property
-    def named(self) -> int | None:
-        """The place of what the line is about."""
-        return next((at for at, seen in enumerate(self.places) if seen[0].kind == "name"), None)
-
-    def regex(self) -> str:
-        told = "".join(self._place(at) for at in range(len(self.places)))
-        return rf"^\s*{told}\s*$"
-
-    def _place(self, at: int) -> str:
-        seen, kind = (
-            list(dict.fromkeys(one.text for one in self.places[at])),
-            self.places[at][0].kind,
-        )
-        if kind == "blank":
-            return r"\s+"
-        if at in self.limits:
-            return self.limits[at]
-        if kind == "number":
-            signs = self.signs_at(at)
-            return (
-                f"(?:{'|'.join(_NUMBERS[one] for one in sorted(signs))})"
-                if len(signs) < len(_NUMBERS)
-                else _NUMBER
-            )
-        free = at not in self.fixed and (kind == "name" or (kind == "word" and len(seen) > 1))
-        text = _NAME if kind == "name" else _WORD
-        text = text if free else "|".join(map(re.escape, seen))
-        if at == self.named:
-            return f"(?P<name>{text})"
-        return text if free or len(seen) == 1 else f"(?:{text})"
-
-    def signs_at(self, at: int) -> frozenset[str]:
-        """Signs of numbers that fit: of what is counted only those that were seen, so that 0
-        errors stay 0.
-        """
-        counted = self.alarms or self._is_counted(at)
-        return self.seen_signs(at) if counted or at in self.signed else frozenset(_NUMBERS)
-
-    def seen_signs(self, at: int) -> frozenset[str]:
-        return frozenset(one.sign for one in self.places[at])
-
-    @property
-    def alarms(self) -> bool:
-        return any(re.match(_ALARM, one.text) for seen in self.places for one in seen)
-
-    def _is_counted(self, at: int) -> bool:
-        """Whether a number stands before a word, or behind a colon or an equals sign; a
-        coordinate does not.
-        """
-        near = [seen[0] for seen in self.places]
-        before = [one.text for one in near[max(0, at - 2) : at] if one.kind != "blank"][-1:]
-        return before in ([":"], ["="]) or [one.kind for one in near[at + 1 : at + 3]] == [
-            "blank",
-            "word",
-        ]
-
-    def narrow(self, line: str) -> bool:
-        """Make it not fit a line of another mark; False where nothing tells them apart."""
-        other = tokens(line)
-        if [one.kind for one in other] != self.kinds:  # a name may be read as several tokens
-            free = [at for at in range(len(self.places)) if self.places[at][0].kind == "name"]
-            self.fixed.update(free)
-            return not re.match(self.regex(), line)
-        numbers = [at for at, seen in enumerate(self.places) if seen[0].kind == "number"]
-        self.signed.update(at for at in numbers if other[at].sign not in self.seen_signs(at))
-        for kind in ("word", "name"):
-            if not re.match(self.regex(), line):
-                return True
-            of_kind = (at for at, seen in enumerate(self.places) if seen[0].kind == kind)
-            self.fixed.update(
-                at for at in of_kind if other[at].text not in {one.text for one in self.places[at]}
-            )
-        return not re.match(self.regex(), line)
-
-    @property
-    def kinds(self) -> list[str]:
-        return [seen[0].kind for seen in self.places]
-
-
-def tokens(line: str) -> list[_Token]:
-    """A line in pieces: numbers, words, names of a design, blanks, signs."""
-    return [_Token(str(found.lastgroup), found[0]) for found in _TOKEN.finditer(line.strip())]
 
 
 @dataclass(frozen=True)
@@ -273,27 +153,25 @@ class Lesson:
         return any(mark == "bad" for mark, _ in self.rows)
 
     def read(self, line: str) -> Mark | Literal["unread"] | None:
-        """Fate of a line: a mark, `unread` where it must be read and is not, None where it is
-        about nothing.
-        """
+        """Return a mark for a line, `unread` if no pattern reads it but one must, or None."""
         for mark, regex in self.rows:
             if re.match(regex, line):
                 return mark
         if not any(re.search(regex, line) for regex in self.must):
             return None
-        return "beside" if any(re.match(regex, line) for regex in self.skipped) else "unread"
+        if any(re.match(regex, line) for regex in self.skipped):
+            return "beside"
+        return "unread"
 
-    def whole(self, text: str) -> str:
-        """A text as a complete log has it: with the end below where that is not there."""
-        return (
-            text
-            if not self.ends or fitting(self.complete, text.split("\n"))
-            else f"{text}\n{self.ends[0].text}"
-        )
+    def completed(self, text: str) -> str:
+        """Return a text as a complete log has it, with the end below if it lacks one."""
+        if not self.ends or fitting(self.complete, text.split("\n")):
+            return text
+        return f"{text}\n{self.ends[0].text}"
 
 
 def learn(marked: Sequence[Marked], ends: Sequence[Marked] = ()) -> Lesson:
-    """Patterns from marked lines, and from the last line of each complete log.
+    """Return the patterns of marked lines, and of the last line of each complete log.
 
     Raises:
         InputError: no good line, a blank one, or lines of two marks that nothing tells apart.
@@ -301,120 +179,163 @@ def learn(marked: Sequence[Marked], ends: Sequence[Marked] = ()) -> Lesson:
     if not any(line.mark in ("good", "bad") for line in marked):
         hint = "name one with --good FILE:LINE or --bad FILE:LINE"
         raise InputError("no line is marked as good or bad", hint=hint)
-    others = [line for line in map(counterexample, marked) if line is not None]
-    marked = [*marked, *others]
-    groups: dict[tuple[Mark, tuple[object, ...]], _Pattern] = {}
-    known = {one.text for one in marked}
-    every = [*marked, *(replace(one, mark="beside") for one in ends if one.text not in known)]
-    for one in every:
-        parts = tokens(one.text)
-        if not any(part.kind in ("word", "name", "number") for part in parts):
-            raise InputError(
-                "says nothing", place=f"{one.file}:{one.line}", hint="mark another line"
-            )
-        found = groups.setdefault(
-            (one.mark, _shape(parts)), _Pattern(one.mark, [[] for _ in parts])
-        )
-        for place, part in zip(found.places, parts, strict=True):
-            place.append(part)
-        if one.limit is not None:
-            found.limits[one.limit.token] = one.limit.regex(one.mark)
-    for pattern in groups.values():
-        for one in every:
-            if (
-                one.mark != pattern.mark
-                and re.match(pattern.regex(), one.text)
-                and not pattern.narrow(one.text)
-            ):
-                what = (
-                    f"nothing tells this line, marked as {one.mark}, from those marked as"
-                    f" {pattern.mark}"
-                )
-                hint = "a limit on a number cannot be taught by lines; mark other lines"
-                raise InputError(what, place=f"{one.file}:{one.line}", hint=hint)
-    rows = tuple((one.mark, one.regex()) for one in groups.values() if one.mark != "beside")
-    skipped = tuple(one.regex() for one in groups.values() if one.mark == "beside")
+    counterexamples = filter(None, map(counterexample, marked))
+    marked = [*marked, *counterexamples]
+    marked_texts = {line.text for line in marked}
+    every = list(marked)
+    for line in ends:
+        # The last line of a log decides nothing unless it was marked as well.
+        if line.text not in marked_texts:
+            every.append(replace(line, mark="beside"))
+    patterns = _patterns_of(every)
+    for pattern in patterns:
+        _tell_apart(pattern, every)
+    rows: list[tuple[Mark, str]] = []
+    skipped = []
+    for pattern in patterns:
+        if pattern.mark == "beside":
+            skipped.append(pattern.regex())
+        else:
+            rows.append((pattern.mark, pattern.regex()))
     # A line of another log that begins as the end does is the end of that one, e.g. of a bad one.
-    begins, files = {_beginning(tokens(one.text)) for one in ends}, {one.file for one in ends}
-    other_ends = [
-        one.text
-        for one in marked
-        if one.file not in files and _beginning(tokens(one.text)) in begins
-    ]
-    last = (regex for _, regex in rows if any(re.match(regex, text) for text in other_ends))
-    complete = dict.fromkeys([*(end_regex(one.text) for one in ends), *last])
-    return Lesson(tuple(marked), rows, skipped, tuple(_must(marked)), tuple(ends), tuple(complete))
+    begins = {_beginning(tokens(line.text)) for line in ends}
+    files = {line.file for line in ends}
+    other_ends = []
+    for line in marked:
+        if line.file not in files and _beginning(tokens(line.text)) in begins:
+            other_ends.append(line.text)
+    complete = [end_regex(line.text) for line in ends]
+    for _, regex in rows:
+        if fitting([regex], other_ends):
+            complete.append(regex)
+    return Lesson(
+        tuple(marked),
+        tuple(rows),
+        tuple(skipped),
+        tuple(_must(marked)),
+        tuple(ends),
+        tuple(dict.fromkeys(complete)),
+    )
+
+
+def _patterns_of(marked: Sequence[Marked]) -> list[LinePattern]:
+    """Return a pattern for the lines of each mark and form.
+
+    Raises:
+        InputError: a line has neither word nor number.
+    """
+    patterns: dict[tuple[Mark, tuple[object, ...]], LinePattern] = {}
+    for line in marked:
+        parts = tokens(line.text)
+        if not any(part.kind in ("word", "name", "number") for part in parts):
+            place = f"{line.file}:{line.line}"
+            raise InputError("says nothing", place=place, hint="mark another line")
+        new = LinePattern(line.mark, [[] for _ in parts])
+        pattern = patterns.setdefault((line.mark, _shape(parts)), new)
+        for place_tokens, part in zip(pattern.places, parts, strict=True):
+            place_tokens.append(part)
+        if line.limit is not None:
+            pattern.limits[line.limit.token] = line.limit.regex(line.mark)
+    return list(patterns.values())
+
+
+def _tell_apart(pattern: LinePattern, marked: Sequence[Marked]) -> None:
+    """Narrow a pattern until it fits no line of another mark.
+
+    Raises:
+        InputError: nothing tells such a line from the pattern's own.
+    """
+    for line in marked:
+        if line.mark == pattern.mark or not re.match(pattern.regex(), line.text):
+            continue
+        if not pattern.narrow(line.text):
+            message = (
+                f"nothing tells this line, marked as {line.mark}, from those marked as"
+                f" {pattern.mark}"
+            )
+            hint = "a limit on a number cannot be taught by lines; mark other lines"
+            raise InputError(message, place=f"{line.file}:{line.line}", hint=hint)
 
 
 def end_regex(line: str) -> str:
-    """Regex of the last line of such a log on any day: its words, with any numbers, names and
-    days.
+    """Return a regex of the last line of such a log on any day.
+
+    It has the line's words, with any numbers, names and days.
     """
-    free = {"number": _NUMBER, "name": _NAME, "blank": r"\s+"}
-    told = (
-        _WORD if re.match(_DAY, one.text) else free.get(one.kind, re.escape(one.text))
-        for one in tokens(line)
-    )
-    return rf"^\s*{''.join(told)}\s*$"
+    free = {"number": NUMBER, "name": NAME, "blank": r"\s+"}
+    pieces = []
+    for token in tokens(line):
+        pieces.append(
+            WORD if re.match(_DAY, token.text) else free.get(token.kind, re.escape(token.text))
+        )
+    return rf"^\s*{''.join(pieces)}\s*$"
 
 
 def clear_end(lines: Sequence[str]) -> int | None:
-    """The number of a log's last line where that says that all is over, and no other line says
-    it in the same form.
-    """
-    last = next((at for at in range(len(lines), 0, -1) if re.search(r"[A-Za-z]", lines[at - 1])), 0)
-    over = [_shape(tokens(one)) for one in lines if re.search(_OVER, one)]
-    plain = (
-        last
-        and re.search(_OVER, lines[last - 1])
-        and not re.search(rf"(?i)\b{_DENIES}\b", lines[last - 1])
-    )
-    return last if plain and over.count(_shape(tokens(lines[last - 1]))) == 1 else None
+    """Return the number of a log's last line if it alone says, in its form, that all is over."""
+    with_words = [line for line in lines if re.search(r"[A-Za-z]", line)]
+    if not with_words:
+        return None
+    last = with_words[-1]
+    if not re.search(_OVER, last) or re.search(rf"(?i)\b{DENIES}\b", last):
+        return None
+    # A second line of that form may be the end of a step.
+    endings = [_shape(tokens(line)) for line in lines if re.search(_OVER, line)]
+    if endings.count(_shape(tokens(last))) > 1:
+        return None
+    return max(number for number, line in enumerate(lines, 1) if line == last)
 
 
 def fitting(regexes: Sequence[str], lines: Sequence[str]) -> int:
-    """Number of lines that one of the regexes fits."""
+    """Return the number of lines that one of the regexes fits."""
     return sum(any(re.match(regex, line) for regex in regexes) for line in lines)
 
 
-def _shape(parts: Sequence[_Token]) -> tuple[object, ...]:
-    """Form that lines share: their kinds of tokens, and the signs among them."""
-    return tuple((one.kind, one.text if one.kind == "sign" else "") for one in parts)
+def _shape(parts: Sequence[LineToken]) -> tuple[object, ...]:
+    """Return the form that lines share: their kinds of tokens, and the signs among them."""
+    return tuple((part.kind, part.text if part.kind == "sign" else "") for part in parts)
 
 
 def _must(marked: Sequence[Marked]) -> Iterable[str]:
-    """Regexes of what speaks of the matter: how marked lines begin, words of bad lines alone,
-    and words of alarm.
+    """Yield regexes of what speaks of the matter.
+
+    They are how marked lines begin, words of bad lines alone, and words of alarm.
     """
     if not any(line.mark == "good" for line in marked):
         # Lines like these are violations, and all others may be ignored.
         yield from _words_of_bad(marked)
-        yield _ALARM
+        yield ALARM
         return
-    told = [tokens(one.text) for one in marked if one.mark != "beside"]
-    begins = [_beginning(parts) for parts in told]
-    words = [_words(one.text) for one in marked if one.mark != "beside"]
+    words: dict[Mark, list[set[str]]] = {"good": [], "bad": []}
+    begins, rows = [], []
+    for line in marked:
+        if line.mark == "beside":
+            continue
+        parts = tokens(line.text)
+        begins.append(_beginning(parts))
+        if _is_row(parts):
+            rows.append(_row_regex(parts))
+        words[line.mark].append(_words(line.text))
     yield from dict.fromkeys(begins)
-    yield from dict.fromkeys(_row_regex(parts) for parts in told if _is_row(parts))
-    if common := sorted(set.intersection(*words)):
+    yield from dict.fromkeys(rows)
+    if common := sorted(set.intersection(*words["good"], *words["bad"])):
         yield rf"(?i)\b(?:{'|'.join(common)})\b"
-    good = set().union(*(_words(one.text) for one in marked if one.mark == "good"))
-    bad = set().union(*(_words(one.text) for one in marked if one.mark == "bad"))
+    good, bad = set().union(*words["good"]), set().union(*words["bad"])
     if alone := sorted(bad - good):
         yield rf"(?i)\b(?:{'|'.join(alone)})\b"
-    yield _ALARM
+    yield ALARM
 
 
-def _is_row(parts: Sequence[_Token]) -> bool:
+def _is_row(parts: Sequence[LineToken]) -> bool:
     """Return whether a line is a row of a table: it begins with a name, and others differ there."""
     first = next((token for token in parts if token.kind != "blank"), None)
     kinds = {token.kind for token in parts}
     return first is not None and first.kind == "name" and bool(kinds & {"number", "word"})
 
 
-def _row_regex(parts: Sequence[_Token]) -> str:
+def _row_regex(parts: Sequence[LineToken]) -> str:
     """Return the expression of rows with the columns of a line, and of those with more words."""
-    free = {"number": _NUMBER, "name": _NAME, "word": "[A-Za-z]+", "blank": r"\s+"}
+    free = {"number": NUMBER, "name": NAME, "word": "[A-Za-z]+", "blank": r"\s+"}
     columns = (free.get(token.kind, re.escape(token.text)) for token in parts)
     return rf"^\s*{''.join(columns)}"
 
@@ -434,94 +355,25 @@ def _words_of_bad(marked: Sequence[Marked]) -> Iterable[str]:
         yield rf"(?i)(?:\b|_)(?:{'|'.join(sorted(words))})(?:\b|_)"
 
 
-def _beginning(parts: Sequence[_Token]) -> str:
-    """The first word, name or number of a line with the signs before it; a name by its letters
-    alone.
+def _beginning(parts: Sequence[LineToken]) -> str:
+    """Return the first word, name or number of a line with the signs before it.
+
+    A name counts by its letters alone.
     """
-    told = ""
+    prefix = ""
     for part in parts:
         if part.kind in ("word", "name"):
             letters = re.match(r"[A-Za-z]+[^A-Za-z0-9\s]?", part.text)
-            return rf"^\s*{told}{re.escape(letters[0] if letters else part.text)}"
+            return rf"^\s*{prefix}{re.escape(letters[0] if letters else part.text)}"
         if part.kind == "number":
-            return rf"^\s*{told}[-+]?\d"
-        told += r"\s+" if part.kind == "blank" else re.escape(part.text)
-    return rf"^\s*{told}"
+            return rf"^\s*{prefix}[-+]?\d"
+        prefix += r"\s+" if part.kind == "blank" else re.escape(part.text)
+    return rf"^\s*{prefix}"
 
 
 def _words(line: str) -> set[str]:
-    return {
-        part.text.lower()
-        for part in tokens(line)
-        if part.kind == "word" and len(part.text) > 2 and part.text.lower() not in _COMMON
-    }
-
-
-def format_text(name: str, title: str, lesson: Lesson) -> str:
-    """Return the report format of a lesson; the marked lines are its examples.
-
-    Args:
-        name: the name of the format, such as `taught.esd`.
-        title: what the report is, for people.
-        lesson: the patterns.
-    """
-    row_patterns = [(f"{mark}_line", _in_format(regex)) for mark, regex in lesson.rows]
-    end = _in_format(f"(?:{'|'.join(lesson.complete)})") if lesson.complete else None
-    if end is not None:
-        row_patterns.append(("log_end", end))
-    row_patterns += [("ignored_line", _in_format(regex)) for regex in lesson.skipped]
-    rows: list[Json] = [{"pattern": pattern, "name": row} for row, pattern in row_patterns]
-    unread = [_in_format(regex) for regex in lesson.must]
-    for pattern in unread:
-        rows.append({"pattern": pattern, "name": "unread_line", "is_trouble": True})
-    patterns = list[Json](dict.fromkeys([*(pattern for _, pattern in row_patterns), *unread]))
-    data: dict[str, Json] = {
-        "schema": "transom.report_format/1",
-        "name": name,
-        "tool": "",
-        "title": " ".join(title.split()),
-        "seen": "file",
-        "is_log": True,
-        # Any line that was taught may be the first one, and begins no second report.
-        "begins": patterns,
-        "explained": [*patterns],
-        "end_is_last": lesson.is_end_last,
-        "rows": rows,
-        "examples": _examples(lesson),
-    }
-    if end is not None:
-        data["ends"] = [end]
-    return dump_yaml(data)
-
-
-def claim_name(lesson: Lesson) -> str:
-    """Return the claim that a lesson teaches."""
-    has_good = any(mark == "good" for mark, _ in lesson.rows)
-    return "lines_as_taught" if has_good else "no_line_like_these"
-
-
-def _in_format(regex: str) -> str:
-    """Return a pattern as a report format has it: scoped flags, and the subject as `object`."""
-    if regex.startswith("(?i)"):
-        regex = f"(?i:{regex.removeprefix('(?i)')})"
-    return regex.replace("(?P<name>", "(?P<object>")
-
-
-def _examples(lesson: Lesson) -> dict[str, Json]:
-    """Return the marked lines as the examples of a format."""
-    texts: dict[str, list[str]] = {"good": [], "bad": []}
-    for line in lesson.marked:
-        if line.mark in texts:
-            texts[line.mark].append(line.text)
-    if not texts["good"]:
-        # A log without violations still has its end.
-        texts["good"] = [lesson.ends[0].text if lesson.ends else "nothing to report"]
-    if not texts["bad"]:
-        texts["bad"] = [f"{texts['good'][0]}\nFATAL: the tool stopped"]
-    examples: dict[str, Json] = {}
-    for kind, lines in texts.items():
-        examples[kind] = [{"text": lesson.whole(line) + "\n"} for line in dict.fromkeys(lines)]
-    good = texts["good"][0]
-    if lesson.whole(good) != good:
-        examples["cut"] = [{"text": good + "\n"}]
-    return examples
+    words: set[str] = set()
+    for part in tokens(line):
+        if part.kind == "word" and len(part.text) > 2 and part.text.lower() not in _COMMON:
+            words.add(part.text.lower())
+    return words

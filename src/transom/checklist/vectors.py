@@ -28,18 +28,21 @@ class Call:
     equals: Mapping[str, Json]
 
     def problems(self, result: object) -> list[str]:
-        """Faults of a result."""
+        """Return the faults of a result."""
         if not isinstance(result, Mapping):
             return [f"the result is {type(result).__name__}, not a dict"]
         reason, begins = result.get("reason"), str(self.equals.get("reason", ""))
-        told = isinstance(reason, str) and reason.startswith(begins)
-        wrong = [] if told else [f"reason {reason!r} is no text that begins with {begins!r}"]
-        return [
-            f"{key} is {result.get(key)!r}, not {value!r}"
-            for key, value in self.equals.items()
-            if key != "reason"
-            and (type(result.get(key)) is not type(value) or result[key] != value)
-        ] + wrong
+        # The rest of a reason is the author's own wording.
+        is_explained = isinstance(reason, str) and reason.startswith(begins)
+        problems = []
+        for key, value in self.equals.items():
+            # In Python True equals 1, and an answer must have the very type.
+            is_equal = type(result.get(key)) is type(value) and result[key] == value
+            if key != "reason" and not is_equal:
+                problems.append(f"{key} is {result.get(key)!r}, not {value!r}")
+        if not is_explained:
+            problems.append(f"reason {reason!r} is no text that begins with {begins!r}")
+        return problems
 
 
 @dataclass(frozen=True)
@@ -52,10 +55,10 @@ class Vector:
 
 
 def _match(
-    text: Json, pattern: str, is_match: bool, kind: str, reason: str = "", **more: Json
+    text: Json, pattern: str, is_match: bool, kind: str, reason: str = "", **fields: Json
 ) -> Call:
     return Call(
-        {"text": text, "pattern": pattern, **more},
+        {"text": text, "pattern": pattern, **fields},
         {"is_match": is_match, "kind": kind, "reason": reason},
     )
 

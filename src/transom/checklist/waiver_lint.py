@@ -24,39 +24,38 @@ def waiver_findings(path: Path, today: date) -> list[Finding]:
         InputError: it is no item.
     """
     item, file = load_item(path), load_yaml(path)
-    accepted = [
-        Finding(f"accept.{gate}", str(path), file.line_of("accept"), message)
-        for gate, message in _of_acceptance(item.accept, today)
-    ]
+    findings = []
+    for gate, message in _of_acceptance(item.accept, today):
+        findings.append(Finding(f"accept.{gate}", str(path), file.line_of("accept"), message))
     waivers = item.waivers
     if waivers is None or waivers.value is None:
-        return accepted
+        return findings
 
     def finding(gate: str, message: str, index: int | None = None) -> Finding:
-        at = ("waivers", "waive_items") + (() if index is None else (index,))
-        return Finding(f"waiver.{gate}", str(path), file.line_of(*at), message)
+        keys = ("waivers", "waive_items") + (() if index is None else (index,))
+        return Finding(f"waiver.{gate}", str(path), file.line_of(*keys), message)
 
-    found = accepted
     if waivers.value == 0:
-        found.append(finding("all", "everything is waived; name the violations that are meant"))
+        findings.append(finding("all", "everything is waived; name the violations that are meant"))
     if waivers.value == 0 and not waivers.waive_items:
-        found.append(
+        findings.append(
             finding(
                 "reason",
                 "nothing says why; write {pattern, reason, owner, expires} into waive_items",
             )
         )
-    seen: dict[str, int] = {}
-    for index, one in enumerate(waivers.waive_items):
-        found += [
-            finding(gate, message, index)
-            for gate, message in _of_one(one, today, comment=waivers.value == 0)
-        ]
-        first = seen.setdefault(one.pattern, index)
+    first_indexes: dict[str, int] = {}
+    for index, waiver in enumerate(waivers.waive_items):
+        for gate, message in _of_one(waiver, today, comment=waivers.value == 0):
+            findings.append(finding(gate, message, index))
+        # A second waiver of the same text outlives the first without anybody noticing.
+        first = first_indexes.setdefault(waiver.pattern, index)
         if first != index:
             line = file.line_of("waivers", "waive_items", first)
-            found.append(finding("twice", f"{one.pattern!r} stands in line {line} already", index))
-    return found
+            findings.append(
+                finding("twice", f"{waiver.pattern!r} stands in line {line} already", index)
+            )
+    return findings
 
 
 def _of_acceptance(accept: AcceptEntry | None, today: date) -> Iterator[tuple[str, str]]:
@@ -71,16 +70,17 @@ def _of_acceptance(accept: AcceptEntry | None, today: date) -> Iterator[tuple[st
         yield "soon", f"the acceptance by {accept.by} ends on {accept.until}, in {days}"
 
 
-def _of_one(one: Waiver, today: date, *, comment: bool) -> Iterator[tuple[str, str]]:
-    if not one.reason and not comment:
-        yield "reason", f"{one.pattern!r} has no reason"
-    if not one.owner:
-        yield "owner", f"{one.pattern!r} names nobody who answers for it (owner)"
-    if not one.expires:
-        yield "expires", f"{one.pattern!r} has no last day (expires)"
-    elif (left := (date.fromisoformat(one.expires) - today).days) < 0:
-        yield "expired", f"{one.pattern!r} expired {one.expires}; it waives nothing"
-    elif left <= SOON:
-        yield "soon", f"{one.pattern!r} ends {one.expires}, in {left} day{'' if left == 1 else 's'}"
-    if not comment and not set(one.pattern.removeprefix("regex:")) - set("*?.^$+| "):
-        yield "all", f"{one.pattern!r} fits every violation"
+def _of_one(waiver: Waiver, today: date, *, comment: bool) -> Iterator[tuple[str, str]]:
+    if not waiver.reason and not comment:
+        yield "reason", f"{waiver.pattern!r} has no reason"
+    if not waiver.owner:
+        yield "owner", f"{waiver.pattern!r} names nobody who answers for it (owner)"
+    if not waiver.expires:
+        yield "expires", f"{waiver.pattern!r} has no last day (expires)"
+    elif (days_left := (date.fromisoformat(waiver.expires) - today).days) < 0:
+        yield "expired", f"{waiver.pattern!r} expired {waiver.expires}; it waives nothing"
+    elif days_left <= SOON:
+        days = "1 day" if days_left == 1 else f"{days_left} days"
+        yield "soon", f"{waiver.pattern!r} ends {waiver.expires}, in {days}"
+    if not comment and not set(waiver.pattern.removeprefix("regex:")) - set("*?.^$+| "):
+        yield "all", f"{waiver.pattern!r} fits every violation"

@@ -64,7 +64,7 @@ TREE = {
     "session": ("learn", "Record a session: what you did and relied on."),
     "learning": ("learn", "Report what was learned."),
     "cache": ("learn", "Report the use of vendors' caches."),
-    "serve": ("learn", "Serve pages in the browser: runs, questions, results."),
+    "serve": ("serve", "Serve pages in the browser: runs, questions, results."),
     "view": ("viewing", "Write a run as one HTML file, for a mail or a build server."),
     "worker": ("workers", "Do the work of --distributed commands, on any machine."),
     "workers": ("workers", "List the workers, and the jobs that wait for them."),
@@ -223,7 +223,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except typer.TyperException as error:
         return _usage(error)
     except TransomError as error:
-        say(f"transom: {error}")
+        message = f"transom: {error}"
+        say(sessions[0].in_this_workspace(message) if sessions else message)
         return error.exit_code
     except KeyboardInterrupt:
         return _interrupted(sessions, argv)

@@ -1,29 +1,26 @@
-"""`transom session`, `learning`, `cache`, `serve` and `memory`.
+"""`transom session`, `learning`, `cache` and `memory`.
 
 All commands open a workspace's playbook and memory here.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-import sys
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from transom.canonical import Json
-from transom.cli.app import group, root
-from transom.cli.command import AgentOption, command
-from transom.cli.output import counted, say, sections, style, table
+from transom.cli.app import group
+from transom.cli.command import command
+from transom.cli.output import counted, sections, style, table
 from transom.cli.session import Session
-from transom.errors import InputError, SettingsError, install_hint
+from transom.errors import InputError
 from transom.learning import Insight, Playbook
 from transom.learning.caching import cache_stats
 from transom.learning.curator import elsewhere, learning_report
@@ -31,7 +28,6 @@ from transom.learning.exchange import insight_json
 from transom.learning.session import close_session, open_session, session_of
 from transom.learning.session import note as note_in
 from transom.memory import Direction, Embedder, MemoryEntry, SqliteMemory, find_embedder
-from transom.runs.history import RunHistory
 from transom.store.sqlite_errors import is_read_only
 
 Task = Annotated[str, typer.Argument(metavar="TASK", help="Kind of work, e.g. debug_error.")]
@@ -44,15 +40,6 @@ Insights = Annotated[
     ),
 ]
 Good = Annotated[bool, typer.Option("--good/--bad", help="Outcome of the session.")]
-Host = Annotated[
-    str,
-    typer.Option(
-        metavar="HOST", help="Address to listen on; by default, only this machine is served."
-    ),
-]
-Port = Annotated[
-    int, typer.Option(min=0, max=65535, metavar="N", help="Port to listen on; 0: any free port.")
-]
 
 
 @dataclass(frozen=True)
@@ -275,59 +262,6 @@ def stats(session: Session) -> int:
     """Report how much of the newest calls came from vendors' caches."""
     figures = cache_stats(session.workspace_root)
     return session.show(figures, *sections(figures))
-
-
-@command(root, "serve", example="transom serve --port 8420")
-def serve(
-    session: Session,
-    scope: PlaybookScope,
-    host: Host = "127.0.0.1",
-    port: Port = 8420,
-    agent: AgentOption = "",
-) -> int:
-    """Serve the workspace's pages until Ctrl-C. Open the printed address in a browser.
-
-    The address has a token, which the browser keeps as a cookie. Programs send the token with each
-    request to the REST API: `Authorization: Bearer TOKEN`; /openapi.json describes the endpoints.
-
-    With --agent, serve that agent instead, by OpenAI's API of chat completions.
-    """
-    if not (find_spec("fastapi") and find_spec("uvicorn")):
-        raise SettingsError("the extra `server` is not installed", hint=install_hint("server"))
-    from transom import server
-
-    token = server.new_token()
-    # Bound before anything is opened, so that a port in use is reported at once.
-    listener, url = server.listen(host, port)
-    if agent:
-        from transom.cli.agents import serve_agent  # other commands need no agents
-
-        with listener:
-            _warn_of_network(host)
-            serve_agent(session, agent, host, listener, url, token)
-        return 0
-    with listener, opened(session, scope, "make") as playbook:
-        store = session.open_store()
-        history = RunHistory(session.workspace, store)
-        if history.is_outdated:
-            session.progress("summing up the runs of an earlier version; once")
-            asyncio.run(history.refresh())
-        document = {"schema": "transom.serve/1", "url": url, "token": token}
-        session.show(document, f"open   {url}/?token={token}", f"token  {token}")
-        sys.stdout.flush()
-        _warn_of_network(host)
-        app = server.build_app(playbook, history, token, host, session.settings)
-        try:
-            server.serve(app, listener, app.on_stop)
-        finally:
-            asyncio.run(store.close())
-    session.progress("stopped")
-    return 0
-
-
-def _warn_of_network(host: str) -> None:
-    if host not in ("127.0.0.1", "localhost", "::1"):
-        say("transom: other machines can reach it, and what it sends is not encrypted")
 
 
 memory_app = group("memory")

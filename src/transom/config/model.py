@@ -226,6 +226,17 @@ class RunNotices(NotifySettings):
     )
 
 
+class ServeSettings(_Section):
+    """`transom serve`.
+
+    Attributes:
+        user_header: header in which the proxy of `--behind-proxy` names who is signed in, e.g.
+            `X-Forwarded-User`; that name is then written beside answers, and nobody types one.
+    """
+
+    user_header: str = Field(default="", pattern=r"^[A-Za-z0-9-]*$")
+
+
 class TelemetrySettings(_Section):
     """Export of traces and metrics; off without an endpoint.
 
@@ -462,6 +473,7 @@ class Settings(_Section):
     execution: Execution = Execution()
     logging: Logging = Logging()
     notify: RunNotices = RunNotices()
+    serve: ServeSettings = ServeSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     tool_constraints: ToolConstraints = ToolConstraints()
     egress: Egress = Egress()

@@ -13,7 +13,8 @@ from transom.context.history import SEPARATOR, History
 from transom.context.segments import block_size
 from transom.context.tokens import Measure, TokenCorrection, measure, total
 from transom.errors import WindowOverflow
-from transom.llm import Block, Dropped, Request, Role, Share, ToolSpec, Window, render
+from transom.llm import Block, Dropped, Request, Role, Share, ToolSpec, Window
+from transom.llm.render import tool_text
 from transom.llm.structured import schema_text
 
 _NOTHING = Measure()
@@ -268,8 +269,7 @@ def _block_size(block: Block) -> Measure:
 
 def _tool_size(tool: ToolSpec) -> Measure:
     """Return the size that a tool adds to a window."""
-    text = render(Request("", Window(()), (tool,))).as_text()
-    return measure(text).plus(SEPARATOR)
+    return measure(tool_text(tool)).plus(SEPARATOR)
 
 
 def _declared_size(role: Role) -> Measure:

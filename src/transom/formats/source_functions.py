@@ -13,16 +13,22 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Literal, cast, get_args
 
+from transom.formats.other_values import (
+    INERT,
+    ValueKind,
+    javascript_functions,
+    python_decorator,
+)
 from transom.formats.typed_values import go_return, rust_return
 
-BodyKind = Literal["raise", "empty", "raise-at-return", "lower", "higher", "inert", "zero", "other"]
-"""The new body of a function: it fails; it does nothing and returns an inert value; it fails when
-it returns a plain value; it returns a lower or a higher value than its own, or an inert one in its
-place; it does nothing and returns the zero value of its type, or another one. Only functions of
-Python have the third to the sixth, and only those of other languages the last two.
+BodyKind = Literal["raise", "empty", "zero", "other"] | ValueKind
+"""The new body of a function: it fails; it does nothing and returns an inert value; it does nothing
+and returns the zero value of its type, or another one; or it works and returns another value. Only
+functions of Python and JavaScript have the last kinds, and those of Python not the two before them.
 """
+_VALUE_KINDS = get_args(ValueKind)
 
 _JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 
@@ -118,72 +124,6 @@ _RUST_TESTS = re.compile(
     r"|#\[(?:\w+::)?test\b[^\]]{0,200}+\](?>(?:(?!\bfn\b)[^{};]){0,300})\bfn\b[^{};]{0,500}+\{"
 )
 
-_INERT = """class {name}:
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self
-    def __call__(self, *arguments, **options):
-        return self
-    def __bool__(self):
-        return False
-    def __len__(self):
-        return 0
-    def __iter__(self):
-        return iter(())
-    def __enter__(self):
-        return self
-    def __exit__(self, *error):
-        return None
-    def _refuse(self, *others):
-        return False
-    def _stay(self, *others):
-        return self
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = _refuse
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __getitem__ = _stay
-    __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __neg__ = __abs__ = __round__ = _stay
-    __hash__ = object.__hash__
-"""
-"""An object that is equal to nothing, and on which nearly everything can be done. A test that
-checks nothing of a result passes with it."""
-
-_OTHER_VALUES = """def {name}(function):
-    import functools, inspect
-    def other(value):
-        kind, higher = type(value), {higher}
-        if kind is bool:
-            return not value
-        if kind in (int, float):
-            return 2 * value + 1 if higher else -value - 1
-        if kind is str:
-            return value + {mark!r} if higher else {mark!r}
-        if kind is bytes:
-            return value + b"x" if higher else b"x"
-        if kind in (list, tuple):
-            return value + kind([{mark!r}]) if higher else kind([{mark!r}])
-        if kind is dict:
-            return {{**value, {mark!r}: {mark!r}}} if higher else {{{mark!r}: {mark!r}}}
-        if kind in (set, frozenset):
-            return value | {{{mark!r}}} if higher else kind([{mark!r}])
-        return value
-    def changed(value):
-        result = other(value)
-        if {stops} and result is not value:
-            raise type("Broken", (BaseException,), {{}})({mark!r})
-        return Inert_{mark}() if {inert} and result is not value else result
-    if inspect.iscoroutinefunction(function):
-        @functools.wraps(function)
-        async def wait(*arguments, **options):
-            return changed(await function(*arguments, **options))
-        return wait
-    @functools.wraps(function)
-    def call(*arguments, **options):
-        return changed(function(*arguments, **options))
-    return call
-"""
-"""A decorator for functions that return a plain value: another value of the same type comes out.
-Objects of other types stay, since nobody knows what they may hold."""
-
 _EMPTY_VALUES = {
     "__init__": "None",
     "__post_init__": "None",
@@ -271,6 +211,8 @@ def with_bodies(
         if kind in ("zero", "other"):
             return None
         return _python_bodies(text, messages, kind, mark)
+    if kind in _VALUE_KINDS:
+        return _javascript_values(path, text, messages, cast(ValueKind, kind), mark)
     language = _braces_of(path)
     typed = _TYPED.get(PurePosixPath(path).suffix) if kind in ("zero", "other") else None
     if language is None:
@@ -294,6 +236,56 @@ def with_bodies(
             pieces += [text[end : opening + 1], " ", body.replace("{}", message), " "]
             end = opening + 1
     return "".join([*pieces, text[end:]])
+
+
+def _javascript_values(
+    path: str, text: str, messages: Mapping[int, str], kind: ValueKind, mark: str
+) -> str | None:
+    """Return the text of a JavaScript file whose functions return other values; None for other
+    files.
+    """
+    suffix = PurePosixPath(path).suffix
+    if suffix not in _JAVASCRIPT:
+        return None
+    language = _BRACES[_JAVASCRIPT]
+    plain = _plain(language, text)
+    closing = dict(_pairs(plain))
+    inserted: list[tuple[int, str]] = []
+    for function, opening, head in _brace_functions(language, text):
+        before = plain[: opening - len(head)]
+        # The body of a generator cannot be moved into another function.
+        is_generator = before.endswith("*") or re.match(r"function\s*\*", head)
+        if function.first_line in messages and not is_generator:
+            # An arrow function has the `this`, `super` and `arguments` of the one around it.
+            waits = "async " if _is_async(before, head) else ""
+            inserted.append((opening + 1, f" return call_{mark}({waits}() => {{"))
+            inserted.append((closing[opening], "}); "))
+    pieces, end = [], 0
+    for position, code in sorted(inserted):
+        pieces += [text[end:position], code]
+        end = position
+    is_typed = suffix.endswith("ts") or suffix == ".tsx"
+    return "".join([*pieces, text[end:], javascript_functions(kind, mark, is_typed=is_typed)])
+
+
+def _is_async(before: str, head: str) -> bool:
+    """Whether a function of JavaScript is asynchronous.
+
+    Args:
+        before: the code before its head; for an arrow function it ends with the parameters.
+    """
+    if head.startswith("=>"):
+        before = re.sub(r":[^=;(){}]{1,100}$", "", before.rstrip()).rstrip()
+        if before.endswith(")"):
+            depth = 0
+            for place in range(len(before) - 1, -1, -1):
+                depth += (before[place] == ")") - (before[place] == "(")
+                if depth == 0:
+                    before = before[:place]
+                    break
+        else:
+            before = re.sub(r"[\w$]+$", "", before)
+    return bool(re.search(r"\basync\s*$", before[-30:]))
 
 
 def _functions(path: str, text: str) -> list[SourceFunction]:
@@ -334,7 +326,7 @@ def without_rust_tests(path: str, text: str) -> str:
 
 def _rust_tests(language: _BraceLanguage, text: str) -> list[range]:
     """Return the lines of test modules, and of functions that are tests."""
-    plain = language.quoted.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    plain = _plain(language, text)
     closing = dict(_pairs(plain))
     tests = []
     for match in _RUST_TESTS.finditer(plain):
@@ -367,8 +359,8 @@ def _python_bodies(text: str, messages: Mapping[int, str], kind: BodyKind, mark:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    if kind not in ("raise", "empty"):
-        return _with_other_values(tree, messages, kind, mark)
+    if kind in _VALUE_KINDS:
+        return _with_other_values(tree, messages, cast(ValueKind, kind), mark)
     inert = f"Inert_{mark}"
     for node in ast.walk(tree):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -382,7 +374,7 @@ def _python_bodies(text: str, messages: Mapping[int, str], kind: BodyKind, mark:
             body = f"return {_EMPTY_VALUES.get(node.name, f'{inert}()')}"
         node.body = ast.parse(f"def f():\n    {body}").body[0].body  # type: ignore[attr-defined]
     if kind == "empty":
-        _insert(tree, _INERT.replace("{name}", inert))
+        _insert(tree, INERT.replace("{name}", inert))
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 
@@ -399,7 +391,7 @@ def _insert(tree: ast.Module, text: str) -> None:
 
 
 def _with_other_values(
-    tree: ast.Module, messages: Mapping[int, str], kind: BodyKind, mark: str
+    tree: ast.Module, messages: Mapping[int, str], kind: ValueKind, mark: str
 ) -> str:
     """Return the text with a decorator that changes what the functions return."""
     name = f"other_{mark}"
@@ -410,9 +402,7 @@ def _with_other_values(
         is_special = node.name.startswith("__") and node.name.endswith("__")
         if _first_line(node) in messages and not is_special:
             node.decorator_list.append(ast.Name(name, ast.Load()))
-    values = {"name": name, "mark": mark, "higher": kind == "higher", "inert": kind == "inert"}
-    _insert(tree, _OTHER_VALUES.format(stops=kind == "raise-at-return", **values))
-    _insert(tree, _INERT.replace("{name}", f"Inert_{mark}"))
+    _insert(tree, python_decorator(name, kind, mark))
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 
@@ -424,11 +414,16 @@ def _braces_of(path: str) -> _BraceLanguage | None:
     return next((language for names, language in _BRACES.items() if suffix in names), None)
 
 
+def _plain(language: _BraceLanguage, text: str) -> str:
+    """Return a text with blanks for its strings and comments."""
+    return language.quoted.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+
+
 def _brace_functions(
     language: _BraceLanguage, text: str
 ) -> Iterator[tuple[SourceFunction, int, str]]:
     """Yield each function of a text, with the position of its brace and the head before it."""
-    plain = language.quoted.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    plain = _plain(language, text)
     closing = dict(_pairs(plain))
     for match in language.head.finditer(plain):
         opening = match.end() - 1

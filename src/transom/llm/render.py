@@ -47,7 +47,7 @@ class Rendered:
 
     def as_text(self) -> str:
         """Return everything that is sent, in order, as `window show` prints it."""
-        parts = [_tool_text(tool) for tool in self.tools]
+        parts = [tool_text(tool) for tool in self.tools]
         parts += [self.system, self.user]
         parts += [turn_text(turn) for turn in self.turns]
         parts.append(self.tail)
@@ -118,7 +118,8 @@ def _sent_text(result: ToolResult) -> str:
     return result.content if result.trust == "ours" else _fenced(result.content)
 
 
-def _tool_text(tool: ToolSpec) -> str:
+def tool_text(tool: ToolSpec) -> str:
+    """Return a tool as it stands in a request."""
     schema = canonical_json(dict(tool.parameters))
     return f"<tool name={quoted(tool.name)}>\n{tool.description}\n{schema}\n</tool>"
 

@@ -15,7 +15,7 @@ from transom.llm.prices import Prices
 from transom.runs.history import RunHistory
 from transom.server import context
 from transom.server.dashboard import Dashboards
-from transom.server.door import Door
+from transom.server.door import Door, Proxy
 from transom.server.live import Feed
 from transom.server.pages import (
     checklist,
@@ -63,6 +63,7 @@ def build_app(
     token: str,
     host: str = "127.0.0.1",
     known_settings: Settings | None = None,
+    proxy_name: str = "",
 ) -> Door:
     """Build the pages and the REST API as an ASGI application.
 
@@ -73,6 +74,7 @@ def build_app(
         host: the name or address that the server listens on, see `Door`.
         known_settings: the settings of the server [the defaults]; they also name the prices of
             models.
+        proxy_name: the name by which browsers reach the proxy in front of it; "" if there is none.
     """
     # No `docs_url`: the viewers of FastAPI load scripts from elsewhere, which `POLICY` forbids.
     app = FastAPI(
@@ -95,4 +97,5 @@ def build_app(
     app.mount(STATIC, StaticFiles(directory=STATIC_FOLDER))
     add_handlers(app)
     # Outside of the application, so that no request reaches it unchecked.
-    return Door(app, token, host, on_stop=feed.close)
+    proxy = Proxy(proxy_name, known_settings.serve.user_header) if proxy_name else None
+    return Door(app, token, host, on_stop=feed.close, proxy=proxy)

@@ -22,7 +22,7 @@ from transom.errors import InputError, Paused, ProviderError, RunError, TransomE
 from transom.llm import Usage
 from transom.llm.deltas import Again
 from transom.runs import Workspace
-from transom.server.door import Door
+from transom.server.door import Door, Proxy
 from transom.store import Store
 
 _TABLE = "chat_completions"
@@ -61,6 +61,12 @@ class ChatRequest:
             raise InputError("an agent has its own tools", place="tools", hint="leave tools out")
         if document.get("n") not in (None, 1):
             raise InputError("an agent gives one answer", place="n", hint="leave n out")
+        form = document.get("response_format")
+        if form and not (isinstance(form, Mapping) and form.get("type") == "text"):
+            hint = "leave response_format out; the agent's output declares its form"
+            raise InputError(
+                "an agent has its own form of answers", place="response_format", hint=hint
+            )
         messages = document.get("messages")
         if not isinstance(messages, list) or not messages:
             raise InputError("there is no message", place="messages", hint="send a list of them")
@@ -226,6 +232,7 @@ def build_agent_app(
     store: Store,
     token: str,
     host: str = "127.0.0.1",
+    proxy_name: str = "",
 ) -> Door:
     """Build an ASGI application that serves an agent to chat front ends.
 
@@ -236,10 +243,10 @@ def build_agent_app(
         store: the workspace's store, open for writing; the caller closes it.
         token: what clients send as their API key.
         host: the name or address that the server listens on, see `Door`.
+        proxy_name: the name by which clients reach the proxy in front of it; "" if there is none.
     """
-    return Door(
-        Starlette(routes=ChatCompletions(agent, name, workspace, store).routes()), token, host
-    )
+    app = Starlette(routes=ChatCompletions(agent, name, workspace, store).routes())
+    return Door(app, token, host, proxy=Proxy(proxy_name) if proxy_name else None)
 
 
 async def _document(request: Request) -> Any:

@@ -27,7 +27,13 @@ BODY_SECONDS = 30.0
 MOST_CONNECTIONS = 512
 """Connections at once, and never more than half of the files that the process may open."""
 
-_LOGGERS = (__name__, "transom.server.door", "uvicorn.error", "asyncio")
+_LOGGERS = (
+    __name__,
+    "transom.server.door",
+    "transom.server.live",
+    "uvicorn.error",
+    "asyncio",
+)
 _MINUTE = 60.0
 _log = logging.getLogger(__name__)
 

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from threading import Lock, Thread
 from typing import Any
 
+from starlette.datastructures import URL
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from transom.errors import SettingsError
@@ -42,9 +43,11 @@ class Dashboards:
         self._lock = Lock()
 
     @staticmethod
-    def is_offered(host: str) -> bool:
-        """Return whether pages that were asked for under this host name may link to them."""
-        return host in LOOPBACK and all(find_spec(name) for name in _PACKAGES)
+    def is_offered(page: URL) -> bool:
+        """Return whether a page that was asked for under this address may link to them."""
+        # They are not encrypted, and a browser does not send them the cookie of a page that is.
+        is_near = page.hostname in LOOPBACK and page.scheme == "http"
+        return is_near and all(find_spec(name) for name in _PACKAGES)
 
     def address(self, study: str, host: str) -> str:
         """Return the address of a study's dashboard, which is started with the first call.

@@ -9,6 +9,7 @@ import logging
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
@@ -49,6 +50,19 @@ _HOST = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::\d{1
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class Proxy:
+    """A reverse proxy in front of the server, which encrypts.
+
+    Attributes:
+        name: the host by which browsers reach it, with its port unless that is 443.
+        user_header: header in which it names who is signed in; "" if it names nobody.
+    """
+
+    name: str
+    user_header: str = ""
+
+
 class Door:
     """ASGI middleware that refuses a request, before the application sees it, for:
 
@@ -68,6 +82,7 @@ class Door:
             name the server by any address, but by no other name.
         on_stop: called when the server stops, to end answers that have no end.
         policy: what its pages may load and send.
+        proxy: the proxy in front of it, if any; requests by other names are served as before.
     """
 
     def __init__(
@@ -77,12 +92,16 @@ class Door:
         host: str = "127.0.0.1",
         on_stop: Callable[[], None] = lambda: None,
         policy: str = POLICY,
+        proxy: Proxy | None = None,
     ) -> None:
         self.on_stop = on_stop
         self._headers = {"Content-Security-Policy": policy, **_HEADERS}
         self._app = app
         self._token = token.encode()
         self._names = LOOPBACK | {host.lower()}
+        self._proxy = proxy
+        if proxy and (match := _HOST.fullmatch(proxy.name.lower())):
+            self._names |= {match["six"] or match["name"]}
         # A server for a network has the addresses of all its interfaces, and its users type any.
         self._open = host.lower() not in LOOPBACK
         # Cookies of one name are shared by all servers of a machine, whatever their port.
@@ -92,6 +111,13 @@ class Door:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         send = _with_headers(send, scope["path"], self._headers)
+        if self._proxy:
+            # What arrives here in the clear was encrypted on its way to the proxy.
+            scope["scheme"] = "https"
+            if self._proxy.user_header:
+                # A second one was sent by the browser, and proves nothing.
+                people = _values(scope, self._proxy.user_header.lower().encode())
+                scope["person"] = people[0].strip() if len(people) == 1 else ""
         # First of all: another site must not learn whether the token of a browser is valid.
         if refusal := self._foreign(scope):
             return await refusal(scope, receive, send)
@@ -120,7 +146,8 @@ class Door:
         if len(hosts) != 1 or not self._is_own_name(hosts[0].lower()):
             detail = "the Host is not this server; use the name that --host set"
             return _error(scope, 403, detail)
-        own = f"{scope['scheme']}://{hosts[0]}".lower()
+        # Many proxies put their own address into the Host.
+        own = f"{scope['scheme']}://{self._proxy.name if self._proxy else hosts[0]}".lower()
         # A browser sends the Origin with every form and every change of a script.
         if any(origin.lower() != own for origin in _values(scope, b"origin")):
             detail = "the Origin is not this server; pages of other sites are not served"

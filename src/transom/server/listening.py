@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import secrets
 import socket
+import ssl
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -78,8 +81,28 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
+@dataclass(frozen=True)
+class Certificate:
+    """The certificate of the server, and its key, as PEM files."""
+
+    file: Path
+    key: Path
+
+    def check(self) -> None:
+        """Raise InputError if they cannot be read, or do not belong together."""
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.file, self.key)
+        except OSError as error:
+            hint = "give a certificate and its key, without a password, as PEM files"
+            problem = f"cannot be used ({error.strerror})"
+            raise InputError(problem, place=f"{self.file}, {self.key}", hint=hint) from error
+
+
 def serve(
-    app: ASGIApp, listener: socket.socket, on_stop: Callable[[], None] = lambda: None
+    app: ASGIApp,
+    listener: socket.socket,
+    on_stop: Callable[[], None] = lambda: None,
+    certificate: Certificate | None = None,
 ) -> None:
     """Serve until Ctrl-C; requests in progress are answered first.
 
@@ -87,11 +110,26 @@ def serve(
         app: the application.
         listener: a listening socket, see `listen`.
         on_stop: called before the requests in progress are waited for, to end those without an end.
+        certificate: encrypts the connections; None for connections in the clear.
     """
+    with suppress(KeyboardInterrupt):
+        asyncio.run(serve_in_loop(app, listener, on_stop, certificate))
+
+
+async def serve_in_loop(
+    app: ASGIApp,
+    listener: socket.socket,
+    on_stop: Callable[[], None] = lambda: None,
+    certificate: Certificate | None = None,
+) -> None:
+    """Serve in the event loop that runs, as `serve` does; Ctrl-C is raised at the end."""
     raise_file_limit()
+    cert_file, key_file = (certificate.file, certificate.key) if certificate else (None, None)
     config = uvicorn.Config(
         app,
         http=BoundedConnection,
+        ssl_certfile=cert_file,
+        ssl_keyfile=key_file,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -102,9 +140,6 @@ def serve(
         backlog=max(1, most_connections() // 8),
     )
 
-    async def work() -> None:
-        asyncio.get_running_loop().set_exception_handler(log_trouble)
+    asyncio.get_running_loop().set_exception_handler(log_trouble)
+    with listener, quiet_log():
         await _Server(config, on_stop).serve(sockets=[listener])
-
-    with listener, quiet_log(), suppress(KeyboardInterrupt):
-        asyncio.run(work())

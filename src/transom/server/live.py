@@ -1,20 +1,25 @@
-"""Events for pages: one watcher looks for changes, whatever the number of viewers."""
+"""Events for pages: one watcher looks for changes and draws, whatever the number of viewers."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import logging
+import time
+from collections.abc import AsyncGenerator, Callable
 
 from transom.store import Store
 
 # A change is seen at once by a person, and a look is one query.
 LOOKS_PER_SECOND = 5
 _LONGEST = 2.0
-"""Seconds after which a page is sent again though nothing was written: times go on, and processes
+"""Seconds after which a page is drawn again though nothing was written: times go on, and processes
 die in silence.
 """
-# Seconds without a change after which a comment is sent: it reveals a viewer that has gone.
-_HEARTBEAT = 15.0
+HEARTBEAT = 15.0
+"""Seconds without a change after which the fragment is sent again: it reveals a viewer that has
+gone.
+"""
+_log = logging.getLogger(__name__)
 
 
 class Feed:
@@ -28,64 +33,64 @@ class Feed:
     def __init__(self, store: Store, draw: Callable[[], str]) -> None:
         self._store = store
         self._draw = draw
-        self._viewers: set[asyncio.Queue[bytes | None]] = set()
+        self._viewers = 0
         self._watcher: asyncio.Task[None] | None = None
         self._closed = False
+        self._event = b""
+        # Set once, at the next event, and then replaced.
+        self._next_event = asyncio.Event()
 
-    async def events(self) -> AsyncIterator[bytes]:
+    async def events(self) -> AsyncGenerator[bytes, None]:
         """Yield events for one viewer; the first one, at once, is the fragment as it is."""
-        # A queue of one: a viewer that is slow gets the newest fragment, and misses older ones.
-        queue: asyncio.Queue[bytes | None] = asyncio.Queue(1)
-        self._viewers.add(queue)
+        self._viewers += 1
+        if self._watcher is None:
+            self._watcher = asyncio.create_task(self._watch())
         try:
-            if self._watcher is None:
-                self._watcher = asyncio.create_task(self._watch())
-            # Drawing reads the database, which may take a while on a slow disk.
-            yield _event(await asyncio.to_thread(self._draw))
             while not self._closed:
-                try:
-                    event = await asyncio.wait_for(queue.get(), _HEARTBEAT)
-                except TimeoutError:
-                    event = b": still here\n\n"
-                if event is None:
-                    return
-                yield event
+                # Read before the event is sent. A viewer that is slow misses events meanwhile, and
+                # then gets the newest one.
+                next_event = self._next_event
+                # Drawn once for all: many viewers come back at the same time after a restart.
+                if self._event:
+                    yield self._event
+                await next_event.wait()
         finally:
-            self._viewers.discard(queue)
+            self._viewers -= 1
             # Nobody looks: the database has rest.
             if not self._viewers and self._watcher is not None:
                 self._watcher.cancel()
                 self._watcher = None
+                self._event = b""
 
     def close(self) -> None:
         """End all streams, so that they do not hold the server up."""
         self._closed = True
-        for queue in self._viewers:
-            _put(queue, None)
+        self._next_event.set()
 
     async def _watch(self) -> None:
-        last_changes, drawn, waited = self._store.changes(), "", 0.0
+        changes = -1
+        drawn_at = sent_at = 0.0
         while True:
+            try:
+                # In a thread: a slow disk, or a busy database, must not hold up other requests.
+                latest_changes = await asyncio.to_thread(self._store.changes)
+                if latest_changes != changes or time.monotonic() - drawn_at >= _LONGEST:
+                    changes, drawn_at = latest_changes, time.monotonic()
+                    event = _event(await asyncio.to_thread(self._draw))
+                    # Most changes of the store are of no interest to this page.
+                    if event != self._event or time.monotonic() - sent_at >= HEARTBEAT:
+                        sent_at = time.monotonic()
+                        self._send(event)
+            # Viewers keep the last event, and the next look may succeed: without a watcher they
+            # would wait forever.
+            except Exception as error:  # noqa: BLE001
+                _log.warning("a page could not be drawn: %s", error)
             await asyncio.sleep(1 / LOOKS_PER_SECOND)
-            waited += 1 / LOOKS_PER_SECOND
-            changes = self._store.changes()
-            if changes == last_changes and waited < _LONGEST:
-                continue
-            last_changes, waited = changes, 0.0
-            fragment = await asyncio.to_thread(self._draw)
-            # Most changes of the store are of no interest to this page.
-            if fragment == drawn:
-                continue
-            drawn = fragment
-            event = _event(fragment)
-            for queue in self._viewers:
-                _put(queue, event)
 
-
-def _put(queue: asyncio.Queue[bytes | None], event: bytes | None) -> None:
-    if queue.full():
-        queue.get_nowait()
-    queue.put_nowait(event)
+    def _send(self, event: bytes) -> None:
+        self._event = event
+        self._next_event.set()
+        self._next_event = asyncio.Event()
 
 
 def _event(fragment: str) -> bytes:

@@ -11,11 +11,14 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from transom.errors import InputError, NotFoundError, TransomError
 from transom.server.rendering import error_page, wants_page
 
 MEDIA_TYPE = "application/problem+json"
+_METHODS = ("GET", "POST", "DELETE")
+"""The methods that endpoints of this server have."""
 
 
 class Problem(BaseModel):
@@ -68,7 +71,20 @@ def add_handlers(app: FastAPI) -> None:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return answer_error(request, error.status_code, error.detail, error.headers)
+    headers = {**(error.headers or {})}
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = ", ".join(_methods_of(request))
+    return answer_error(request, error.status_code, error.detail, headers)
+
+
+def _methods_of(request: Request) -> list[str]:
+    """Return the methods of a path; Starlette names those of the first endpoint alone."""
+    methods: list[str] = []
+    for method in _METHODS:
+        scope = {**request.scope, "method": method}
+        if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes):
+            methods.append(method)
+    return methods
 
 
 async def _unusable(request: Request, error: Exception) -> Response:
@@ -103,7 +119,7 @@ def answer_error(
 ) -> Response:
     """Return an error as a page for a person, else as a problem document."""
     if wants_page(request.scope):
-        return error_page(status, detail)
+        return error_page(status, detail, headers)
     return problem(status, detail, headers=headers)
 
 

@@ -84,15 +84,16 @@ def page(request: Request, template: str, values: Mapping[str, Any]) -> HTMLResp
     common = {
         "csrf": request.scope.get("csrf", ""),
         "path": request.url.path,
+        "is_signed_in": "person" in request.scope,
         "waiting_count": request.app.state.site.waiting_count(),
     }
     return HTMLResponse(render(template, **common, **values))
 
 
-def error_page(status: int, detail: str) -> HTMLResponse:
+def error_page(status: int, detail: str, headers: Mapping[str, str] | None = None) -> HTMLResponse:
     """Return the page of an error: what happened, and what to do."""
     title = HTTPStatus(status).phrase
-    return HTMLResponse(render("error.html", title=title, detail=detail), status)
+    return HTMLResponse(render("error.html", title=title, detail=detail), status, headers)
 
 
 def login_page(problem: str = "") -> HTMLResponse:

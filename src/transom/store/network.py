@@ -5,6 +5,7 @@ support.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import Path
 
 _MOUNTINFO = Path("/proc/self/mountinfo")
@@ -39,17 +40,23 @@ def filesystem_of(path: Path, mountinfo: str | None = None) -> str:
             mountinfo = _MOUNTINFO.read_text(encoding="utf-8", errors="surrogateescape")
         except OSError:
             return ""
-    mounts: dict[str, str] = {
-        # A later mount on the same folder hides the earlier.
-        _ESCAPED.sub(lambda code: chr(int(code[1], 8)), folder): kind
-        for folder, kind in _MOUNT.findall(mountinfo)
-    }
+    mounts = _types_of_mounts(mountinfo)
     # The deepest folder above a path that is a mount point is the mount of the path.
     resolved = path.resolve()
     for folder in (resolved, *resolved.parents):
         if kind := mounts.get(str(folder)):
             return kind
     return ""
+
+
+@lru_cache(maxsize=4)  # each conversation of a process asks, and mounts hardly ever change
+def _types_of_mounts(mountinfo: str) -> dict[str, str]:
+    """Return the type of the file system on each mount point."""
+    mounts: dict[str, str] = {}
+    for folder, kind in _MOUNT.findall(mountinfo):
+        # A later mount on the same folder hides the earlier.
+        mounts[_ESCAPED.sub(lambda code: chr(int(code[1], 8)), folder)] = kind
+    return mounts
 
 
 def is_network(path: Path, mountinfo: str | None = None) -> bool:

@@ -32,7 +32,10 @@ def built(
     inputs = BuildInputs("POWER", "the power of each block", None, "", (), ())
     result = BuildResult(status="human_required" if left else "done", item_id="POWER", run_id="r1")
     state = BuildState(
-        inputs, 3, tried=tuple(RepairAttempt(role, (one,)) for role, one in because), result=result
+        inputs,
+        3,
+        attempts=tuple(RepairAttempt(role, (one,)) for role, one in because),
+        result=result,
     )
     return replace(state, unread=left)
 

@@ -32,7 +32,7 @@ def judge_item(folder: Path, source: Path, data: Path) -> tuple[Verdict, int]:
     files = write_claim(item, row)
     checker = {"checker/checker.yaml": checker_yaml(files.config), "checker/atoms.py": files.atoms}
     write_files(folder, {**checker, "checker/ItemSpec.md": files.spec})
-    inputs = Inputs.of(item, Roots(base=folder, given={"CHECKLIST_ROOT": data}))
+    inputs = Inputs.of(item, Roots(base=folder, values={"CHECKLIST_ROOT": data}))
     loaded = load_checker(folder / "checker")
     verdict = asyncio.run(check_files(loaded, item, inputs, LocalRunner(), AS_OF))
     return verdict, answers + len(verdict.capped_by)

@@ -17,11 +17,13 @@ from transom.checklist.claims.claim_data import (
     shipped_claims,
 )
 from transom.checklist.narrowing import synonyms
-from transom.formats.reports import read_report_text, shipped_formats
+from transom.formats.reports import load_formats, read_report_pieces, read_report_text
+from transom.formats.reports.loading import SHIPPED
 from transom.formats.reports.rules import CompiledFormat
 
-FORMATS = shipped_formats()
+FORMATS = load_formats([SHIPPED])
 # A limit that every number holds, so that only the kind of the report can keep it from a PASS.
+ABSENT = "no log has this text"
 GENEROUS = {"time": "at least -1000 s", "share": "below 101 %", "power": "below 1000 W"}
 
 
@@ -30,7 +32,9 @@ def claims() -> list[ClaimRow]:
     rows = list[ClaimRow]()
     for name, claim in shipped_claims().claims.items():
         if "limit" not in claim.parameters:
-            rows.append(ClaimRow(name=name))
+            # A text that no log has, so that only the kind of the log can keep it from a PASS.
+            parameters = {"text": ABSENT} if "text" in claim.parameters else {}
+            rows.append(ClaimRow(name=name, parameters=parameters))
             continue
         for measure in shipped_claims().measures:
             parameters = {"measure": measure.name, "limit": GENEROUS.get(measure.quantity, ">= 0")}
@@ -38,6 +42,15 @@ def claims() -> list[ClaimRow]:
                 parameters["check"] = measure.check
             rows.append(ClaimRow(name=name, parameters=parameters))
     return rows
+
+
+def list_for(row: ClaimRow) -> dict[str, object]:
+    """Return a list that allows everything, so that only the kind of the report can be wrong."""
+    listed = shipped_claims().claims[row.name].list
+    if listed is None:
+        return {}
+    pattern = ABSENT if listed == "forbidden" else "*"
+    return {"requirements": {"value": 1, "pattern_items": [pattern]}}
 
 
 def measures_the_matter(row: ClaimRow, report: str) -> bool:
@@ -52,7 +65,9 @@ def measures_the_matter(row: ClaimRow, report: str) -> bool:
     measure = limited_measure(row.parameters)
     if measure is not None and measure.negative_part:
         names.add(measure.negative_part)
-    for fact in read_report_text(report, FORMATS).measurements:
+    searches = "text" in claim.parameters or claim.list == "forbidden"
+    sought = [ABSENT] if searches else []
+    for fact in read_report_pieces(iter([report]), "report", FORMATS, sought).measurements:
         if fact.name in names and all(
             fact.scope.get(key, word) == word for key, word in scope.items()
         ):
@@ -72,10 +87,7 @@ def test_a_report_of_another_matter_never_passes(
         for row in claims():
             if measures_the_matter(row, example.text):
                 continue
-            listed = shipped_claims().claims[row.name].list
-            # A list that allows everything, so that only the kind of the report can be wrong.
-            more = {"requirements": {"value": 1, "pattern_items": ["*"]}} if listed else {}
-            verdict = judge(tmp_path / str(tried), row, example.text, more)
+            verdict = judge(tmp_path / str(tried), row, example.text, list_for(row))
             tried += 1
             if verdict.status in ("PASS", "FAIL") or verdict.would_be:
                 passed.append(f"{row.name} {row.parameters}: {verdict.status}")
@@ -94,8 +106,7 @@ def test_a_report_never_passes_for_a_tool_stage_or_corner_that_it_does_not_state
         row = passing_claim(tmp_path / f"good-{number}", example.text)
         if row is None:
             continue
-        listed = shipped_claims().claims[row.name].list
-        more = {"requirements": {"value": 1, "pattern_items": ["*"]}} if listed else {}
+        more = list_for(row)
         sections = read_report_text(example.text, FORMATS).sections
         stated = [fact.text for each in sections for fact in each.identity.facts]
         text = "\n".join([example.text, *stated])
@@ -115,9 +126,8 @@ def test_a_report_never_passes_for_a_tool_stage_or_corner_that_it_does_not_state
 def passing_claim(folder: Path, report: str) -> ClaimRow | None:
     """Return the first claim that passes on a report, or None."""
     for row in claims():
-        if measures_the_matter(row, report):
-            listed = shipped_claims().claims[row.name].list
-            more = {"requirements": {"value": 1, "pattern_items": ["*"]}} if listed else {}
-            if judge(folder / row.name, row, report, more).status == "PASS":
-                return row
+        if not measures_the_matter(row, report):
+            continue
+        if judge(folder / row.name, row, report, list_for(row)).status == "PASS":
+            return row
     return None

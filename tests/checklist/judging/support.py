@@ -96,7 +96,7 @@ def run(
     names = "\n".join(f"- '{name}'" for name in inputs)
     text = f"description: Confirm it.\ninput_files:\n{names}\n{item}"
     parsed = parse_item(text, folder / "ITEM-1.yaml")
-    where = Roots(given=roots or {}, base=folder, others=others)
+    where = Roots(values=roots or {}, base=folder, other_roots=others)
     return asyncio.run(
         check_files(
             loaded,

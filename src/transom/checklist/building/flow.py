@@ -61,7 +61,7 @@ class BuiltChecker:
 
     @property
     def judges(self) -> bool:
-        """Whether there is a checker that gives verdicts, doubted ones included."""
+        """Return whether there is a checker that gives verdicts, doubted ones included."""
         return self.result.status in ("done", "needs_review") and self.result.waits_for is None
 
 
@@ -78,6 +78,7 @@ async def build_checker(
         NeedsModel: the embedded rules do not understand the ItemSpec or the files.
         InputError: the ItemSpec lacks a section.
     """
+    # Before anything runs: an edited file is an input of the stages that follow.
     if folder:
         adopt_edits(run, folder)
     start = start_of(run, inputs, settings.max_iterations)
@@ -89,20 +90,21 @@ async def build_checker(
 
 
 def start_of(run: Run, inputs: BuildInputs, max_iterations: int) -> BuildState:
-    """The state at first. A person who had the run go on granted it as many repairs again, or
-    one.
+    """Return the state at first.
+
+    A person who had the run go on granted as many repairs again, or one.
     """
-    more = (
-        help_["after"] + (max(max_iterations, 1) if help_["reset"] else 1)
-        for help_ in run.state.helps
-    )
-    return BuildState(inputs, max([max_iterations, *more]), tuple(run.state.helps))
+    # The number of repairs is part of the state, so a resumed run takes the same path.
+    extra_repairs = []
+    for help_ in run.state.helps:
+        extra_repairs.append(help_["after"] + (max(max_iterations, 1) if help_["reset"] else 1))
+    return BuildState(inputs, max([max_iterations, *extra_repairs]), tuple(run.state.helps))
 
 
 def build_table(
     run: Run, sandbox: Sandbox, settings: BuildSettings, folder: Path | None, repairs: int
 ) -> FlowTable[BuildState]:
-    """The flow as a table; every node declared, every route pure."""
+    """Return the flow as a table; every node is declared, every route is pure."""
     nodes = _Nodes(
         run, Writers(run, settings), TrialRun(run, sandbox, tests=settings.tests), settings, folder
     )
@@ -129,16 +131,18 @@ class _Nodes:
 
     async def load_spec(self, state: BuildState) -> BuildState:
         playbook = self.settings.playbook
-        hints = (
-            await playbook.recall(self.run, RECALL, state.inputs.description) if playbook else None
-        )
+        if playbook:
+            hints = await playbook.recall(self.run, RECALL, state.inputs.description)
+        else:
+            hints = None
         return replace(
             state, sections=inputs_of(state.inputs), hints=hints if hints and hints.value else None
         )
 
     async def preprocess(self, state: BuildState) -> BuildState:
-        """Discovery and the views of files. It is kept with the run, so that new logs never
-        rebuild a checker.
+        """Discover the files and view them.
+
+        The views are kept with the run, so that new logs never rebuild a checker.
         """
         inputs, limits = state.inputs, self.settings.limits
 
@@ -148,6 +152,7 @@ class _Nodes:
             overview = await asyncio.to_thread(
                 survey_files, section_4_1, inputs.files, inputs.roots, limits
             )
+            # Without files, or with broken ones, the next run has to look again.
             stage.memoise = bool(overview.files) and not overview.broken
             return overview
 
@@ -177,31 +182,34 @@ class _Nodes:
         return replace(state, logic=logic or state.logic, unread=unread, fields_changed=False)
 
     async def validate(self, state: BuildState) -> BuildState:
+        # In this order: each artifact is an input of the next stage.
         state = replace(state, atoms=await self.bench.atoms(state))
         state = replace(state, config=await self.bench.config(state))
         return replace(state, record=await self.bench.gates(state))
 
     async def questions(self, state: BuildState) -> BuildState:
-        """The gates' questions to the writer of atom A; where nobody answers they stay for who
-        approves the checker.
+        """Ask the gates' questions of the writer of atom A.
+
+        Questions without an answer stay for the person who approves the checker.
         """
         assert state.record
-        asked = [row.message for row in state.record.value.questions]
-        state = replace(state, asked=True)
+        questions = [row.message for row in state.record.value.questions]
+        state = replace(state, was_asked=True)
         try:
-            answers = await self.writers.answers(state, asked)
+            answers = await self.writers.answers(state, questions)
         except (EgressError, NeedsModel, ReplyError):
             return state
-        said = (
-            f"{row.question} The writer's answer: {row.answer}" for row in answers.value.to_mend
-        )
-        unread = tuple(Finding("questions", ATOM_A, None, text) for text in said)
+        answer = []
+        for row in answers.value.to_mend:
+            answer.append(f"{row.question} The writer's answer: {row.answer}")
+        unread = tuple(Finding("questions", ATOM_A, None, text) for text in answer)
         return replace(state, record=await self.bench.answered(state, answers), unread=unread)
 
     async def repair_a(self, state: BuildState) -> BuildState:
         atom_a, unread, stuck = await self._repaired(
             state, "repair_a", self.writers.repair_a, ATOM_A
         )
+        # Only if other fields come out does the logic have to be written again.
         before = routes.emitted_fields(state.atom_a.value) if state.atom_a else frozenset()
         changed = atom_a is not None and routes.emitted_fields(atom_a.value) != before
         state = _after(state, "repair_a", unread, stuck)
@@ -216,45 +224,51 @@ class _Nodes:
         return replace(_after(state, "repair_b", unread, stuck), logic=logic or state.logic)
 
     async def human_required(self, state: BuildState) -> BuildState:
-        """The report, and a stub in the checker's place: what was not finished must never pass."""
+        """Write the report and a stub in the checker's place, which never passes."""
         target = self.folder or self.run.folder / "build" / "unfinished"
         report = report_of(self.run, state)
         text = pretty_json(report).encode("utf-8")
         # A person may finish the stub in its place: then that counts as an edit of what was tried
         # last.
-        made = {ATOMS_FILE: state.atoms, CHECKER_FILE: state.config}
+        artifacts = {ATOMS_FILE: state.atoms, CHECKER_FILE: state.config}
         for name, data in {**stub_files(state), REPORT_FILE: text}.items():
-            tried, copy = made.get(name), target / name
-            path = tried.path if tried else None
+            artifact, copy = artifacts.get(name), target / name
+            path = artifact.path if artifact else None
             # Her version of what was tried last stays where it lies; the record makes every verdict
             # an ERROR.
-            hers = (
-                tried
-                and tried.by == A_PERSON
+            edited = (
+                artifact
+                and artifact.by == A_PERSON
                 and copy.is_file()
-                and copy.read_bytes() == tried.path.read_bytes()
+                and copy.read_bytes() == artifact.path.read_bytes()
             )
-            data = copy.read_bytes() if hers else data
+            data = copy.read_bytes() if edited else data
             await export(
                 self.run.store, target / name, data, artifact=path, progress=self.run.progress
             )
         await self._write_beside(state.inputs, target)
-        await hand_over(self.run, state.iteration, [one.path for one in made.values() if one])
+        await hand_over(
+            self.run,
+            state.iteration,
+            [artifact.path for artifact in artifacts.values() if artifact],
+        )
+        # The summary is all that a list of runs shows of the build.
         waits = f"{report.failure_summary}; see {target / REPORT_FILE}"
         return replace(state, result=_result(self.run, state, "human_required", target, waits))
 
     async def done(self, state: BuildState) -> BuildState:
-        """The folder of the last iteration, and a copy of it where a person wants one."""
+        """Hand over the folder of the last iteration, and a copy of it if a person wants one."""
+        # Discovery found nothing to build for.
         if state.result:
             return state
         assert state.atoms and state.config and state.record
-        made: dict[str, Artifact[Any]] = {
+        artifacts: dict[str, Artifact[Any]] = {
             ATOMS_FILE: state.atoms,
             CHECKER_FILE: state.config,
             BUILD_FILE: state.record,
         }
         target = self.folder or state.record.path.parent
-        for name, artifact in made.items():
+        for name, artifact in artifacts.items():
             if artifact.path != target / name:
                 data, path = artifact.path.read_bytes(), artifact.path
                 await export(
@@ -271,13 +285,12 @@ class _Nodes:
         write: Callable[[BuildState], Awaitable[Artifact[T]]],
         artifact: str,
     ) -> tuple[Artifact[T] | None, tuple[Finding, ...], str]:
-        """Artifact that a repair wrote, what could not be read of it, and why nobody could make
-        it.
-        """
+        """Return what a repair wrote, what could not be read of it, and why it was not made."""
         number = state.iteration + 1
         self.run.progress(
             f"{role} {number} of {state.repairs}, because of {shortly(state.findings)}"
         )
+        # Recorded before the call, so that a crash in it does not lose the reason.
         self.run.files.put_iteration(
             number, error_row(number, RepairAttempt(role, state.findings)).model_dump(mode="json")
         )
@@ -288,18 +301,18 @@ class _Nodes:
         return value, unread, ""
 
     async def _write_beside(self, inputs: BuildInputs, target: Path) -> None:
-        """A copy of item and ItemSpec beside the checker."""
-        beside = {SPEC_FILE: inputs.spec_text.encode("utf-8")}
+        """Write a copy of item and ItemSpec beside the checker."""
+        files = {SPEC_FILE: inputs.spec_text.encode("utf-8")}
         if inputs.item_text is not None:
-            beside[ITEM_FILE] = inputs.item_text.encode("utf-8")
-        for name, data in beside.items():
+            files[ITEM_FILE] = inputs.item_text.encode("utf-8")
+        for name, data in files.items():
             await export(self.run.store, target / name, data, progress=self.run.progress)
 
 
 async def _read(
     writing: Awaitable[Artifact[T]], artifact: str
 ) -> tuple[Artifact[T] | None, tuple[Finding, ...]]:
-    """Artifact that a role wrote; a reply that could not be read is a finding like any other."""
+    """Return the artifact that a role wrote; an unreadable reply is a finding like any other."""
     try:
         return await writing, ()
     except ReplyError as error:
@@ -307,10 +320,12 @@ async def _read(
 
 
 def _after(state: BuildState, role: str, unread: tuple[Finding, ...], stuck: str) -> BuildState:
-    """The state after a repair; one that nobody could make is none."""
+    """Return the state after a repair, or the unchanged state if no repair was possible."""
     if stuck:
         return replace(state, stuck=stuck)
-    return replace(state, tried=(*state.tried, RepairAttempt(role, state.findings)), unread=unread)
+    return replace(
+        state, attempts=(*state.attempts, RepairAttempt(role, state.findings)), unread=unread
+    )
 
 
 def adopt_edits(run: Run, target: Path) -> None:
@@ -318,21 +333,23 @@ def adopt_edits(run: Run, target: Path) -> None:
     from.
     """
     for name in (ATOMS_FILE, CHECKER_FILE):
-        made = source_of(run.store, target / name)
-        if made and made.is_relative_to(run.folder) and adopt(run.store, target / name, made):
+        edited = source_of(run.store, target / name)
+        # A copy of another run's checker is no edit of this one.
+        if edited and edited.is_relative_to(run.folder) and adopt(run.store, target / name, edited):
             run.progress(f"{name} was changed by hand; the change counts")
 
 
 def _unseen(run: Run, overview: FileOverview, inputs: BuildInputs) -> BuildResult | None:
-    """The answer where there is nothing to look at, or something that cannot be read."""
+    """Return the answer if there is no file to look at, or one that cannot be read."""
+    # Nothing is wrong, and nothing can be built yet.
     if not overview.files:
-        folders = ", ".join(str(root) for root in inputs.roots) or "any root"
-        wanted = (
+        folders = ", ".join(map(str, inputs.roots)) or "any root"
+        expected = (
             f"no log or report was found under {folders}; name a folder that has some with --root"
             " or --var"
         )
         return BuildResult(
-            status="needs_review", item_id=inputs.item_id, waits_for=wanted, run_id=run.id
+            status="needs_review", item_id=inputs.item_id, waits_for=expected, run_id=run.id
         )
     if overview.broken:
         # Without the item's own files there is nothing to build for: an error, as it is for a

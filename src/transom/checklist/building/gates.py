@@ -53,7 +53,7 @@ class Trial:
 
     Attributes:
         own: the item's input files; atom A must do with each of them.
-        others: files that were seen beside them; only those of a kind in `SOURCES` are tried.
+        other_files: files that were seen beside them; only those of a kind in `SOURCES` are tried.
         roots: where files that others name may lie.
         item: no atom may hold its patterns and waivers.
         tests: try the combinations of requirements and waivers, too.
@@ -61,7 +61,7 @@ class Trial:
 
     sandbox: Sandbox
     own: tuple[Path, ...] = ()
-    others: tuple[Path, ...] = ()
+    other_files: tuple[Path, ...] = ()
     roots: tuple[Path, ...] = ()
     item: Item | None = None
     tests: bool = False
@@ -72,15 +72,26 @@ class Trial:
 
     @property
     def files(self) -> list[Path]:
-        """All files that there are today."""
-        return [path for path in dict.fromkeys((*self.own, *self.others)) if path.is_file()]
+        """Return all files that exist today."""
+        existing: list[Path] = []
+        # Logs of the last build may be gone today.
+        for path in dict.fromkeys((*self.own, *self.other_files)):
+            if path.is_file():
+                existing.append(path)
+        return existing
 
     def paths(self, sources: Sequence[Source]) -> list[Path]:
-        """The files for the schema gate; those that do not exist any more are passed over."""
-        fitting = [
-            path for path in self.others if path not in self.own and classify(path.name, sources)[0]
-        ]
-        return [path for path in (*self.own, *fitting) if path.is_file()]
+        """Return the files for the schema gate without those that do not exist any more."""
+        fitting = []
+        for path in self.other_files:
+            # The item's own files are tried in any case, fitting or not.
+            if path not in self.own and classify(path.name, sources)[0]:
+                fitting.append(path)
+        existing: list[Path] = []
+        for path in (*self.own, *fitting):
+            if path.is_file():
+                existing.append(path)
+        return existing
 
 
 @dataclass(frozen=True)
@@ -116,14 +127,20 @@ async def run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> G
 
 
 async def run_parser_gates(code: str, trial: Trial) -> tuple[Finding, ...]:
-    """Findings on atom A as far as it is wrong without the logic that belongs to it."""
+    """Return the findings on atom A that do not depend on its logic."""
     atoms = split(code)
     rows = _static_rows(atoms)
+    # A part that does not parse cannot be run; its syntax finding stands already.
     if tree_of(atoms.a):
         async with Prober(atoms.a, trial.sandbox) as prober:
             # Whether an empty file is a clean one, only the logic says.
             rows += (await _parser_rows(prober, trial, may_be_silent=True))[0]
-    return tuple(one for row in rows for one in row.findings if one.artifact == ATOM_A)
+    findings = []
+    for row in rows:
+        for finding in row.findings:
+            if finding.artifact == ATOM_A:
+                findings.append(finding)
+    return tuple(findings)
 
 
 async def run_code_gates(code: str, yaml: str | None, sandbox: Sandbox) -> tuple[GateRow, ...]:
@@ -153,26 +170,25 @@ async def _run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> 
     parsed: list[GateRow] = []
     files: list[RealFile] = []
     async with AsyncExitStack() as stack:
-
+        # All processes end together, whichever of them was started.
         async def start(part: str) -> Prober:
             return await stack.enter_async_context(Prober(part, trial.sandbox))
 
-        whole = await start(code) if tree_of(code) else None
-        if whole or tree_of(atoms.a):
+        worker = await start(code) if tree_of(code) else None
+        if worker or tree_of(atoms.a):
             # Where all items forbid, a clean file is one in which nothing is found.
             silent = config is not None and all(
                 item.mode == "forbid" or item.count for item in config.items
             )
             parsed, entries, files = await _parser_rows(
-                whole or await start(atoms.a), trial, may_be_silent=silent
+                worker or await start(atoms.a), trial, may_be_silent=silent
             )
+        # What real files hold must not stand in code either, so the entries come first.
         own = item_values(config, trial.item, entries) if config else {}
-        if whole or tree_of(atoms.logic):
-            logic = whole or await start(atoms.logic)
-            rows += [
-                _row(f"vectors.{vector.name}", await check_vector(logic, vector))
-                for vector in VECTORS
-            ]
+        if worker or tree_of(atoms.logic):
+            logic = worker or await start(atoms.logic)
+            for vector in VECTORS:
+                rows.append(_row(f"vectors.{vector.name}", await check_vector(logic, vector)))
             rows.append(_row("likeness", await check_likeness(logic, atoms, tuple(own))))
         rows += parsed
         if config and file:
@@ -181,24 +197,28 @@ async def _run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> 
             rows.append(_row("agreement", check_agreement(config, yaml, spec.check)))
         else:
             rows.append(_row("yaml", unread))
-        if config is None or whole is None or not all(row.passed for row in rows):
+        # Trials of a checker that is known to be wrong would report the same fault again.
+        if config is None or worker is None or not all(row.passed for row in rows):
             return GateReport(tuple(rows))
-        mutation = await mutate(whole, config, spec, files[:MOST_FILES], tests=trial.tests)
-    more = _mutation_rows(atoms, mutation)
+        mutation = await mutate(worker, config, spec, files[:MOST_FILES], tests=trial.tests)
+    mutation_rows = _mutation_rows(atoms, mutation)
     if trial.tests:
-        more.append(_row("tests", [_disagreement(one) for one in mutation.tests if one.result]))
-    return GateReport((*rows, *more), mutation.row, mutation.tests, mutation.suggestions)
+        mutation_rows.append(
+            _row("tests", [_disagreement(test) for test in mutation.tests if test.result])
+        )
+    return GateReport((*rows, *mutation_rows), mutation.row, mutation.tests, mutation.suggestions)
 
 
 def _disagreement(test: Combination) -> Finding:
-    """A test that came out otherwise. What the file says is atom A's, what is made of it the
-    configuration's.
+    """Return the finding on a test that ended otherwise.
+
+    What the file says is atom A's part, what follows from it the configuration's.
     """
     artifact = ATOM_A if test.name.endswith("_base") else CHECKER
     first = test.example.strip().split("\n")[0]
     expected, result = (
-        one.model_dump_json(exclude_defaults=True)
-        for one in (test.expected, test.result or test.expected)
+        outcome.model_dump_json(exclude_defaults=True)
+        for outcome in (test.expected, test.result or test.expected)
     )
     return Finding(
         "tests", artifact, None, f"{test.name} on {first!r}: {result}, expected is {expected}"
@@ -217,7 +237,7 @@ def _static_rows(atoms: Parts) -> list[GateRow]:
 async def _parser_rows(
     prober: Prober, trial: Trial, *, may_be_silent: bool
 ) -> tuple[list[GateRow], list[Entry], list[RealFile]]:
-    """The gates of atom A, what it sees, and the files that it was tried on."""
+    """Return the rows of atom A's gates, what it reads, and the files that it was tried on."""
     sources, unfit = await check_sources(prober)
     files, findings = await take_files(prober, trial.paths(sources))
     entries: list[Entry] = []
@@ -227,15 +247,15 @@ async def _parser_rows(
 
 
 def _mutation_rows(atoms: Parts, mutation: Mutation) -> list[GateRow]:
-    found: dict[str, list[Finding]] = {}
+    findings: dict[str, list[Finding]] = {}
     for (gate, artifact), messages in mutation.messages.items():
         line = atoms.line_of(ATOM_A) if artifact == ATOM_A else None
-        found.setdefault(gate, []).extend(
+        findings.setdefault(gate, []).extend(
             Finding(gate, artifact, line, message) for message in messages
         )
     return [
         GateRow(gate=gate, passed=gate in _REMARKS or not rows, findings=tuple(rows))
-        for gate, rows in found.items()
+        for gate, rows in findings.items()
         if rows or gate not in _REMARKS
     ]
 

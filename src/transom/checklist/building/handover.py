@@ -40,7 +40,7 @@ def report_of(run: Run, state: BuildState) -> Intervention:
         total_iterations=state.iteration,
         failure_summary=_summary(state),
         error_history=tuple(
-            error_row(number, tried) for number, tried in enumerate(state.tried, 1)
+            error_row(number, attempt) for number, attempt in enumerate(state.attempts, 1)
         ),
         last_validation_errors=state.findings,
         last_generated_code=GeneratedCode(
@@ -56,13 +56,14 @@ def report_of(run: Run, state: BuildState) -> Intervention:
     )
 
 
-def error_row(number: int, tried: RepairAttempt) -> ErrorRow:
-    """The `number`-th repair, and why it was made."""
-    return ErrorRow(iteration=number, source=tried.role, errors=tried.because)
+def error_row(number: int, attempt: RepairAttempt) -> ErrorRow:
+    """Return the row of the `number`-th repair with its cause."""
+    return ErrorRow(iteration=number, source=attempt.role, errors=attempt.because)
 
 
 def stub_files(state: BuildState) -> dict[str, bytes]:
-    """The files of a checker folder whose verdict is always ERROR, by name."""
+    """Return the files, by name, of a checker folder whose verdict is always ERROR."""
+    # The summary goes into a string of the code.
     summary = _summary(state).replace("\\", "/").replace('"', "'").replace("\n", " ")
     code = _STUB.format(report=REPORT_FILE, summary=summary, others=STANDARD_SOURCE.strip() + "\n")
     item = ValidationItem(id="2.1", name="Unfinished checker", select="unfinished.checker")
@@ -78,6 +79,7 @@ def stub_files(state: BuildState) -> dict[str, bytes]:
 
 
 def _record(state: BuildState) -> BuildRecord:
+    # A record of gates that ran on other code would lie about this one.
     if state.record and not state.unread:
         return state.record.value.model_copy(update={"status": "human_required"})
     return BuildRecord.unfinished(
@@ -87,24 +89,24 @@ def _record(state: BuildState) -> BuildRecord:
 
 def _summary(state: BuildState) -> str:
     count = state.iteration
-    tried = f"{count} repair{'' if count == 1 else 's'} did not help" if count else ""
-    found = shortly(state.findings) if state.findings else "nothing was found"
-    return "; ".join(part for part in (tried, state.stuck, found) if part)
+    repairs = f"{count} repair{'' if count == 1 else 's'} did not help" if count else ""
+    problems = shortly(state.findings) if state.findings else "nothing was found"
+    return "; ".join(part for part in (repairs, state.stuck, problems) if part)
 
 
 def _actions(run: Run, state: BuildState) -> list[str]:
-    """Steps that could help, from what is wrong: edit, say, name a model, correct the ItemSpec
-    or bring other logs.
-    """
-    wanted = route(state.findings)
-    made = (state.config if wanted == (CHECKER,) else state.atoms) or state.atom_a
-    actions = [f"edit {made.path} and give: transom resume {run.id}"] if made else []
+    """Yield steps that could help, such as an edit, another model, or other logs."""
+    artifacts = route(state.findings)
+    source = (state.config if artifacts == (CHECKER,) else state.atoms) or state.atom_a
+    actions = [f"edit {source.path} and give: transom resume {run.id}"] if source else []
     actions.append(
-        f'say what it should do: transom answer {run.id} "YOUR WORDS", then transom resume {run.id}'
+        f'describe what it should do: transom answer {run.id} "YOUR WORDS", then transom resume'
+        f" {run.id}"
     )
     if state.stuck:
         actions.append(f"let a model repair it: transom resume {run.id} --model PROVIDER:NAME")
-    if ATOM_A not in wanted:
+    # If the parser is right, only the logic and Section 2 can disagree.
+    if ATOM_A not in artifacts:
         return [*actions, "compare Section 2 of the ItemSpec with the fields that the parser emits"]
     actions.append(
         "compare Sections 1 and 4.1 of the ItemSpec with the real files: formats, keywords,"
@@ -114,6 +116,7 @@ def _actions(run: Run, state: BuildState) -> list[str]:
         finding.gate.startswith(("schema", "examples", "mutation")) for finding in state.findings
     ):
         actions.append(
-            "see whether the input files are the right ones: they may not hold what is asked for"
+            "see whether the input files are the right ones: they may lack the values that the"
+            " item asks for"
         )
     return actions

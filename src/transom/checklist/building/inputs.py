@@ -36,17 +36,22 @@ class BuildInputs:
 
     @property
     def spec_text(self) -> str:
-        return self.spec.value if isinstance(self.spec, Artifact) else self.spec
+        if isinstance(self.spec, Artifact):
+            return self.spec.value
+        return self.spec
 
     def section(self, number: str) -> Artifact[str] | str:
-        """A section as an input of its own: a stage is redone when its sections change, not when
-        others do.
+        """Return a section as an input of its own.
+
+        A stage is then redone when its sections change, not when others do.
 
         Raises:
             InputError: the ItemSpec has no such section.
         """
         text = section_texts(self.spec_text)[number]
-        return self.spec.part(text) if isinstance(self.spec, Artifact) else text
+        if isinstance(self.spec, Artifact):
+            return self.spec.part(text)
+        return text
 
 
 @dataclass(frozen=True)

@@ -41,14 +41,21 @@ def learn(run: Run, playbook: Playbook, state: BuildState) -> None:
     reflector = Reflector(playbook, ErrorPatterns(_PATTERNS))
     authors = {"parser": "build/parser", "logic": "build/logic"}
     passed = state.result is not None and state.result.status == "done"
+    # The findings after draft N are what draft N was wrong about.
     for number, findings in enumerate(
-        [*(one.because for one in state.tried), () if passed else state.findings]
+        [*(attempt.because for attempt in state.attempts), () if passed else state.findings]
     ):
         if number:
-            role = state.tried[number - 1].role
+            role = state.attempts[number - 1].role
             authors["parser" if role == "repair_a" else "logic"] = numbered(f"build/{role}", number)
-        of_parser = [one for one in findings if route([one]) == (ATOM_A,)]
-        of_logic = [one for one in findings if one not in of_parser and route([one])]
+        of_parser = []
+        for finding in findings:
+            if route([finding]) == (ATOM_A,):
+                of_parser.append(finding)
+        of_logic = []
+        for finding in findings:
+            if finding not in of_parser and route([finding]):
+                of_logic.append(finding)
         # What is wrong with the logic may come of the parser while that is wrong.
         author, wrong = ("parser", of_parser) if of_parser else ("logic", of_logic)
         if wrong:
@@ -56,37 +63,39 @@ def learn(run: Run, playbook: Playbook, state: BuildState) -> None:
             outcome = OptimizationOutcome(
                 None, False, solver_errors=told_plainly(wrong), source=source
             )
-            reflector.learn(outcome, _named(run.folder, source.stage))
+            reflector.learn(outcome, _keys_in_reply(run.folder, source.stage))
+    # Only the last draft of each role stands in the checker that passed.
     for stage in authors.values() if passed else ():
         reflector.learn(
             OptimizationOutcome(None, True, source=InsightSource(run.id, stage, by=_BY)),
-            _named(run.folder, stage),
+            _keys_in_reply(run.folder, stage),
         )
     reflector.commit_insights()
 
 
 def named_in(build: Path) -> list[str]:
-    """The insights that the roles of a build named, each once; `build` is the folder of its run."""
-    stages = [
-        path.parent.relative_to(build).as_posix()
-        for path in sorted(build.glob(f"build/*/{RESPONSE_FILE}"))
-    ]
-    return [*dict.fromkeys(key for stage in stages for key in _named(build, stage))]
+    """Return the insights that the roles of a build named; `build` is the folder of its run."""
+    stages = []
+    for path in sorted(build.glob(f"build/*/{RESPONSE_FILE}")):
+        stages.append(path.parent.relative_to(build).as_posix())
+    return [*dict.fromkeys(key for stage in stages for key in _keys_in_reply(build, stage))]
 
 
 def told_plainly(findings: Sequence[Finding]) -> list[str]:
-    """The first message of each gate, without its place, which differs from draft to draft.
+    """Return the first message of each gate without its place, which differs from draft to draft.
 
     What the hard-coding gate quotes is a value that no role may see.
     """
-    first = {one.gate: one.message for one in reversed(findings)}
-    gates = dict.fromkeys(one.gate for one in findings)
+    # Reversed, so that the first message of a gate stays.
+    first = {finding.gate: finding.message for finding in reversed(findings)}
+    gates = dict.fromkeys(finding.gate for finding in findings)
     return [f"[{gate}]" if gate == "hard_coding" else f"[{gate}] {first[gate]}" for gate in gates]
 
 
-def _named(folder: Path, stage: str) -> tuple[str, ...]:
-    """The insights that the reply of a stage named, of those that it was shown."""
-    shown, reply = folder / RECALL / _FILE, folder / stage / RESPONSE_FILE
-    if not (shown.is_file() and reply.is_file()):
+def _keys_in_reply(folder: Path, stage: str) -> tuple[str, ...]:
+    """Return the insights named by a stage's reply, of those that the stage was shown."""
+    recall, reply = folder / RECALL / _FILE, folder / stage / RESPONSE_FILE
+    # A build without a playbook, or a role that never answered.
+    if not (recall.is_file() and reply.is_file()):
         return ()
-    return cited_in(reply.read_text("utf-8"), shown_in(shown.read_text("utf-8")))
+    return cited_in(reply.read_text("utf-8"), shown_in(recall.read_text("utf-8")))

@@ -44,32 +44,29 @@ class FileOverview(Shape):
     broken: dict[str, str] = Field(default_factory=dict)
 
     def listed(self) -> tuple[str, ...]:
-        """The names of all files that the text names, whether something of them was shown or
-        not.
-        """
+        """Return the names of all listed files, whether their text was shown or not."""
         return tuple(dict.fromkeys((*(file.name for file in self.files), *self.shown)))
 
     def listing(self) -> str:
-        """The files as text."""
-        own, others = (
-            [
-                f"{file.name} ({file.size} bytes, {file.type})"
-                for file in self.files
-                if file.own is wanted
-            ]
-            for wanted in (True, False)
-        )
-        rows = (
-            ["The item's input files:", *own, *(["Other files:"] if others else [])] if own else []
-        )
-        rows += others
+        """Return the files as text."""
+        own: list[str] = []
+        other_names: list[str] = []
+        for file in self.files:
+            names = own if file.own else other_names
+            names.append(f"{file.name} ({file.size} bytes, {file.type})")
+        # The heading is only needed to tell two groups apart.
+        if own:
+            rows = ["The item's input files:", *own, *(["Other files:"] if other_names else [])]
+        else:
+            rows = []
+        rows += other_names
         if self.total_found > len(self.files):
             rows.append(f"... and {self.total_found - len(self.files)} more")
         return "\n".join([*rows, *(f"not shown: {reason}" for reason in self.skipped)])
 
 
-def there(names: Sequence[str], roots: Sequence[Path]) -> list[Path]:
-    """The files of those names below the roots that exist."""
+def present_files(names: Sequence[str], roots: Sequence[Path]) -> list[Path]:
+    """Return the existing files of those names below the roots."""
     return [path for name in names for root in roots if (path := root / name).is_file()]
 
 

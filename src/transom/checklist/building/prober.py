@@ -46,33 +46,31 @@ def transom_tried(function, **told):
 class RealFile:
     """The text of one of the item's files, under the name that atom A is given.
 
-    Of a long file it is an excerpt, and `seen` is what atom A sees in the whole.
+    Of a long file it is an excerpt, and `known_entries` are what atom A sees in the whole.
     """
 
     name: str
     text: str
-    seen: tuple[Entry, ...] | None = None
+    known_entries: tuple[Entry, ...] | None = None
 
     @property
     def lines(self) -> list[str]:
         return self.text.split("\n")
 
     def with_line(self, number: int, line: str) -> str:
-        """The text with another line in place of one; of the same length in lines where `line`
-        is one.
-        """
+        """Return the text with one line replaced; a `line` that is one line keeps the numbers."""
         lines = self.lines
         return "\n".join([*lines[: number - 1], line, *lines[number:]])
 
 
 def quoted(file: RealFile, number: int) -> str:
-    """A line of a file as a finding shows it."""
+    """Return a line of a file as a finding shows it."""
     line = " ".join(file.lines[number - 1].split())
     return json.dumps(line if len(line) <= _QUOTED else f"{line[:_QUOTED]}...", ensure_ascii=False)
 
 
 @dataclass(frozen=True)
-class Answer:
+class ParserAnswer:
     """Answer of atom A on a text. `refused` says why it gives no entries, None where it gave
     them.
     """
@@ -82,13 +80,16 @@ class Answer:
 
     @property
     def fields(self) -> list[str]:
-        """The fields of all entries, in a form that can be compared."""
+        """Return the fields of all entries, in a form that can be compared."""
         return [_text(entry) for entry in self.entries]
 
     @property
     def placed(self) -> list[tuple[Json, ...]]:
-        """Place, value and fields of all entries; the quoted line changes with the text alone."""
-        return [(one.line_number, one.value, _text(one)) for one in self.entries]
+        """Return place, value and fields of all entries.
+
+        The quoted line changes with the text alone.
+        """
+        return [(entry.line_number, entry.value, _text(entry)) for entry in self.entries]
 
 
 def _text(entry: Entry) -> str:
@@ -106,6 +107,7 @@ class _Patient:
         self.worker = worker
 
     async def call(self, name: str, args: Mapping[str, object]) -> object:
+        # Atoms B and C never refuse: each of their errors is a fault.
         if name not in ("extract_context", "transom_piece"):
             return await self.worker.call(name, args)
         match await self.worker.call("transom_tried", {"function": name, **args}):
@@ -130,40 +132,43 @@ class Prober:
     def __init__(self, code: str, sandbox: Sandbox) -> None:
         self.code, self.sandbox, self._atoms = code, sandbox, split(code)
         self._worker: _Patient | None = None
-        self._answers: dict[str, Answer] = {}
+        self._answers: dict[str, ParserAnswer] = {}
 
-    async def answer(self, name: str, text: str) -> Answer:
-        """Answer of atom A on a text in a file of that name; each text is asked once."""
+    async def answer(self, name: str, text: str) -> ParserAnswer:
+        """Return what atom A answers on a text in a file of that name; each text is asked once."""
         key = digest([name, text])
+        # Trials ask for the same text again and again, above all for the unaltered file.
         if key not in self._answers:
             self._answers[key] = await self.asked_again(name, text)
         return self._answers[key]
 
-    async def asked_again(self, name: str, text: str) -> Answer:
-        """As `answer`, but asked although it was before."""
+    async def asked_again(self, name: str, text: str) -> ParserAnswer:
+        """Ask as `answer` does, although the text was asked before."""
         try:
             worker = await self._started()
-            return Answer(
+            return ParserAnswer(
                 tuple(await extract(worker, (await declared(worker))[0], _Shown(name, text), name))
             )
         except AtomFailed as error:
             await self._end_after(error)
-            return Answer(refused=error.problem)
+            return ParserAnswer(refused=error.problem)
 
     async def sources(self) -> tuple[Source, ...]:
-        """The kinds of files that the atoms declare."""
+        """Return the kinds of files that the atoms declare."""
         return (await declared(await self._started()))[1]
 
     async def findings(self, check: Check, gate: str, artifact: str = ATOM_A) -> list[Finding]:
-        """Findings of a check on an artifact; a crash of the code is a finding on the atom in
-        which it happened.
+        """Return the findings of a check on an artifact.
+
+        A crash of the code is a finding on the atom in which it happened.
         """
+        # Code that does not load fails in its own line, not in the atom that was asked.
         loaded = False
         try:
             worker = await self._started()
             loaded = True
-            begun = self._atoms.line_of(artifact)
-            return [Finding(gate, artifact, begun, problem) for problem in await check(worker)]
+            first_line = self._atoms.line_of(artifact)
+            return [Finding(gate, artifact, first_line, problem) for problem in await check(worker)]
         except AtomFailed as error:
             await self._end_after(error)
             line = _line_of(error.place)
@@ -171,7 +176,7 @@ class Prober:
             return [Finding(gate, owner, line, f"{error.kind}: {error.problem}")]
 
     def finding(self, gate: str, message: str) -> Finding:
-        """A finding on atom A, at its function."""
+        """Return a finding on atom A, at its function."""
         return Finding(gate, ATOM_A, self._atoms.line_of(ATOM_A), message)
 
     async def _started(self) -> AtomWorker:
@@ -203,9 +208,11 @@ class Prober:
         await self.close()
 
 
-def _line_of(where: str | None) -> int | None:
-    _, _, line = (where or "").rpartition(":")
-    return int(line) if line.isdigit() else None
+def _line_of(place: str | None) -> int | None:
+    _, _, line = (place or "").rpartition(":")
+    if line.isdigit():
+        return int(line)
+    return None
 
 
 class _Shown(TextFile):

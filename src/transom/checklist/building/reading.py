@@ -40,7 +40,7 @@ class LogicReply(Shape):
     atoms: str = ""
 
     def config(self, item_id: str, description: str) -> CheckerConfig:
-        """The checker's configuration for an item.
+        """Return the checker's configuration for an item.
 
         Raises:
             ValidationError: the reply does not fit the model.
@@ -51,8 +51,7 @@ class LogicReply(Shape):
 
 
 def read_atom_a(reply: str) -> str:
-    """The code of atom A in `<atom_a>`: every Python fence, joined, else what parses of the tag's
-    text.
+    """Read the code of atom A from `<atom_a>`: all Python fences, or whatever parses of the text.
 
     Functions that are atom B's and C's are left out; helpers stay.
 
@@ -63,16 +62,20 @@ def read_atom_a(reply: str) -> str:
 
 
 def read_logic(reply: str) -> LogicReply:
-    """The checker's YAML, and atoms B and C where the reply says `atoms: own`.
+    """Read the checker's YAML, and atoms B and C if the reply says `atoms: own`.
 
     Raises:
         ReplyError: no tag, no YAML, or a model that does not hold; each naming the part.
     """
     data = _yaml(read_tag(reply, LOGIC_TAG).text)
-    checker = {key: value for key, value in data.items() if key not in _SETTLED}
+    checker = {}
+    for key, value in data.items():
+        if key not in _SETTLED:
+            checker[key] = value
     own = data.get("atoms") == "own"
     atoms = _code(read_tag(reply, ATOMS_TAG).text, ATOMS_BC, (ATOM_A,), ATOMS_TAG) if own else ""
     result = LogicReply(checker=checker, atoms=atoms)
+    # Tried with any id, so that a wrong model is a reply to correct, not a crash later.
     try:
         result.config("item", "description")
     except ValidationError as error:
@@ -91,58 +94,75 @@ class Answers(Shape):
 
     @property
     def to_mend(self) -> tuple[AnswerRow, ...]:
-        return tuple(row for row in self.rows if row.answer.startswith(MEND))
+        rows = []
+        for row in self.rows:
+            if row.answer.startswith(MEND):
+                rows.append(row)
+        return tuple(rows)
 
 
 def read_answers(reply: str, questions: Sequence[str]) -> Answers:
-    """One answer for each question: a numbered list inside `<answers>`.
+    """Read one answer for each question from the numbered list inside `<answers>`.
 
     Raises:
         ReplyError: no tag, or a question without an answer.
     """
     text = read_tag(reply, ANSWERS_TAG).text
-    numbered = {int(number): " ".join(said.split()) for number, said in _NUMBERED.findall(text)}
-    missing = [number for number in range(1, len(questions) + 1) if not numbered.get(number)]
+    numbered = {int(number): " ".join(answer.split()) for number, answer in _NUMBERED.findall(text)}
+    # A question without an answer would count as settled.
+    missing = []
+    for number in range(1, len(questions) + 1):
+        if not numbered.get(number):
+            missing.append(number)
     if missing:
-        wanted = ", ".join(map(str, missing))
+        numbers = ", ".join(map(str, missing))
         raise ReplyError(
-            f"there is no answer {wanted}; write a list, one number for each question",
+            f"there is no answer {numbers}; write a list, one number for each question",
             place=ANSWERS_TAG,
         )
     return Answers(
         rows=tuple(
-            AnswerRow(question=one, answer=numbered[number])
-            for number, one in enumerate(questions, 1)
+            AnswerRow(question=question, answer=numbered[number])
+            for number, question in enumerate(questions, 1)
         )
     )
 
 
-def _code(text: str, names: Sequence[str], others: Sequence[str], tag: str) -> str:
-    """The code that defines `names`, without the functions `others`, which are another role's."""
+def _code(text: str, names: Sequence[str], other_names: Sequence[str], tag: str) -> str:
+    """Return the code that defines `names`, without `other_names`, which another role writes."""
     code = _fenced(text) or _bare(text)
     for name in names:
         if not re.search(rf"^\s*def\s+{name}\b", code, re.MULTILINE):
             raise ReplyError(f"the code defines no function {name}", place=tag)
     # Broken code is not an unreadable reply: the syntax gate names the line.
-    return _without(code, others)
+    return _without(code, other_names)
 
 
 def _fenced(text: str) -> str:
-    """The Python fences, joined; a fence that names no language counts where the whole still
-    parses.
+    """Return the joined Python fences.
+
+    A fence that names no language counts if the whole still parses.
     """
-    named = [fence.text.strip("\n") for fence in read_fences(text, "python")]
+    fenced_codes = [fence.text.strip("\n") for fence in read_fences(text, "python")]
+    # Some models leave the language out for the second half of their code.
     every = [fence.text.strip("\n") for fence in read_fences(text, "python", "")]
-    chosen = every if not named or tree_of("\n\n".join(every)) else named
-    return "\n\n".join(chosen) + "\n" if chosen else ""
+    chosen = every if not fenced_codes or tree_of("\n\n".join(every)) else fenced_codes
+    if chosen:
+        return "\n\n".join(chosen) + "\n"
+    return ""
 
 
 def _bare(text: str) -> str:
-    """Code that stands in no fence: the text, without the prose before and after it where that
-    makes it parse.
+    """Return code that stands in no fence.
+
+    It is the text without the prose before and after it, if that makes it parse.
     """
     lines = text.strip("\n").split("\n")
-    starts = [index for index, line in enumerate(lines) if _BEGINS.match(line)]
+    starts = []
+    for index, line in enumerate(lines):
+        if _BEGINS.match(line):
+            starts.append(index)
+    # Prose of a few lines before and after is common; the longest part that parses counts.
     for start in starts[:_TRIES]:
         for end in range(len(lines), max(start, len(lines) - _TRIES), -1):
             code = "\n".join(lines[start:end]) + "\n"
@@ -152,8 +172,9 @@ def _bare(text: str) -> str:
 
 
 def _without(code: str, names: Sequence[str]) -> str:
-    """The code without these functions of its module level; as it is where it does not parse."""
+    """Return the code without these module-level functions, or unchanged if it does not parse."""
     lines, tree = code.split("\n"), tree_of(code)
+    # From the end, so that line numbers of the others stay right.
     for node in reversed(tree.body) if tree else ():
         if isinstance(node, ast.FunctionDef) and node.name in names:
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
@@ -162,7 +183,7 @@ def _without(code: str, names: Sequence[str]) -> str:
 
 
 def _yaml(text: str) -> dict[str, Any]:
-    """The last YAML fence, else the last one without a language, else the text."""
+    """Return the last YAML fence, or the last fence without a language, or the text."""
     fences = read_fences(text, "yaml") or read_fences(text, "")
     try:
         data = parse_yaml(fences[-1].text if fences else text, Path(LOGIC_TAG)).data

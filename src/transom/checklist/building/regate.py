@@ -39,22 +39,22 @@ async def regate(
 
 
 def record_of(checker: LoadedChecker, report: GateReport, sandbox: Sandbox) -> bytes:
-    """`build.json` of a checker that the gates looked at as it lies there now: edited after its
-    build, or hand-written.
+    """Return `build.json` of a checker as it lies there now, edited or hand-written.
 
     What the gates only doubt leaves it for a person to review.
     """
     record = checker.build
+    # A checker that a person wrote has no record yet; hers is the author's name.
     if record is None:
         spec = read_text(checker.folder / SPEC_FILE)
         item = checker.item.text if checker.item else ""
         record = BuildRecord.of(
             (), item, spec, sandbox.level.value, checker.config.item_id, "person", None
         )
-    now = {
+    digests = {
         "status": "done" if report.passed else "needs_review",
         "gates": report.rows,
         "mutation": report.mutation,
         "files": {name: checker.digests[name] for name in (ATOMS_FILE, CHECKER_FILE)},
     }
-    return pretty_json(record.model_copy(update=now)).encode()
+    return pretty_json(record.model_copy(update=digests)).encode()

@@ -18,33 +18,32 @@ _KEY = re.compile(r"""["'](\w+)["']\s*(?::|\]\s*=(?!=))""")
 
 
 def _after_validate(state: BuildState) -> str:
-    """Done, or a repair, or a person; what passed and left questions goes to its writer first."""
+    """Lead to the end, a repair or a person; questions go to their writer first."""
     if state.findings:
         return _repair(state)
-    asks = state.record and state.record.value.questions and not state.asked
-    return (
-        "questions"
-        if asks and state.atom_a and state.atom_a.by not in ("rules", A_PERSON)
-        else "done"
-    )
+    # Rules and people are not asked: rules cannot answer, and a person will be.
+    asks = state.record and state.record.value.questions and not state.was_asked
+    if asks and state.atom_a and state.atom_a.by not in ("rules", A_PERSON):
+        return "questions"
+    return "done"
 
 
 def _after_repair_a(state: BuildState) -> str:
-    """The logic is written again only where it has none yet or the parser's fields are others
-    than before.
-    """
+    """Write the logic again only if there is none yet or the parser's fields changed."""
     return _unless_unread(
         state, "validate" if state.logic and not state.fields_changed else "logic"
     )
 
 
 def _unless_unread(state: BuildState, then: str) -> str:
-    """A reply that could not be read, or that nobody could give, is repaired."""
-    return _repair(state) if state.stuck or state.unread else then
+    """Send a reply that could not be read, or that nobody could give, to repair."""
+    if state.stuck or state.unread:
+        return _repair(state)
+    return then
 
 
 def emitted_fields(code: str) -> frozenset[str]:
-    """The keys that a parser's code writes: a superset of the fields that it emits.
+    """Return the keys that a parser's code writes: a superset of the fields that it emits.
 
     Read from the text, since code that does not parse has fields as well.
     """
@@ -52,13 +51,17 @@ def emitted_fields(code: str) -> frozenset[str]:
 
 
 def _repair(state: BuildState) -> str:
-    wanted = route(state.findings)
-    exhausted = not wanted or state.stuck or state.iteration >= state.repairs
-    if exhausted or any(state.belongs_to_a_person(artifact) for artifact in wanted):
-        return (
-            "done" if {finding.gate for finding in state.findings} <= _DOUBTS else "human_required"
-        )
-    return "repair_a" if ATOM_A in wanted else "repair_b"
+    artifacts = route(state.findings)
+    # Nothing to repair, nobody to do it, or no attempts left.
+    exhausted = not artifacts or state.stuck or state.iteration >= state.repairs
+    # Doubts alone do not keep a checker from being used; its verdicts wait for a person.
+    if exhausted or any(state.belongs_to_a_person(artifact) for artifact in artifacts):
+        if {finding.gate for finding in state.findings} <= _DOUBTS:
+            return "done"
+        return "human_required"
+    if ATOM_A in artifacts:
+        return "repair_a"
+    return "repair_b"
 
 
 ENDS = ("human_required", "done")

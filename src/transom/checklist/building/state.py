@@ -55,8 +55,8 @@ class BuildState:
             said of them.
         unread: findings beside the gates': replies that could not be read, answers that say what to
             mend.
-        asked: whether the writer of atom A was asked the gates' questions; that is done once.
-        tried: the repairs so far.
+        was_asked: whether the writer of atom A was asked the gates' questions; that is done once.
+        attempts: the repairs so far.
         fields_changed: whether the last repair of the parser changed what it emits.
         stuck: why nobody can repair, "" while somebody can.
         result: the answer, where the flow has come to its end.
@@ -74,76 +74,92 @@ class BuildState:
     config: Artifact[str] | None = None
     record: Artifact[BuildRecord] | None = None
     unread: tuple[Finding, ...] = ()
-    asked: bool = False
-    tried: tuple[RepairAttempt, ...] = ()
+    was_asked: bool = False
+    attempts: tuple[RepairAttempt, ...] = ()
     fields_changed: bool = False
     stuck: str = ""
     result: BuildResult | None = None
 
     @property
     def iteration(self) -> int:
-        """Number of repairs so far."""
-        return len(self.tried)
+        """Return the number of repairs so far."""
+        return len(self.attempts)
 
     @property
     def guidance(self) -> str:
-        """Words of people before the next repair, "" where nobody did."""
+        """Return the words of people before the next repair, or ""."""
         return "\n\n".join(
-            one["answer"] for one in self.helps if one["after"] <= self.iteration and one["answer"]
+            help_row["answer"]
+            for help_row in self.helps
+            if help_row["after"] <= self.iteration and help_row["answer"]
         )
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Findings of now: on a reply that could not be read, else with what was tried last."""
+        """Return the findings on an unreadable reply, or else on what was tried last."""
+        # What could not be read comes first: the gates' findings are of an older draft.
         if self.unread:
             return self.unread
-        return self.record.value.findings if self.record else ()
+        if self.record:
+            return self.record.value.findings
+        return ()
 
     @property
     def decisions(self) -> tuple[dict[str, str], ...]:
-        """Decisions on the way, and their reasons: one `{round, decision, reason}` for each
-        repair.
-        """
-        return tuple(
-            {"round": str(number), "decision": tried.role, "reason": finding_text(tried.because[0])}
-            for number, tried in enumerate(self.tried, 1)
-        )
+        """Return the decisions and their reasons: `{round, decision, reason}` for each repair."""
+        rows = []
+        for number, attempt in enumerate(self.attempts, 1):
+            rows.append(
+                {
+                    "round": str(number),
+                    "decision": attempt.role,
+                    "reason": finding_text(attempt.because[0]),
+                }
+            )
+        return tuple(rows)
 
     @property
     def summary(self) -> str:
-        """The repairs so far and what remained after each, for whoever repairs next."""
-        remained = [*(tried.because for tried in self.tried[1:]), self.findings]
-        rows = [
-            f"{number}. {tried.role}, because of:\n{listed(tried.because)}\n   What"
-            f" remained:\n{listed(after)}"
-            for number, (tried, after) in enumerate(zip(self.tried, remained, strict=False), 1)
-        ]
+        """Return the repairs so far and what remained after each, for whoever repairs next."""
+        # The findings of the next repair are what remained of this one.
+        remained = [*(attempt.because for attempt in self.attempts[1:]), self.findings]
+        rows = []
+        for number, (attempt, after) in enumerate(zip(self.attempts, remained, strict=False), 1):
+            rows.append(
+                f"{number}. {attempt.role}, because of:\n{listed(attempt.because)}\n   What"
+                f" remained:\n{listed(after)}"
+            )
         return "\n".join(rows)
 
     @property
     def signatures(self) -> dict[str, str]:
-        """The functions of `atoms.py` and their parameters, as far as it parses."""
+        """Return the functions of `atoms.py` and their parameters, as far as it parses."""
         tree = tree_of(self.atoms.value) if self.atoms else None
-        functions = (
-            [node for node in tree.body if isinstance(node, ast.FunctionDef)] if tree else []
-        )
+        if tree:
+            functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        else:
+            functions = []
         return {node.name: ast.unparse(node.args) for node in functions}
 
     def belongs_to_a_person(self, artifact: str) -> bool:
-        """Whether a person wrote or edited it: then no role may write it again."""
+        """Return whether a person wrote or edited it: then no role may write it again."""
+        # An edit of the written file or of the part it was made from counts alike.
         atoms = (self.atoms, self.atom_a if artifact == ATOM_A else self.logic)
-        kept = (self.config, self.logic) if artifact == CHECKER else atoms
-        return any(one is not None and one.by == A_PERSON for one in kept)
+        artifacts = (self.config, self.logic) if artifact == CHECKER else atoms
+        return any(
+            artifact_of_build is not None and artifact_of_build.by == A_PERSON
+            for artifact_of_build in artifacts
+        )
 
 
 def finding_text(finding: Finding) -> str:
-    """One finding on one line."""
+    """Return one finding on one line."""
     place = f"{finding.artifact}:{finding.line}" if finding.line else finding.artifact
     return f"[{finding.gate}] {place}: {finding.message}"
 
 
 def shortly(findings: tuple[Finding, ...]) -> str:
-    """The first of the findings, and how many more there are."""
+    """Return the first of the findings, and how many more there are."""
     return finding_text(findings[0]) + (
         f" and {len(findings) - 1} more" if len(findings) > 1 else ""
     )
@@ -153,12 +169,12 @@ _CRASH_HINT: Final = "any text gives a list: catch what a line of another form r
 
 
 def hinted(findings: tuple[Finding, ...]) -> str:
-    """Findings, one a line, and for each gate among them what would satisfy it."""
-    hints = [
-        f"- {gate}: {hint}"
-        for gate, hint in _HINTS.items()
-        if any(finding.gate == gate and not _is_crash(finding) for finding in findings)
-    ]
+    """Return the findings, one a line, and for each gate what would satisfy it."""
+    hints = []
+    # A crash has one remedy whatever the gate is.
+    for gate, hint in _HINTS.items():
+        if any(finding.gate == gate and not _is_crash(finding) for finding in findings):
+            hints.append(f"- {gate}: {hint}")
     if any(map(_is_crash, findings)):
         hints.append(f"- crash: {_CRASH_HINT}")
     return "\n".join([listed(findings), *(["", "What satisfies a gate:", *hints] if hints else [])])
@@ -169,5 +185,5 @@ def _is_crash(finding: Finding) -> bool:
 
 
 def listed(findings: tuple[Finding, ...]) -> str:
-    """Findings, one a line."""
+    """Return the findings, one a line."""
     return "\n".join(f"- {finding_text(finding)}" for finding in findings) or "- nothing"

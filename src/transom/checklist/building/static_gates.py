@@ -5,6 +5,7 @@ layer, the YAML, and whether the YAML agrees with Section 2.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 
@@ -63,13 +64,13 @@ CLOCKS = frozenset({"now", "utcnow", "today"})
 
 
 def check_syntax(atoms: Parts) -> list[Finding]:
-    """Whether the code parses: atom A by itself, B and C by themselves, then all of it."""
-    if tree_of(atoms.whole):
+    """Check that the code parses: atom A by itself, B and C by themselves, then all of it."""
+    if tree_of(atoms.full_text):
         return []
-    findings = [
-        finding for source in (atoms.a, atoms.logic) for finding in _unparsed(source, atoms)
-    ]
-    return findings or list(_unparsed(atoms.whole, atoms))
+    findings: list[Finding] = []
+    for source in (atoms.a, atoms.logic):
+        findings.extend(_unparsed(source, atoms))
+    return findings or list(_unparsed(atoms.full_text, atoms))
 
 
 def _unparsed(source: str, atoms: Parts) -> Iterator[Finding]:
@@ -79,8 +80,8 @@ def _unparsed(source: str, atoms: Parts) -> Iterator[Finding]:
         ast.parse(source)
     except SyntaxError as error:
         # A part that just stops is at fault on its last line, which may be the next part's first.
-        begun = source is atoms.logic or (error.lineno or 0) < atoms.first
-        line = error.lineno if begun or source is atoms.whole else atoms.first - 1
+        is_in_place = source is atoms.logic or (error.lineno or 0) < atoms.first
+        line = error.lineno if is_in_place or source is atoms.full_text else atoms.first - 1
         artifact = atoms.artifact(line) if source is not atoms.a else ATOM_A
         yield Finding("syntax", artifact, line, f"does not parse: {error.msg}")
     except (ValueError, RecursionError, MemoryError) as error:
@@ -89,26 +90,21 @@ def _unparsed(source: str, atoms: Parts) -> Iterator[Finding]:
 
 
 def check_signatures(atoms: Parts) -> list[Finding]:
-    """Whether each function of the contract stands once, at module level, with exactly its
-    parameters.
+    """Check that each function of the contract stands once, with exactly its parameters.
 
     Nothing else may have its name, so that what is looked at is what runs.
     """
+    # A function inside another one cannot be called from outside.
     top = {id(node) for tree in atoms.trees for node in tree.body}
-    methods = {
-        id(node) for kind in atoms.nodes if isinstance(kind, ast.ClassDef) for node in kind.body
-    }
-    bound = [
-        (name, node) for node in atoms.nodes if id(node) not in methods for name in _bound(node)
-    ]
+    bound = _bound_nodes(atoms)
     findings: list[Finding] = []
     for name, signature in SIGNATURES.items():
-        owner, own = FUNCTIONS[name], [node for one, node in bound if one == name]
-        wanted = ast.parse(f"{signature}: ...").body[0]
+        owner, own = FUNCTIONS[name], bound.get(name, [])
+        expected = ast.parse(f"{signature}: ...").body[0]
         first = next(
             (node for node in own if isinstance(node, ast.FunctionDef) and id(node) in top), None
         )
-        if first is not None and _parameters(first) != _parameters(wanted):
+        if first is not None and _parameters(first) != _parameters(expected):
             findings.append(
                 Finding("signatures", owner, first.lineno, f"{name} must be {signature}")
             )
@@ -118,11 +114,26 @@ def check_signatures(atoms: Parts) -> list[Finding]:
                     "signatures", owner, None, f"there is no function {name}; write {signature}"
                 )
             )
-        again = [getattr(node, "lineno", None) for node in own if node is not first]
-        findings += [
-            Finding("signatures", owner, line, f"{name} is defined a second time") for line in again
-        ]
+        for node in own:
+            if node is not first:
+                line = getattr(node, "lineno", None)
+                message = f"{name} is defined a second time"
+                findings.append(Finding("signatures", owner, line, message))
     return findings
+
+
+def _bound_nodes(atoms: Parts) -> dict[str, list[ast.AST]]:
+    """Return the nodes that bind each name; a method of a class hides no function."""
+    methods: set[int] = set()
+    for node in atoms.nodes:
+        if isinstance(node, ast.ClassDef):
+            methods.update(map(id, node.body))
+    bound: dict[str, list[ast.AST]] = {}
+    for node in atoms.nodes:
+        if id(node) not in methods:
+            for name in _bound(node):
+                bound.setdefault(name, []).append(node)
+    return bound
 
 
 def _parameters(node: ast.stmt) -> tuple[object, ...]:
@@ -137,9 +148,7 @@ def _parameters(node: ast.stmt) -> tuple[object, ...]:
 
 
 def check_forbidden(atoms: Parts) -> list[Finding]:
-    """Imports outside the allow-list, and calls that reach for files, the terminal or the
-    interpreter.
-    """
+    """Report imports outside the allow-list, and calls that reach for files or the interpreter."""
     findings: list[Finding] = []
     for node in atoms.nodes:
         for problem in _forbidden(node):
@@ -171,7 +180,7 @@ def _imported(node: ast.AST) -> Iterator[str]:
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
-    """The names that a node gives a meaning to."""
+    """Yield the names that a node binds."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             yield name
@@ -190,29 +199,33 @@ def _bound(node: ast.AST) -> Iterator[str]:
 
 
 def _returns(function: ast.FunctionDef) -> Iterator[int]:
-    """Lines at which a function may end or yield, those of functions inside it left out."""
-    rest: list[ast.AST] = list(function.body)
-    while rest:
-        node = rest.pop()
+    """Yield the lines at which a function may end or yield, without functions inside it."""
+    nodes: list[ast.AST] = list(function.body)
+    while nodes:
+        node = nodes.pop()
         if isinstance(node, ast.Return | ast.Yield | ast.YieldFrom):
             yield node.lineno
+        # A nested function's return does not end this one.
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            rest += ast.iter_child_nodes(node)
+            nodes += ast.iter_child_nodes(node)
 
 
 def check_locked_layer(atoms: Parts) -> list[Finding]:
-    """Whether `extract_context` ends with the locked layer, compared as a syntax tree, so that
-    layout is free.
+    """Check that `extract_context` ends with the locked layer.
+
+    They are compared as syntax trees, so that layout is free.
 
     And whether it ends nowhere else.
     """
     wrapped = ast.parse("def f(results, source_file):\n" + LOCKED_LAYER).body[0]
     assert isinstance(wrapped, ast.FunctionDef)
-    wanted = [ast.dump(node) for node in wrapped.body]
-    for node in (node for tree in atoms.trees for node in tree.body):
+    expected = [ast.dump(node) for node in wrapped.body]
+    top_level = itertools.chain.from_iterable(tree.body for tree in atoms.trees)
+    for node in top_level:
         if isinstance(node, ast.FunctionDef) and node.name == "extract_context":
-            tail = [ast.dump(part) for part in node.body[-len(wanted) :]]
-            if tail == wanted:
+            # Compared without positions, so that comments and blank lines do not matter.
+            tail = [ast.dump(part) for part in node.body[-len(expected) :]]
+            if tail == expected:
                 early = sorted(line for line in _returns(node) if line != node.body[-1].lineno)
                 message = "returns before the locked layer; collect in `results` instead"
                 return [Finding("locked_layer", ATOM_A, line, message) for line in early[:1]]
@@ -222,72 +235,71 @@ def check_locked_layer(atoms: Parts) -> list[Finding]:
 
 
 def emitted(entries: Iterable[Entry]) -> frozenset[str]:
-    """Dotted names of all fields of the entries."""
-    return frozenset(
-        f"{category}.{name}" if name else category
-        for entry in entries
-        for category, part in entry.parsed_fields.items()
-        for name in ("", *(part if isinstance(part, dict) else ()))
-    )
+    """Return the dotted names of all fields of the entries."""
+    names = set()
+    for entry in entries:
+        for category, part in entry.parsed_fields.items():
+            for name in ("", *(part if isinstance(part, dict) else ())):
+                names.add(f"{category}.{name}" if name else category)
+    return frozenset(names)
 
 
 def check_yaml(
     config: CheckerConfig, file: YamlFile, atoms: Parts, fields: frozenset[str] | None = None
 ) -> list[Finding]:
-    """Placeholders that are left, patterns that do not compile, ids given twice, fields that atom A
-    never emits.
+    """Report placeholders, patterns that do not compile, repeated ids, and fields never emitted.
 
     `fields` is what atom A emits for the real files, None where there are none.
     """
-    findings = [
-        Finding("yaml", CHECKER, number, f"{PLACEHOLDER} is left")
-        for number, line in enumerate(file.text.splitlines(), 1)
-        if PLACEHOLDER in line
-    ]
+    findings = []
+    for number, line in enumerate(file.text.splitlines(), 1):
+        if PLACEHOLDER in line:
+            findings.append(Finding("yaml", CHECKER, number, f"{PLACEHOLDER} is left"))
     ids = [item.id for item in config.items]
     for index, ident in enumerate(ids):
         if ident in ids[:index]:
-            findings.append(_at(file, f"id {ident} is given twice", "items", index, "id"))
-    findings += [_at(file, problem, *keys) for problem, *keys in config_problems(config)]
-    absent = [
-        (index, field, keys)
-        for index in range(len(config.items))
-        for field, *keys in _fields(config, index)
-        if fields is not None and field not in fields
-    ]
+            findings.append(_finding_at(file, f"id {ident} is given twice", "items", index, "id"))
+    for problem, *keys in config_problems(config):
+        findings.append(_finding_at(file, problem, *keys))
+    absent = []
+    for index in range(len(config.items)):
+        for field, *keys in _fields(config, index):
+            if fields is not None and field not in fields:
+                absent.append((index, field, keys))
     tree = tree_of(atoms.a) if absent else None
-    named = {name for node in ast.walk(tree) for name in _keys(node)} if tree else set()
+    key_names = set(itertools.chain.from_iterable(map(_keys, ast.walk(tree)))) if tree else set()
+    # Files show only a part of what atom A may emit; its code tells the rest.
     for index, field, keys in absent if tree else ():
-        if not set(field.split(".")) <= named:
+        if not set(field.split(".")) <= key_names:
             message = f"item {config.items[index].id} uses {field}, which atom A never emits"
-            findings.append(_at(file, message, "items", index, *keys))
+            findings.append(_finding_at(file, message, "items", index, *keys))
     return findings
 
 
 def _keys(node: ast.AST) -> Iterator[str]:
-    """The keys that a dict may have by what stands in the code: texts, lists of words, named
-    groups, keywords.
-    """
+    """Yield the keys that a dict may have by the code: texts, lists of words, groups, keywords."""
     if isinstance(node, ast.keyword) and node.arg:
         yield node.arg
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        # Names of fields may be made from a text like "name value unit".
         words = node.value.split()
         yield from words if all(map(str.isidentifier, words)) else [node.value]
+        # Named groups become keys by `groupdict`.
         yield from re.findall(r"\(\?P<(\w+)>", node.value)
 
 
 def _fields(config: CheckerConfig, index: int) -> Iterable[tuple[str, *tuple[Key, ...]]]:
-    """Every field that an item names, once, and where."""
+    """Return every field that an item names, once, and where."""
     item = config.items[index]
-    named: dict[str, tuple[Key, ...]] = {item.select: ("select",)}
+    keys_by_field: dict[str, tuple[Key, ...]] = {item.select: ("select",)}
     for field in item.required:
-        named.setdefault(field, ("required",))
+        keys_by_field.setdefault(field, ("required",))
     if item.condition:
-        named.setdefault(item.condition.field, ("condition",))
-    return [(field, *keys) for field, keys in named.items()]
+        keys_by_field.setdefault(item.condition.field, ("condition",))
+    return [(field, *keys) for field, keys in keys_by_field.items()]
 
 
-def _at(file: YamlFile, message: str, *keys: Key) -> Finding:
+def _finding_at(file: YamlFile, message: str, *keys: Key) -> Finding:
     return Finding("yaml", CHECKER, file.line_of(*keys), message)
 
 
@@ -319,30 +331,36 @@ def check_agreement(config: CheckerConfig, text: str, section: CheckSection) -> 
                 problems.append((f"item {ident}: {difference}", ident))
     findings = []
     for message, needle in problems:
-        lines = [number for number, line in enumerate(text.splitlines(), 1) if needle in line]
+        lines = []
+        for number, line in enumerate(text.splitlines(), 1):
+            if needle in line:
+                lines.append(number)
         findings.append(Finding("agreement", CHECKER, lines[0] if lines else None, message))
     return findings
 
 
 def _differences(described: DescribedItem, configured: ValidationItem) -> Iterator[str]:
-    wanted, problems = described.rule, described.problems
+    expected, problems = described.rule, described.problems
     if "selection" in problems:
         yield f"Section 2 contradicts itself: {problems['selection']}"
     for name in ("check", "mode", "quantifier", "take", "count", "only_with", "name"):
         is_unread = name in problems and name in ("check", "mode", "quantifier")
-        pair = (_comparable(configured, name), _comparable(wanted, name))
+        pair = (_comparable(configured, name), _comparable(expected, name))
         if not is_unread and pair[0] != pair[1]:
             yield f"{name} is {pair[0]!r}, Section 2 says {pair[1]!r}"
     # A condition demands its own field; to name that field as required as well changes nothing.
-    conditions = (configured.condition, wanted.condition)
-    implied = {condition.field for condition in conditions if condition}
-    required = [_listed(set(item.required) - implied) for item in (configured, wanted)]
+    conditions = (configured.condition, expected.condition)
+    implied = set()
+    for condition in conditions:
+        if condition:
+            implied.add(condition.field)
+    required = [_listed(set(item.required) - implied) for item in (configured, expected)]
     if required[0] != required[1]:
         yield f"required is {required[0]}, Section 2 says {required[1]}"
     # A text that is neither a comparison nor plainly "none" leaves the condition open.
     says_none = described.condition_text.lower() in ("", "none")
-    is_open = wanted.condition is None and not says_none
-    if not is_open and configured.condition != wanted.condition:
+    is_open = expected.condition is None and not says_none
+    if not is_open and configured.condition != expected.condition:
         texts = [_condition_text(condition) for condition in conditions]
         yield f"condition is {texts[0]}, Section 2 says {texts[1]}"
 
@@ -351,7 +369,9 @@ def _comparable(item: ValidationItem, name: str) -> str:
     """Return a part of an item as a text in which it can be compared and shown."""
     value = getattr(item, name)
     if name == "count":
-        return f"{value.op} {value.value}" if value else "none"
+        if value:
+            return f"{value.op} {value.value}"
+        return "none"
     if name == "name":
         return str(value).casefold()
     absent = "all" if name == "take" else "none"
@@ -359,7 +379,9 @@ def _comparable(item: ValidationItem, name: str) -> str:
 
 
 def _condition_text(condition: Condition | None) -> str:
-    return f"{condition.field} {condition.op} {condition.value!r}" if condition else "none"
+    if condition:
+        return f"{condition.field} {condition.op} {condition.value!r}"
+    return "none"
 
 
 def _listed(fields: set[str]) -> str:

@@ -29,12 +29,12 @@ _ODD_TEXTS = {
     "an empty text": "",
     "a text with CRLF line ends": "alpha\r\nbeta 1\r\n",
     "one huge line": "x" * 200_000,
-    "binary noise": clean("".join(chr(code) for code in range(1, 256)) * 4),
+    "binary noise": clean("".join(map(chr, range(1, 256))) * 4),
 }
 
 
 async def take_files(prober: Prober, paths: Sequence[Path]) -> tuple[list[RealFile], list[Finding]]:
-    """The files' texts, and what is wrong with atom A on the whole of those that are long.
+    """Read the files' texts, and try atom A on the whole of those that are long.
 
     Raises:
         InputError: a file cannot be read.
@@ -46,15 +46,19 @@ async def take_files(prober: Prober, paths: Sequence[Path]) -> tuple[list[RealFi
         if not is_long:
             files.append(RealFile(path.name, text))
             continue
+        # Atom A sees the whole once; the trials work on an excerpt around its entries.
         entries: list[Entry] = []
-        findings += await prober.findings(_whole(path, entries), "schema")
-        lines = [entry.line_number for entry in entries if entry.line_number]
+        findings += await prober.findings(_check_of_file(path, entries), "schema")
+        lines = []
+        for entry in entries:
+            if entry.line_number:
+                lines.append(entry.line_number)
         text, _ = await asyncio.to_thread(excerpt, path, lines)
         files.append(RealFile(path.name, text, tuple(entries)))
     return files, findings
 
 
-def _whole(path: Path, entries: list[Entry]) -> Check:
+def _check_of_file(path: Path, entries: list[Entry]) -> Check:
     async def problems(worker: AtomWorker) -> list[str]:
         scope, _ = await declared(worker)
         try:
@@ -72,8 +76,9 @@ def _whole(path: Path, entries: list[Entry]) -> Check:
 async def check_schema(
     prober: Prober, files: Sequence[RealFile], *, may_be_silent: bool = False
 ) -> tuple[list[Entry], list[Finding]]:
-    """Atom A over real files: something comes out, with exactly the five keys, true lines and the
-    same again.
+    """Try atom A on real files.
+
+    Something must come out, with exactly the five keys, true lines and the same again.
 
     Odd texts (empty, CRLF, a huge line, noise) must be survived with entries of the same shape.
 
@@ -81,33 +86,41 @@ async def check_schema(
         What it saw in the files as far as that has its shape, and the findings.
     """
     findings: list[Finding] = []
-    seen: list[Entry] = []
+    entries_of_files: list[Entry] = []
     for file in files:
         raw: list[object] = []
         problems = await prober.findings(_extraction(file, raw), "schema")
-        seen += file.seen or ()
-        if file.seen is not None and any(one.message.startswith(_REFUSAL) for one in problems):
+        entries_of_files += file.known_entries or ()
+        if file.known_entries is not None and any(
+            problem.message.startswith(_REFUSAL) for problem in problems
+        ):
             continue  # it judges the whole; that it will not judge a part is no fault
-        findings += [_with_text(finding, file) for finding in problems]
+        for finding in problems:
+            findings.append(_with_text(finding, file))
         if not problems:
             entries = [Entry.model_validate(entry) for entry in raw]
-            seen += entries if file.seen is None else ()
-            findings += [prober.finding("schema", text) for text in _untrue(file, entries)[:_SHOWN]]
-    if not findings and not seen and not may_be_silent:
+            if file.known_entries is None:
+                entries_of_files += entries
+            for text in _untrue(file, entries)[:_SHOWN]:
+                findings.append(prober.finding("schema", text))
+    # A parser that finds nothing passes every other gate.
+    if not findings and not entries_of_files and not may_be_silent:
         names = ", ".join(file.name for file in files) or "no file at all"
         findings.append(prober.finding("schema", f"atom A finds nothing in {names}"))
     if any(finding.message.startswith("timeout") for finding in findings):
-        return seen, findings  # each further try would take as long again
-    return seen, findings + await _check_odd(prober)
+        return entries_of_files, findings  # each further try would take as long again
+    return entries_of_files, findings + await _check_odd(prober)
 
 
 def _with_text(finding: Finding, file: RealFile) -> Finding:
     """Return the finding of a crash with the file and, if the error quotes it, the line of it."""
     if not finding.message.startswith("crash: "):
         return finding
-    found = _QUOTED.search(finding.message)
+    quotation = _QUOTED.search(finding.message)
     numbers = [
-        number for number, line in enumerate(file.lines, 1) if found and found["text"] in line
+        number
+        for number, line in enumerate(file.lines, 1)
+        if quotation and quotation["text"] in line
     ]
     line = f"; line {numbers[0]} holds that text: {quoted(file, numbers[0])}" if numbers else ""
     return replace(finding, message=f"{finding.message} (while it reads {file.name}{line})")
@@ -115,28 +128,27 @@ def _with_text(finding: Finding, file: RealFile) -> Finding:
 
 async def _check_odd(prober: Prober) -> list[Finding]:
     findings: list[Finding] = []
-    for what, text in _ODD_TEXTS.items():
+    for label, text in _ODD_TEXTS.items():
         odd: list[object] = []
         problems = await prober.findings(_extraction(RealFile("odd.log", text), odd), "schema.odd")
-        findings += [
-            Finding(f.gate, f.artifact, f.line, f"on {what}: {f.message}")
-            for f in problems
-            if not f.message.startswith(_REFUSAL)
-        ]
+        for f in problems:
+            if not f.message.startswith(_REFUSAL):
+                findings.append(Finding(f.gate, f.artifact, f.line, f"on {label}: {f.message}"))
     return findings
 
 
 def _extraction(file: RealFile, entries: list[object]) -> Check:
     async def problems(worker: AtomWorker) -> list[str]:
         scope, _ = await declared(worker)
-        entries.extend(await _seen(worker, scope, file))
-        if await _seen(worker, scope, file) != entries:
+        entries.extend(await _extract_all(worker, scope, file))
+        if await _extract_all(worker, scope, file) != entries:
             return [f"extract_context does not return the same for {file.name} a second time"]
-        whole = entries if scope.unit == "file" else await _seen(worker, Scope(), file)
-        if whole != entries:
+        # A scope that tears records apart gives other entries than the whole text.
+        extracted = entries if scope.unit == "file" else await _extract_all(worker, Scope(), file)
+        if extracted != entries:
             return [
                 f"extract_context sees something else in the whole of {file.name} than {scope.unit}"
-                f" by {scope.unit}{_difference(whole, entries)}; SCOPE must leave together what"
+                f" by {scope.unit}{_difference(extracted, entries)}; SCOPE must leave together what"
                 " belongs together, and any text may hold many lines"
             ]
         return [problem for entry in entries for problem in _misshapen(entry, file)][:_SHOWN]
@@ -144,24 +156,29 @@ def _extraction(file: RealFile, entries: list[object]) -> Check:
     return problems
 
 
-def _difference(whole: Sequence[object], pieces: Sequence[object]) -> str:
-    """The first entry that differs, where there are as many."""
-    if len(whole) != len(pieces):
-        return f": {len(whole)} entries in the whole and {len(pieces)} in pieces"
-    number, one, two = next(
-        row for row in zip(itertools.count(1), whole, pieces) if row[1] != row[2]
+def _difference(at_once: Sequence[object], pieces: Sequence[object]) -> str:
+    """Return the first entry that differs, if there are as many."""
+    if len(at_once) != len(pieces):
+        return f": {len(at_once)} entries in the whole and {len(pieces)} in pieces"
+    number, first, second = next(
+        row for row in zip(itertools.count(1), at_once, pieces) if row[1] != row[2]
     )
-    if isinstance(one, dict) and isinstance(two, dict):
-        keys = [key for key in one if one[key] != two.get(key)]
-        one, two = ({key: entry.get(key) for key in keys} for entry in (one, two))
-    return f": entry {number} has {one!r:.120} in the whole and {two!r:.120} in pieces"
+    if isinstance(first, dict) and isinstance(second, dict):
+        # Only the fields that differ: entries are long, and the rest is the same.
+        keys = []
+        for key in first:
+            if first[key] != second.get(key):
+                keys.append(key)
+        first = {key: first[key] for key in keys}
+        second = {key: second.get(key) for key in keys}
+    return f": entry {number} has {first!r:.120} in the whole and {second!r:.120} in pieces"
 
 
-async def _seen(worker: AtomWorker, scope: Scope, file: RealFile) -> list[object]:
+async def _extract_all(worker: AtomWorker, scope: Scope, file: RealFile) -> list[object]:
     entries: list[object] = []
 
-    def take(seen: Seen) -> None:
-        entries.extend(seen.entries)
+    def take(extracted: Seen) -> None:
+        entries.extend(extracted.entries)
 
     pieces = [file.text] if scope.unit == "file" else _cut(file.text)
     await hand_over(worker, scope, iter(pieces), file.name, take)
@@ -169,45 +186,53 @@ async def _seen(worker: AtomWorker, scope: Scope, file: RealFile) -> list[object
 
 
 def _cut(text: str) -> list[str]:
-    """Pieces of one line, two, four and so on: few calls, and many edges at the head, where most
-    is told.
+    """Return pieces of one line, two, four and so on.
+
+    They are few calls, with many edges at the head, where most is told.
     """
     lines = text.split("\n")
-    whole = [*(f"{line}\n" for line in lines[:-1]), *lines[-1:]]
-    return ["".join(whole[(1 << n) - 1 : (2 << n) - 1]) for n in range(len(whole).bit_length())]
+    line_texts = [*(f"{line}\n" for line in lines[:-1]), *lines[-1:]]
+    pieces: list[str] = []
+    for n in range(len(line_texts).bit_length()):
+        pieces.append("".join(line_texts[(1 << n) - 1 : (2 << n) - 1]))
+    return pieces
 
 
 def _misshapen(entry: object, file: RealFile) -> list[str]:
     try:
-        seen = Entry.model_validate(entry, strict=True)
+        validated = Entry.model_validate(entry, strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         return [
             f"an entry has {'.'.join(map(str, first['loc'])) or 'another form'}: {first['msg']}"
         ]
-    wrong = seen.source_file != file.name
-    return [f"source_file is {seen.source_file!r}, not what the atom was given"] if wrong else []
+    wrong = validated.source_file != file.name
+    if wrong:
+        return [f"source_file is {validated.source_file!r}, not what the atom was given"]
+    return []
 
 
 def _untrue(file: RealFile, entries: Sequence[Entry]) -> list[str]:
-    """Entries whose line does not hold what they say they matched there."""
+    """Return the entries whose line does not hold what they say they matched there."""
     lines = file.text.split("\n")
-    found: list[str] = []
+    problems: list[str] = []
     for entry in entries:
         number, matched = entry.line_number, entry.matched_content.strip()
         if number is None:
             continue
         if number > len(lines):
-            found.append(f"line_number {number} lies beyond the {len(lines)} lines of {file.name}")
+            problems.append(
+                f"line_number {number} lies beyond the {len(lines)} lines of {file.name}"
+            )
         elif matched.splitlines()[:1] and matched.splitlines()[0].strip() not in lines[number - 1]:
-            found.append(
+            problems.append(
                 f"matched_content {matched[:60]!r} does not stand on line {number} of {file.name}"
             )
-    return found
+    return problems
 
 
 async def check_sources(prober: Prober) -> tuple[tuple[Source, ...], list[Finding]]:
-    """The atom's `SOURCES`, and whether it and `SCOPE` have their shapes."""
+    """Return the atom's `SOURCES`, and the findings on the shapes of `SOURCES` and `SCOPE`."""
     sources: list[Source] = []
 
     async def problems(worker: AtomWorker) -> list[str]:

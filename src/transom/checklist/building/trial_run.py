@@ -19,7 +19,7 @@ from transom.checklist.building.checker import (
 )
 from transom.checklist.building.gates import Trial, run_gates, run_parser_gates
 from transom.checklist.building.inputs import BuildInputs
-from transom.checklist.building.overview import FileOverview, there
+from transom.checklist.building.overview import FileOverview, present_files
 from transom.checklist.building.reading import Answers, LogicReply
 from transom.checklist.building.state import BuildState
 from transom.checklist.building.writing import numbered
@@ -46,26 +46,26 @@ class TrialRun:
     tests: bool = False
 
     async def atoms(self, state: BuildState) -> Artifact[str]:
-        """`atoms.py` of this iteration. One that a person edited stays as it is from then on."""
+        """Write `atoms.py` of this iteration; one that a person edited stays as it is."""
         if state.atoms and state.atoms.by == A_PERSON:
             return state.atoms
-        out = text_file(ATOMS_FILE, numbered(FOLDER, state.iteration))
+        output = text_file(ATOMS_FILE, numbered(FOLDER, state.iteration))
         return await self.run.stage(
-            numbered("build/atoms", state.iteration), _atoms, state.atom_a, state.logic, out=out
+            numbered("build/atoms", state.iteration), _atoms, state.atom_a, state.logic, out=output
         )
 
     async def config(self, state: BuildState) -> Artifact[str]:
-        """`checker.yaml` of this iteration; as for the atoms."""
+        """Write `checker.yaml` of this iteration, as for the atoms."""
         if state.config and state.config.by == A_PERSON:
             return state.config
-        named = [state.inputs.item_id, state.inputs.description]
-        out = text_file(CHECKER_FILE, numbered(FOLDER, state.iteration))
+        identity = [state.inputs.item_id, state.inputs.description]
+        output = text_file(CHECKER_FILE, numbered(FOLDER, state.iteration))
         return await self.run.stage(
-            numbered("build/config", state.iteration), _config, state.logic, *named, out=out
+            numbered("build/config", state.iteration), _config, state.logic, *identity, out=output
         )
 
     async def parser(self, state: BuildState) -> tuple[Finding, ...]:
-        """Findings on atom A by itself, where there is no logic to try it with."""
+        """Return the findings on atom A by itself, if there is no logic to try it with."""
         assert state.overview is not None and state.atom_a is not None
         return await run_parser_gates(
             state.atom_a.value, trial_of(state.inputs, state.overview.value, self.sandbox)
@@ -81,31 +81,38 @@ class TrialRun:
         trial = replace(
             trial_of(state.inputs, state.overview.value, self.sandbox), tests=self.tests
         )
+        # Digests instead of paths: a log that was moved is the same log.
         files = {path.name: _sha256(path) for path in trial.files}
 
         level = complexity_of(state.inputs.description)
 
         async def step(
-            stage: Stage, code: str, config: str, item: str, spec: str, who: str, *tests: str
+            stage: Stage,
+            code: str,
+            config: str,
+            item: str,
+            spec: str,
+            author_name: str,
+            *tests: str,
         ) -> BuildRecord:
             del stage, tests
-            provider, _, model = who.partition(":")
+            provider, _, model = author_name.partition(":")
             report = await run_gates(code, config, parse_spec(spec), trial)
             record = BuildRecord.of(
                 report.rows, item, spec, trial.level, state.inputs.item_id, provider, model or None
             )
-            made = {ATOMS_FILE: digest(code), CHECKER_FILE: digest(config)}
+            digests = {ATOMS_FILE: digest(code), CHECKER_FILE: digest(config)}
             return record.model_copy(
                 update={
                     "mutation": report.mutation,
                     "tests": report.tests,
                     "complexity": level,
-                    "files": made,
+                    "files": digests,
                     "tried_on": files,
                 }
             )
 
-        out = model_file(BUILD_FILE, BuildRecord, numbered(FOLDER, state.iteration))
+        output = model_file(BUILD_FILE, BuildRecord, numbered(FOLDER, state.iteration))
         declared = [
             state.atoms,
             state.config,
@@ -113,43 +120,54 @@ class TrialRun:
             state.inputs.spec,
             author(state),
         ]
-        declared += ["tests"] if self.tests else []
-        name, reuse = numbered("build/gates", state.iteration), self._holds(out, files)
-        return await self.run.stage(name, step, *declared, out=out, reuse=reuse)
+        if self.tests:
+            declared.append("tests")
+        name, reuse = numbered("build/gates", state.iteration), self._holds(output, files)
+        return await self.run.stage(name, step, *declared, out=output, reuse=reuse)
 
     async def answered(
         self, state: BuildState, answers: Artifact[Answers]
     ) -> Artifact[BuildRecord]:
-        """The record with what the writer of atom A answered to the gates' questions."""
+        """Record what the writer of atom A answered to the gates' questions."""
         name = numbered("build/answered", state.iteration)
-        out = model_file(BUILD_FILE, BuildRecord, numbered(f"{FOLDER}_answered", state.iteration))
-        return await self.run.stage(name, _answered, state.record, answers, out=out)
+        output = model_file(
+            BUILD_FILE, BuildRecord, numbered(f"{FOLDER}_answered", state.iteration)
+        )
+        return await self.run.stage(name, _answered, state.record, answers, out=output)
 
-    def _holds(self, out: ArtifactFile[BuildRecord], files: dict[str, str]) -> bool:
-        path = self.run.folder / out.folder / out.name
+    def _holds(self, output: ArtifactFile[BuildRecord], files: dict[str, str]) -> bool:
+        path = self.run.folder / output.folder / output.name
         try:
-            record = out.read(path) if path.is_file() else None
+            record = output.read(path) if path.is_file() else None
         except InputError:
             return True  # the stage itself says what is wrong with the file
+        # A passed checker stands; one that failed may pass on other logs.
         return record is None or record.status == "done" or record.tried_on == files
 
 
 def trial_of(inputs: BuildInputs, overview: FileOverview, sandbox: Sandbox) -> Trial:
-    """Files that a checker is tried on: the item's own files, and those seen beside them."""
+    """Return the files that a checker is tried on: the item's own, and those seen beside them."""
     item = parse_item(inputs.item_text, Path(ITEM_FILE)) if inputs.item_text else None
     return Trial(
-        sandbox, inputs.files, tuple(there(overview.shown, inputs.roots)), inputs.roots, item
+        sandbox,
+        inputs.files,
+        tuple(present_files(overview.shown, inputs.roots)),
+        inputs.roots,
+        item,
     )
 
 
 def author(state: BuildState) -> str:
-    """Author of the atoms, and whether a person had a hand in the checker since."""
+    """Return the author of the atoms, and whether a person changed the checker since."""
     assert state.atom_a is not None
     parser = state.atom_a.by
-    hands = {one.by for one in (state.atom_a, state.logic, state.atoms, state.config) if one}
-    return (
-        parser if parser == A_PERSON or A_PERSON not in hands else f"{parser}, edited by {A_PERSON}"
-    )
+    hands = set()
+    for artifact in (state.atom_a, state.logic, state.atoms, state.config):
+        if artifact:
+            hands.add(artifact.by)
+    if parser == A_PERSON or A_PERSON not in hands:
+        return parser
+    return f"{parser}, edited by {A_PERSON}"
 
 
 async def _answered(stage: Stage, record: BuildRecord, answers: Answers) -> BuildRecord:

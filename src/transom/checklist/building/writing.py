@@ -11,7 +11,7 @@ from typing import TypeVar
 from transom.agent import call
 from transom.checklist.building.artifacts import ATOM_B, ATOM_C, CHECKER, route
 from transom.checklist.building.inputs import BuildInputs, BuildSettings
-from transom.checklist.building.overview import FileOverview, there
+from transom.checklist.building.overview import FileOverview, present_files
 from transom.checklist.building.reading import (
     Answers,
     LogicReply,
@@ -53,17 +53,17 @@ class _Given:
     trust: Trust = "ours"
 
     def blocks(self, value: object) -> list[Block]:
-        """The blocks of the value as the stage hands it over, the same over all turns of a
-        conversation.
-        """
+        """Return the blocks of the value, the same over all turns of a conversation."""
         texts = {self.block: value}
         if isinstance(value, FileOverview):
             texts = {"available_files": value.listing(), "log_snippets": value.snippets}
         elif isinstance(value, LogicReply):
-            texts = {self.block: _shown(value)}
-        return [
-            Block(name, str(text), Tier.SESSION, self.trust) for name, text in texts.items() if text
-        ]
+            texts = {self.block: _reply_text(value)}
+        blocks: list[Block] = []
+        for name, text in texts.items():
+            if text:
+                blocks.append(Block(name, str(text), Tier.SESSION, self.trust))
+        return blocks
 
 
 @dataclass(frozen=True)
@@ -80,33 +80,36 @@ class Writers:
     settings: BuildSettings
 
     def _tools(self, role: str) -> tuple[ToolSpec, ...]:
-        """The embedded rules call none, and holding them to their schemas takes a tenth of a
-        second.
+        """Return the tools of a role's chain.
+
+        The embedded rules call none, and checking them against schemas takes a tenth of a second.
         """
-        return () if self.run.chain.of(role).name == RULES else FILE_TOOLS
+        if self.run.chain.of(role).name == RULES:
+            return ()
+        return FILE_TOOLS
 
     async def parser(self, state: BuildState) -> Artifact[str]:
-        """Atom A, from Sections 1 and 4.1 and what was seen of the files."""
+        """Write atom A, from Sections 1 and 4.1 and what was seen of the files."""
         role = make_role(
             "checklist.parser",
             self.settings.parser,
             self._tools("checklist.parser"),
             prompts=self.settings.prompts,
         )
-        given = [*_parser_sections(state), *_hints(state)]
+        blocks = [*_parser_sections(state), *_hints(state)]
         return await self._write(
-            "build/parser", role, given, read_atom_a, text_file(ATOM_A_FILE), state
+            "build/parser", role, blocks, read_atom_a, text_file(ATOM_A_FILE), state
         )
 
     async def logic(self, state: BuildState) -> Artifact[LogicReply]:
-        """The checker's YAML, from Sections 2, 3 and 4.2 and the parser's code."""
+        """Write the checker's YAML, from Sections 2, 3 and 4.2 and the parser's code."""
         role = make_role("checklist.logic", self.settings.logic, prompts=self.settings.prompts)
-        given = [*_logic_sections(state), *_hints(state)]
-        name, out = numbered("build/logic", state.iteration), model_file(LOGIC_FILE, LogicReply)
-        return await self._write(name, role, given, read_logic, out, state)
+        blocks = [*_logic_sections(state), *_hints(state)]
+        name, output = numbered("build/logic", state.iteration), model_file(LOGIC_FILE, LogicReply)
+        return await self._write(name, role, blocks, read_logic, output, state)
 
     async def repair_a(self, state: BuildState) -> Artifact[str]:
-        """Atom A again: what was written, what is wrong with it, what was tried."""
+        """Write atom A again, from what was written, what is wrong with it, and what was tried."""
         role = make_role(
             "checklist.repair_a",
             self.settings.repair,
@@ -114,73 +117,85 @@ class Writers:
             prompts=self.settings.prompts,
         )
         before = _Given("previous_code", state.atom_a or _NOTHING_YET, "untrusted")
-        given = [*_parser_sections(state), before, *_so_far(state), *_hints(state)]
+        blocks = [*_parser_sections(state), before, *_so_far(state), *_hints(state)]
         name = numbered("build/repair_a", state.iteration + 1)
-        return await self._write(name, role, given, read_atom_a, text_file(ATOM_A_FILE), state)
+        return await self._write(name, role, blocks, read_atom_a, text_file(ATOM_A_FILE), state)
 
     async def repair_b(self, state: BuildState) -> Artifact[LogicReply]:
-        """The YAML and own atoms again; what the findings do not name keeps its bytes, whatever
-        the reply says.
+        """Write the YAML and own atoms again.
+
+        What the findings do not name keeps its bytes, whatever the reply says.
         """
         role = make_role("checklist.repair_b", self.settings.repair, prompts=self.settings.prompts)
-        named = frozenset(route(state.findings))
+        artifacts = frozenset(route(state.findings))
         before = _Given("previous_checker", state.logic or _NOTHING_YET, "untrusted")
-        given = [*_logic_sections(state), before, *_so_far(state), *_hints(state)]
+        blocks = [*_logic_sections(state), before, *_so_far(state), *_hints(state)]
 
         def read(reply: str) -> LogicReply:
             answer = read_logic(reply)
-            return keeping(state.logic.value, answer, named) if state.logic else answer
+            if state.logic:
+                return keeping(state.logic.value, answer, artifacts)
+            return answer
 
-        name, out = (
+        name, output = (
             numbered("build/repair_b", state.iteration + 1),
             model_file(LOGIC_FILE, LogicReply),
         )
-        return await self._write(name, role, given, read, out, state)
+        return await self._write(name, role, blocks, read, output, state)
 
     async def answers(self, state: BuildState, questions: Sequence[str]) -> Artifact[Answers]:
-        """Answers of atom A's writer to the gates' questions."""
+        """Answer the gates' questions as atom A's writer."""
         role = make_role("checklist.answers", self.settings.parser, prompts=self.settings.prompts)
-        asked = "\n".join(f"{number}. {question}" for number, question in enumerate(questions, 1))
+        question_list = "\n".join(
+            f"{number}. {question}" for number, question in enumerate(questions, 1)
+        )
         code = _Given("previous_code", state.atom_a, "untrusted")
-        given = [*_sections(state, "1", "4.1"), code, _Given("questions", asked, "untrusted")]
-        name, out = numbered("build/answers", state.iteration), model_file(ANSWERS_FILE, Answers)
+        blocks = [
+            *_sections(state, "1", "4.1"),
+            code,
+            _Given("questions", question_list, "untrusted"),
+        ]
+        name, output = numbered("build/answers", state.iteration), model_file(ANSWERS_FILE, Answers)
         return await self._write(
-            name, role, given, lambda reply: read_answers(reply, questions), out, state
+            name, role, blocks, lambda reply: read_answers(reply, questions), output, state
         )
 
     async def _write(
         self,
         name: str,
         role: Role,
-        given: Sequence[_Given],
+        given_blocks: Sequence[_Given],
         read: Callable[[str], T],
-        out: ArtifactFile[T],
+        output: ArtifactFile[T],
         state: BuildState,
     ) -> Artifact[T]:
-        """One stage in which a role is asked once, with what it is given as the stage's inputs."""
+        """Run one stage in which a role is asked once; its blocks are the stage's inputs."""
 
         async def step(stage: Stage, *values: object) -> T:
-            blocks = [
-                block
-                for one, value in zip(given, values, strict=True)
-                for block in one.blocks(value)
-            ]
+            blocks = []
+            for given_block, value in zip(given_blocks, values, strict=True):
+                blocks.extend(given_block.blocks(value))
             tools = self.tools_for(state.inputs, state.overview) if role.tools else None
             answer = await call(stage, role, blocks, read, tools=tools)
             stage.note(RESPONSE_FILE, answer.reply.text)
             return answer.value
 
-        return await self.run.stage(name, step, *(one.value for one in given), out=out, uses=[role])
+        # The blocks' values are the stage's inputs, so a changed section asks the role again.
+        return await self.run.stage(
+            name, step, *(block.value for block in given_blocks), out=output, uses=[role]
+        )
 
     def tools_for(
         self, inputs: BuildInputs, overview: Artifact[FileOverview] | None = None
     ) -> Toolbox:
-        """A new session of looking at files, for one attempt of a role; what its window lists
-        can be read.
+        """Return a new session of looking at files, for one attempt of a role.
+
+        It can read what its window lists.
         """
+        # A session of its own for each attempt, since it counts how much was read.
         listed = [
             *inputs.files,
-            *(there(overview.value.listed(), inputs.roots) if overview else ()),
+            *(present_files(overview.value.listed(), inputs.roots) if overview else ()),
         ]
         places = ReadablePlaces(tuple(inputs.roots), tuple(inputs.files), dict(inputs.variables))
         tools = FileSession(places, self.settings.tools, listed).tools()
@@ -189,14 +204,17 @@ class Writers:
 
 
 def numbered(stage: str, iteration: int) -> str:
-    """The name of a stage in an iteration; the first draft's has no number."""
-    return f"{stage}#{iteration}" if iteration else stage
+    """Return the name of a stage in an iteration; the first draft's has no number."""
+    if iteration:
+        return f"{stage}#{iteration}"
+    return stage
 
 
-def keeping(before: LogicReply, after: LogicReply, named: frozenset[str]) -> LogicReply:
-    """A repair in which only the artifacts that the findings name have changed."""
-    checker = after.checker if CHECKER in named else before.checker
-    atoms = after.atoms if named & {ATOM_B, ATOM_C} else before.atoms
+def keeping(before: LogicReply, after: LogicReply, artifacts: frozenset[str]) -> LogicReply:
+    """Return a repair in which only the artifacts named by the findings have changed."""
+    checker = after.checker if CHECKER in artifacts else before.checker
+    atoms = after.atoms if artifacts & {ATOM_B, ATOM_C} else before.atoms
+    # Which atoms there are is decided by the code, not by what the YAML says of it.
     if atoms != before.atoms:
         checker = {**checker, "atoms": "own" if atoms else "standard"}
     return LogicReply(checker=checker, atoms=atoms)
@@ -204,9 +222,10 @@ def keeping(before: LogicReply, after: LogicReply, named: frozenset[str]) -> Log
 
 def _sections(state: BuildState, *numbers: str) -> list[_Given]:
     assert state.sections is not None
-    return [
-        _Given(f"section_{number.replace('.', '_')}", state.sections[number]) for number in numbers
-    ]
+    blocks: list[_Given] = []
+    for number in numbers:
+        blocks.append(_Given(f"section_{number.replace('.', '_')}", state.sections[number]))
+    return blocks
 
 
 def _parser_sections(state: BuildState) -> list[_Given]:
@@ -218,7 +237,10 @@ def _logic_sections(state: BuildState) -> list[_Given]:
 
 
 def _so_far(state: BuildState) -> list[_Given]:
-    """Blocks that make a request a repair. Findings may quote a log, so they are data."""
+    """Return the blocks that make a request a repair.
+
+    Findings may quote a log, so they are data.
+    """
     return [
         _Given("findings", hinted(state.findings), "untrusted"),
         _Given("tried", state.summary, "untrusted"),
@@ -227,18 +249,20 @@ def _so_far(state: BuildState) -> list[_Given]:
 
 
 def _hints(state: BuildState) -> list[_Given]:
-    """Hints of the playbook; none where it has nothing, so that nothing is redone for that."""
-    return [_Given("playbook", state.hints, "untrusted")] if state.hints else []
+    """Return the hints of the playbook, or none, so that nothing is redone for that."""
+    if state.hints:
+        return [_Given("playbook", state.hints, "untrusted")]
+    return []
 
 
-def _shown(logic: LogicReply) -> str:
-    """Reply of a Logic role, as it wrote it."""
+def _reply_text(logic: LogicReply) -> str:
+    """Return the reply of a Logic role, as it wrote it."""
     own = f"\n```python\n{logic.atoms.strip()}\n```" if logic.atoms else ""
     return f"```yaml\n{dump_yaml(logic.checker).strip()}\n```{own}"
 
 
 def inputs_of(inputs: BuildInputs) -> dict[str, Artifact[str] | str]:
-    """The sections of an ItemSpec that a build reads.
+    """Return the sections of an ItemSpec that a build reads.
 
     Raises:
         InputError: it lacks one.

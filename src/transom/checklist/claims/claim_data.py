@@ -79,7 +79,9 @@ class Claim(_Part):
     fixed: dict[str, str] = {}
     parameters: tuple[str, ...] = ()
     group_by: str | None = None
-    list: Literal["each", "allowed"] | None = None
+    list: Literal["each", "allowed", "forbidden"] | None = None
+    value: str = "value"
+    match: Literal["exact", "words"] = "words"
     first: bool = False
     headers: tuple[HeaderPart, ...] = ()
     proof: tuple[tuple[FactPattern, ...], ...]
@@ -142,6 +144,8 @@ def scope_of_claim(claim: Claim, parameters: dict[str, str]) -> dict[str, str]:
     scope = dict(claim.fixed)
     if "check" in claim.parameters and "check" in parameters:
         scope["check"] = parameters["check"]
+    if "object" in claim.parameters and "object" in parameters:
+        scope["object"] = parameters["object"]
     return scope
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pprint import pformat
+from typing import Final, Literal
 
 from transom.canonical import Json
 from transom.checklist.atoms import (
@@ -21,6 +22,7 @@ from transom.checklist.atoms import (
     Waivers,
     checker_type,
 )
+from transom.checklist.claims.absent_texts import texts_of_parameter, texts_of_patterns
 from transom.checklist.claims.claim_data import (
     Claim,
     FactPattern,
@@ -44,6 +46,7 @@ _GRANULAR = re.compile(
     r"|\b(?:each|every) [a-z ]{1,60} (?:is|as|gives|makes|yields|becomes)"
     r" (?:one|an) (?:item|entry|row)\b"
 )
+_MODES: Final = {"each": "require", "allowed": "allow", "forbidden": "forbid"}
 _ATOMS = '''"""{title}.
 
 Transom reads each report by its report formats, and gives this file what they measured instead of
@@ -104,7 +107,7 @@ def entry_of(fact, why_bad):
     words = [fact["scope"][key] for key in SUBJECT_KEYS if fact["scope"].get(key)]
     subject = words[0] if words else fact["name"]
     shown = [*words, fact["name"].replace("_", " "), fact["value"] or "", fact["text"]]
-    if fact["name"] == "message" or fact["name"].endswith("_line"):
+{listed}    if fact["name"] == "message" or fact["name"].endswith("_line"):
         shown = [fact["content"].split("\\n")[0].strip()]
     return {{
         "value": " ".join(filter(None, shown)),
@@ -162,6 +165,10 @@ def with_echoes(facts):
             joined.append(fact)
     return joined
 '''
+# What is compared with the list is shown alone; the value itself is under no key of the scope.
+_LISTED = """    if not why_bad:
+        shown = [fact["scope"].get({key!r}) or fact["value"] or fact["text"]]
+"""
 _CALL_GROUPED = """    if GROUP_BY:
         results = one_for_each_group(results)
 """
@@ -223,6 +230,35 @@ def fits_measure(bound: NumberLimit, measure: LimitedMeasure) -> bool:
     return quantity_of(bound.number.unit) == measure.quantity
 
 
+def match_of_claim(config: CheckerConfig) -> Literal["contains", "words", "exact"]:
+    """Return how the values of a checker are compared with the plain texts of its item's list."""
+    claim = shipped_claims().claims.get(config.claim.name) if config.claim else None
+    if claim is None or claim.list in (None, "forbidden"):
+        return "contains"
+    return claim.match
+
+
+def sought_texts(config: CheckerConfig) -> tuple[str, ...]:
+    """Return the texts that a claim looks for in each line of its files.
+
+    Raises:
+        InputError: an item lists an expression instead of a text.
+    """
+    claim = shipped_claims().claims.get(config.claim.name) if config.claim else None
+    if config.claim is None or claim is None:
+        return ()
+    if claim.list != "forbidden":
+        return texts_of_parameter(config.claim.parameters.get("text", ""))
+    texts = texts_of_patterns(config.requirements.pattern_items)
+    if texts is None:
+        raise InputError(
+            f"the claim {config.claim.name} looks for plain texts",
+            place=config.item_id,
+            hint="write pattern_items without regex:, * and ?",
+        )
+    return texts
+
+
 def holds_limit(number: PrintedNumber, limit: NumberLimit) -> bool:
     """Return whether a number holds a limit, each in its own unit."""
     value = number.value * (factor_to_base(number.unit) or Decimal(1))
@@ -274,9 +310,10 @@ def _config(item: Item, claim: Claim, row: ClaimRow) -> CheckerConfig:
     if claim.headers:
         items = [*header_items(claim.headers)]
     elif claim.list:
-        mode = "allow" if claim.list == "allowed" else "require"
-        items = [ValidationItem(**common, select="measurement.value", check="pattern", mode=mode)]
-        if claim.bad:
+        mode = _MODES[claim.list]
+        select = f"measurement.{claim.value}"
+        items = [ValidationItem(**common, select=select, check="pattern", mode=mode)]
+        if claim.bad and claim.list != "forbidden":
             name = " or ".join(_words(pattern, row) for pattern in claim.bad)
             refuted = {"id": "2.2", "name": f"No {name}", "select": "refuting.name"}
             items.append(ValidationItem(**refuted, mode="forbid"))
@@ -327,8 +364,9 @@ def _atoms(claim: Claim, row: ClaimRow) -> str:
         bad=pformat(bad, width=96),
         limit=pformat(limit, width=96),
         group_by=pformat(claim.group_by),
+        listed=_LISTED.format(key=claim.value) if claim.list else "",
         # What refutes a list is no entry of it.
-        bad_category=pformat("refuting" if claim.list else "measurement"),
+        bad_category=pformat("refuting" if claim.list in ("each", "allowed") else "measurement"),
         grouped=_CALL_GROUPED if claim.group_by else "",
         locked=LOCKED_LAYER,
     ) + helpers.replace("\\\\n", "\\n")

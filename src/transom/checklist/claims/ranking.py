@@ -16,6 +16,13 @@ from typing import Final
 from rapidfuzz.distance import OSA
 
 from transom.checklist.atoms import ClaimRow
+from transom.checklist.claims.absent_texts import (
+    TEXT_SEPARATOR,
+    TextAbsence,
+    guess_absence,
+    is_denied_once,
+    read_absence,
+)
 from transom.checklist.claims.claim_data import Claim, LimitedMeasure, shipped_claims
 from transom.checklist.claims.claim_files import fits_measure
 from transom.checklist.claims.sentences import (
@@ -42,9 +49,11 @@ _LIMIT: Final = re.compile(
     r"(?:\b(?:is|are|be|stays?|must be) ){0,2}(?P<denial>not )?"
     r"(?P<limit>(?:at least|at most|not less than|no less than|not more than|no more than|less than"
     r"|more than|greater than|lower than|above|below|under|over|up to|exactly|[<>]=?|[≤≥]|==?)"
-    r" ?-?\d[\d.,]*(?:\s?(?:%|[a-zµ]+(?:\^?[23])?(?=[\s.,;)]|$)))?)",
+    r" ?-?\d(?:[\d.,]*\d)?(?:\s?(?:%|[a-zµ]+(?:\^?[23])?(?=[\s.,;)]|$)))?)",
     re.IGNORECASE,
 )
+# The name of a metric of a flow, such as `design__instance__count`.
+_METRIC: Final = re.compile(r"(?:\bmetric )?(?<![\w:])(?P<name>[A-Za-z]\w*?__\w[\w:.]*\w)")
 _DENIED: Final = {">": "<=", "<": ">="}
 _NOT_EXCEEDED: Final = re.compile(
     r"\b(?:(?:does|do|must|may|shall|should|can|will) ?not|never) exceeds?\b", re.IGNORECASE
@@ -81,11 +90,18 @@ def plain_sentence(description: str) -> str:
     return _OPENING.sub("", text).strip()
 
 
-def read_at_once(description: str, *, has_patterns: bool) -> ClaimRow | None:
+def read_at_once(
+    description: str, *, has_patterns: bool, listed: Collection[str] = ()
+) -> ClaimRow | None:
     """Return the claim of which a description is a written sentence, or None.
 
     A tool's name may stand before the matter ("KLayout DRC is clean"): it is looked for in the
     report. Everything else must be written as it is.
+
+    Args:
+        description: the description of an item.
+        has_patterns: whether the item lists patterns.
+        listed: the plain texts among them.
     """
     parts = parts_of(_plain_limit(description))
     description = parts.asks
@@ -103,9 +119,40 @@ def read_at_once(description: str, *, has_patterns: bool) -> ClaimRow | None:
             and not _reporting_left_out(parts.reporting, claim)
         ):
             return ClaimRow(name=name)
+    absent = _read_absent_texts(description, listed, has_patterns=has_patterns)
+    if absent is not None:
+        claim = shipped_claims().claims[absent.name]
+        return None if _reporting_left_out(parts.reporting, claim) else absent
     if has_patterns or parts.reporting:
         return None
     return _read_limit_sentence(text, description)
+
+
+def _read_absent_texts(
+    description: str, listed: Collection[str], *, has_patterns: bool
+) -> ClaimRow | None:
+    """Return the claim that texts must not appear in a log, or None."""
+    sentence = " ".join(description.split()).rstrip(".").strip()
+    opening = _OPENING.match(sentence.lower())
+    absence = read_absence(
+        sentence[opening.end() :] if opening else sentence,
+        has_patterns=has_patterns,
+        listed=listed,
+    )
+    if absence is None:
+        return None
+    step = absence.step
+    # A tool or a stage is compared with the report; any other word must be a step of its tool.
+    for word in narrowing_of(step):
+        step = re.sub(rf"(?<!\w){re.escape(word.words)}(?!\w)", " ", step, count=1, flags=re.I)
+    left_out = _left_out(step, [])
+    if has_patterns:
+        return ClaimRow(name="texts_absent", left_out=left_out)
+    return ClaimRow(name="text_absent", parameters=_text_of(absence), left_out=left_out)
+
+
+def _text_of(absence: TextAbsence) -> dict[str, str]:
+    return {"text": TEXT_SEPARATOR.join(absence.texts)}
 
 
 def limit_in(description: str) -> tuple[str, NumberLimit] | None:
@@ -138,6 +185,11 @@ def _read_limit_sentence(text: str, description: str) -> ClaimRow | None:
     if match.end() != len(text) or match["denial"]:
         return None
     head = re.sub(r"^the ", "", text[: match.start()].strip())
+    metric = _METRIC.fullmatch(head)
+    if metric is not None and metric.end() == len(head):
+        # Names differ in case, so the metric is taken as it is written.
+        name = next(found["name"] for found in _METRIC.finditer(description))
+        return ClaimRow(name="number_limit", parameters=_metric_limit(name, written["limit"]))
     bound = read_bound(written["limit"].strip(), decimal_mark=".")
     if not isinstance(bound, NumberLimit) or _may_be_miswritten(bound.number.unit):
         return None
@@ -160,36 +212,46 @@ def _measure(measure: LimitedMeasure, limit: str) -> dict[str, str]:
     return {**parameters, "limit": limit.strip()}
 
 
-def candidates(description: str, *, has_patterns: bool) -> list[ClaimCandidate]:
-    """Return up to three claims that a description may mean, the best first."""
+def _metric_limit(name: str, limit: str) -> dict[str, str]:
+    """Return the parameters of a limited metric of a flow."""
+    return {"measure": "metric", "object": name, "limit": limit.strip()}
+
+
+def candidates(
+    description: str, *, has_patterns: bool, listed: Collection[str] = ()
+) -> list[ClaimCandidate]:
+    """Return up to three claims that a description may mean, the best first.
+
+    The arguments are those of `read_at_once`.
+    """
     found = list[ClaimCandidate]()
     for name, claim in shipped_claims().claims.items():
         # A claim without words is chosen by `reads_as` alone.
         if not claim.words or (claim.list is not None) != has_patterns:
             continue
-        candidate = _candidate(name, claim, description)
+        candidate = _candidate(name, claim, description, listed)
         if candidate is not None and candidate.score >= _LEAST_SCORE:
             found.append(candidate)
     found.sort(key=lambda candidate: -candidate.score)
     return found[:MOST_CANDIDATES]
 
 
-def _candidate(name: str, claim: Claim, description: str) -> ClaimCandidate | None:
+def _candidate(
+    name: str, claim: Claim, description: str, listed: Collection[str]
+) -> ClaimCandidate | None:
     """Return a claim as a candidate, or None if the description lacks its parameters."""
     parts = parts_of(_plain_limit(description))
     description = parts.asks
-    text = description.lower()
-    parameters = dict[str, str]()
-    used = list[str]()
-    if "limit" in claim.parameters:
-        filled = _fill_limit(description)
-        if filled is None:
-            return None
-        parameters, used = filled
-    words = [word for word in _WORD.findall(text) if word not in shipped_claims().grammar]
+    lowered = description.lower()
+    filled = _fill_parameters(claim, description, listed)
+    if filled is None:
+        return None
+    parameters, used = filled
+    names_texts = "text" in claim.parameters or claim.list == "forbidden"
+    words = [word for word in _WORD.findall(lowered) if word not in shipped_claims().grammar]
     is_denied = any(word in shipped_claims().denials for word in words) or "clean" in words
     # Of two tools or stages nobody can tell which is meant, so no report is compared with them.
-    named = narrowing_of(text)
+    named = narrowing_of(lowered)
     facets = [word.facet for word in named]
     narrowing = set[str]()
     for word in named:
@@ -203,7 +265,7 @@ def _candidate(name: str, claim: Claim, description: str) -> ClaimCandidate | No
         total += weight
         is_known = any(same_word(word, other) for other in known) or _is_in(word, used)
         if word in shipped_claims().denials:
-            is_known = any(_is_bad_news(other) for other in words)
+            is_known = names_texts or any(_is_bad_news(other) for other in words)
         elif _is_bad_news(word) and not is_denied and not has_limit:
             is_known = False
         if is_known:
@@ -216,6 +278,23 @@ def _candidate(name: str, claim: Claim, description: str) -> ClaimCandidate | No
     left_out += _reporting_left_out(parts.reporting, claim)
     row = ClaimRow(name=name, parameters=parameters, left_out=left_out)
     return ClaimCandidate(row, claim.title, score)
+
+
+def _fill_parameters(
+    claim: Claim, description: str, listed: Collection[str]
+) -> tuple[dict[str, str], list[str]] | None:
+    """Return the parameters of a claim and the words that they use; None if one is lacking."""
+    if "limit" in claim.parameters:
+        return _fill_limit(description)
+    sentence = " ".join(description.split())
+    if "text" in claim.parameters:
+        absence = guess_absence(sentence)
+        return None if absence is None else (_text_of(absence), [*absence.words])
+    if claim.list != "forbidden":
+        return {}, []
+    if not is_denied_once(sentence):
+        return None
+    return {}, [text for text in listed if text.lower() in sentence.lower()]
 
 
 def _left_out(description: str, used: Collection[str]) -> tuple[str, ...]:
@@ -256,6 +335,9 @@ def _fill_limit(description: str) -> tuple[dict[str, str], list[str]] | None:
             return None
         amount = re.search(r"-?\d.*", words)
         limit = f"{_DENIED[bound.comparator]} {amount[0] if amount else ''}"
+    metric = _METRIC.search(description[: match.start()])
+    if metric is not None:
+        return _metric_limit(metric["name"], limit), [metric[0], words, match[0].strip(" .,;")]
     best, best_measure, best_place = "", shipped_claims().measures[0], (False, 0, 0)
     for measure in shipped_claims().measures:
         if not fits_measure(bound, measure):

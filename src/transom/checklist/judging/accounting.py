@@ -18,13 +18,13 @@ from transom.canonical import Json
 from transom.checklist.atoms import ClaimRow, Entry, ValidationItem
 from transom.checklist.judging.claim_account import (
     ClaimAccount,
-    UnreadMatter,
     account_for_claim,
     caps_of_words,
     excused_lines,
 )
+from transom.checklist.judging.claim_view import UnreadMatter
 from transom.checklist.judging.entries import subjects
-from transom.checklist.judging.gather import Evidence, File
+from transom.checklist.judging.gather import File, GatheredEvidence
 from transom.checklist.narrowing import (
     banner_tool,
     requirements_of,
@@ -127,12 +127,17 @@ class CheckAccount:
         """Return what stands in place of the claim's measurements, if no file has one."""
         if any(not file.unread for file in self.files):
             return ()
-        return tuple(matter for file in self.files for matter in file.unread)
+        matters: list[UnreadMatter] = []
+        for file in self.files:
+            matters.extend(file.unread)
+        return tuple(matters)
 
     @property
     def caps(self) -> tuple[Cap, ...]:
         """Return everything that holds a positive verdict back."""
-        caps = [cap for file in self.files for cap in file.caps]
+        caps: list[Cap] = []
+        for file in self.files:
+            caps.extend(file.caps)
         return (*self.words, *self.account.caps(), *caps)
 
 
@@ -154,6 +159,7 @@ class _JudgedLines:
 
     def first_unexplained(self, shape: UnexplainedShape, finder: TroubleFinder) -> int | None:
         """Return the first line of a shape that no item judged as a whole, or None."""
+        # A line that no item judged needs no closer look.
         for number in shape.lines:
             if number not in self.texts:
                 return number
@@ -163,22 +169,26 @@ class _JudgedLines:
             if judged < shape.count:
                 return shape.lines[-1]
         # An item that reads a part of a line explains that part only.
-        rest = shape.text
+        remainder = shape.text
         texts = [text.strip() for text in self.texts[shape.lines[0]].split("\n")]
-        if not any(text in rest or rest in text for text in texts if text):
+        if not any(text in remainder or remainder in text for text in texts if text):
             # A leaf of XML or JSON is listed as `PATH = VALUE`: the value itself must be read.
-            _, _, value = rest.rpartition(" = ")
+            _, _, value = remainder.rpartition(" = ")
             is_read = value in self.values.get(shape.lines[0], ())
-            return None if is_read else shape.lines[0]
+            if is_read:
+                return None
+            return shape.lines[0]
+        # What is left of the line must not hold trouble; a separator keeps words from joining.
         for text in texts:
-            rest = rest.replace(text.strip(), " ; ")
-        if rest != shape.text and finder.in_line(rest):
+            remainder = remainder.replace(text.strip(), " ; ")
+        if remainder != shape.text and finder.in_line(remainder):
             return shape.lines[0]
         return None
 
 
 def _values_of(fields: Json) -> Iterator[str]:
     """Yield the texts and numbers that the fields of an entry hold, as texts."""
+    # Fields may nest, as in a leaf of JSON; its names explain nothing, its values do.
     if isinstance(fields, dict):
         for value in fields.values():
             yield from _values_of(value)
@@ -189,7 +199,7 @@ def _values_of(fields: Json) -> Iterator[str]:
 def account_for(
     question: str,
     items: Iterable[ValidationItem],
-    evidence: Evidence,
+    evidence: GatheredEvidence,
     claim: ClaimRow | None = None,
 ) -> CheckAccount:
     """Return the account of every file that a check read.
@@ -208,16 +218,18 @@ def account_for(
     accounts = list[FileAccount]()
     for file in evidence.files:
         if file.absent is None:
-            lines = judged.get(file.shown, _JudgedLines())
+            lines = judged.get(file.shown_name, _JudgedLines())
             # A file that another one names is not what the question speaks of.
-            asked = requirements if file.given else ()
-            accounts.append(_account_of(file, lines, asked, claim, evidence.readings))
+            judged_requirements = requirements if file.is_input else ()
+            accounts.append(_account_of(file, lines, judged_requirements, claim, evidence.readings))
     return CheckAccount(
         tuple(accounts), caps_of_words(claim, evidence.readings.values()) if claim else ()
     )
 
 
-def _judged_lines(items: Iterable[ValidationItem], evidence: Evidence) -> dict[str, _JudgedLines]:
+def _judged_lines(
+    items: Iterable[ValidationItem], evidence: GatheredEvidence
+) -> dict[str, _JudgedLines]:
     """Return the lines that items judged, by file."""
     judged = dict[str, _JudgedLines]()
     for item in items:
@@ -235,35 +247,43 @@ def _account_of(
     readings: Mapping[str, FileReading],
 ) -> FileAccount:
     """Return the account of one file."""
-    if not file_could_matter(file.shown) and not requirements and claim is None:
-        use = FileUse(file.shown, "source code or design data, which prints no messages")
-        return FileAccount(file.shown, (), Identity(), Account(files=(use,)), ())
-    reading = readings.get(file.shown) or read_report_pieces(
-        iter(file.pieces()), file.shown, shipped_formats()
+    if not file_could_matter(file.shown_name) and not requirements and claim is None:
+        use = FileUse(file.shown_name, "source code or design data, which prints no messages")
+        return FileAccount(file.shown_name, (), Identity(), Account(files=(use,)), ())
+    # Atoms of the scope `report` have read the file already.
+    reading = readings.get(file.shown_name) or read_report_pieces(
+        iter(file.pieces()), file.shown_name, shipped_formats()
     )
+    # A checker that a model wrote has no claim; then its entries alone explain lines.
     of_claim = ClaimAccount()
-    if claim is not None and file.given:
-        of_claim = account_for_claim(claim, file.shown, reading)
+    if claim is not None and file.is_input:
+        of_claim = account_for_claim(claim, file.shown_name, reading)
         judged.texts.update(excused_lines(claim, reading.measurements))
+    # One log may hold reports of several stages; the identity is that of the part which was judged.
     sections = _sections_of(reading, judged)
     identity = _identity(file, sections)
     matches = _match_identity(identity, requirements)
     around = _sections_around(reading, sections)
-    caps = [*caps_of_identity(matches, file.shown), *_caps_of_sections(file.shown, around)]
+    caps = [
+        *caps_of_identity(matches, file.shown_name),
+        *_caps_of_sections(file.shown_name, around),
+    ]
     caps += of_claim.caps
     if claim is not None and not reading.sections:
-        caps.append(Cap("files", f"{file.shown} is of no known report format", file.shown))
+        caps.append(
+            Cap("files", f"{file.shown_name} is of no known report format", file.shown_name)
+        )
     lines: tuple[LineUse, ...] = ()
     # A recognised report counts whatever its name is; other source code prints no messages.
-    if file_could_matter(file.shown) or reading.sections:
-        lines = tuple(_lines_left(file.shown, reading, judged))
+    if file_could_matter(file.shown_name) or reading.sections:
+        lines = tuple(_lines_left(file.shown_name, reading, judged))
     used_lines = len(judged.texts) + len(reading.measurements)
     reason = ", ".join(reading.formats) or "read by the checker; no report format fits it"
     return FileAccount(
-        file.shown,
+        file.shown_name,
         tuple(reading.formats),
         identity,
-        Account((FileUse(file.shown, reason),), lines, used_lines=used_lines),
+        Account((FileUse(file.shown_name, reason),), lines, used_lines=used_lines),
         tuple(caps),
         wrong_file(matches) or of_claim.other_facts or None,
         of_claim.unread,
@@ -276,14 +296,14 @@ def _sections_of(reading: FileReading, judged: _JudgedLines) -> list[SectionRead
     """Return the innermost reports that the judged lines stand in, or all of a file."""
     chosen = dict[int, SectionReading]()
     for number in judged.texts:
-        around = [
-            section
-            for section in reading.sections
-            if section.first_line <= number <= section.last_line
-        ]
+        around = []
+        for section in reading.sections:
+            if section.first_line <= number <= section.last_line:
+                around.append(section)
         if around:
             innermost = max(around, key=lambda section: section.first_line)
             chosen[innermost.first_line] = innermost
+    # Without a judged line each report of the file could be the one that the question means.
     return list(chosen.values()) or reading.sections
 
 
@@ -304,16 +324,21 @@ def _sections_around(
 
 def _identity(file: File, sections: Sequence[SectionReading]) -> Identity:
     """Return what the reports of a file say of themselves, or else the banner of its tool."""
-    facts = [fact for section in sections for fact in section.identity.facts]
+    facts: list[IdentityFact] = []
+    for section in sections:
+        facts.extend(section.identity.facts)
+    # Most reports name their tool in a format's own line; other files at least in a banner.
     if not any(fact.facet == "tool" for fact in facts):
         for number, line in enumerate(itertools.islice(file.lines(), _BANNER_LINES), 1):
             tool = banner_tool(line)
             if tool is not None:
-                facts.append(IdentityFact("tool", tool, file.shown, number))
+                facts.append(IdentityFact("tool", tool, file.shown_name, number))
                 break
     # What the report says outranks its name.
-    for stage in stages_of_file_name(Path(file.shown).name):
-        facts.append(IdentityFact("stage", stage, file.shown, stated_by="the name of the file"))
+    for stage in stages_of_file_name(Path(file.shown_name).name):
+        facts.append(
+            IdentityFact("stage", stage, file.shown_name, stated_by="the name of the file")
+        )
     return Identity(tuple(facts))
 
 
@@ -327,6 +352,7 @@ def _match_identity(
     """
     matches = list[IdentityMatch]()
     for match in compare_identity(identity, requirements, synonyms=synonyms()):
+        # Facts of all reports together would contradict each other.
         if match.requirement is not None and match.facet == "tool":
             for fact in match.facts:
                 alone = compare_identity(
@@ -349,16 +375,17 @@ def _caps_of_sections(path: str, sections: Iterable[SectionReading]) -> Iterator
 
 def _lines_left(path: str, reading: FileReading, judged: _JudgedLines) -> Iterator[LineUse]:
     """Yield the lines that could matter and that neither a format nor an item explains."""
+    # The same words of trouble as for a report format, so that both agree on a line.
     finder = TroubleFinder("eda")
     for shape in reading.unexplained:
         number = judged.first_unexplained(shape, finder)
         if number is not None:
-            words = " and ".join(repr(word) for word in shape.words)
+            words = " and ".join(map(repr, shape.words))
             reason = _REASONS[shape.reason].format(words=words)
             yield LineUse(shape.text, path, number, reason, count=shape.count)
     for measurement in reading.measurements:
         if measurement.is_trouble and measurement.line not in judged.texts:
-            said = measurement.text or measurement.scope.get("object", "")
-            said = said or measurement.content.strip() or measurement.name
+            statement = measurement.text or measurement.scope.get("object", "")
+            statement = statement or measurement.content.strip() or measurement.name
             name = measurement.name.replace("_", " ")
-            yield LineUse(said, path, measurement.line, f"it is trouble ({name})")
+            yield LineUse(statement, path, measurement.line, f"it is trouble ({name})")

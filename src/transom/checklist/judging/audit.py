@@ -43,10 +43,12 @@ def audit_waivers(folder: Path, verdict: Verdict, run_id: str) -> None:
     data = "".join(f"{canonical_json(row)}\n" for row in _rows(verdict, run_id)).encode(
         "utf-8", "backslashreplace"
     )
+    # A run without waivers leaves no empty file behind.
     if not data:
         return
     path = folder / AUDIT_FILE
     try:
+        # One unbuffered append: rows of parallel runs do not mix, and the record survives a crash.
         with path.open("ab", buffering=0) as file:
             file.write(data)
             os.fsync(file.fileno())
@@ -63,13 +65,13 @@ def _rows(verdict: Verdict, run_id: str) -> Iterator[dict[str, Any]]:
         "user": user_name(),
         "run_id": run_id,
     }
-    which = {"item_id": verdict.item_id, "checker_sha256": verdict.made_by.checker_sha256}
-    for one in verdict.waived:
-        use = one.waiver.model_dump(
+    identity = {"item_id": verdict.item_id, "checker_sha256": verdict.made_by.checker_sha256}
+    for row in verdict.waived:
+        use = row.waiver.model_dump(
             include={"reason", "expires", "pattern", "match", "matched_text"}
         )
-        finding = one.model_dump(mode="json", include=_FINDING)
-        yield {**when, **which, **use, "approver": one.waiver.owner, "finding": finding}
+        finding = row.model_dump(mode="json", include=_FINDING)
+        yield {**when, **identity, **use, "approver": row.waiver.owner, "finding": finding}
 
 
 def user_name() -> str | None:

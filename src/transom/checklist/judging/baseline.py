@@ -12,20 +12,15 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from transom.checklist.judging.verdict import (
-    Compared,
-    Counted,
-    Verdict,
-    Verdicts,
-    Violation,
-)
+from transom.checklist.judging.verdict import Counted, Verdict, Verdicts
+from transom.checklist.judging.verdict_rows import Compared, Violation
 from transom.errors import InputError
 from transom.formats.yaml_files import read_bytes
 
 _LARGEST = 1 << 30
 
 
-class Baseline:
+class VerdictBaseline:
     """An earlier result: `transom.check/1` or `transom.checks/1`, as `--report json:FILE` writes
     it.
 
@@ -38,43 +33,52 @@ class Baseline:
 
     def __init__(self, path: Path) -> None:
         data = read_bytes(path, _LARGEST)
-        many = b'"transom.checks/1"' in data[:200]
+        is_collection = b'"transom.checks/1"' in data[:200]
         try:
-            document = (Verdicts if many else Verdict).model_validate_json(data)
+            document = (Verdicts if is_collection else Verdict).model_validate_json(data)
         except ValidationError as error:
             hint = "write one with --report json:FILE"
             raise InputError("is no result of transom check", place=str(path), hint=hint) from error
         checks = document.checks if isinstance(document, Verdicts) else (document,)
-        self._known = dict[str, Counter[tuple[object, ...]]]()
+        self._accepted = dict[str, Counter[tuple[object, ...]]]()
         self.statuses = dict[str, list[Counted]]()
         for check in checks:
             entries = (*check.missing_items, *check.extra_items, *check.known_items)
-            self._known.setdefault(check.item_id, Counter()).update(map(_what, entries))
+            self._accepted.setdefault(check.item_id, Counter()).update(map(_identity, entries))
             self.statuses.setdefault(check.item_id, []).append(check.counted_as)
 
     def compare(self, verdict: Verdict, *, fail_on_unused: bool = False) -> Verdict:
-        """The verdict with what is new in its lists and the rest among `known_items`; unused
-        waivers may count.
-        """
-        left = Counter(self._known.get(verdict.item_id, ()))
-        known: list[Violation] = []
+        """Return the verdict with the violations that are not new among `known_items`.
 
-        def is_new(one: Violation) -> bool:
-            was = left[_what(one)] > 0
-            left[_what(one)] -= was
-            known.extend([one] if was else [])
+        Unused waivers may count.
+        """
+        # A count, not a set: of three equal findings two may be known and one new.
+        remaining = Counter(self._accepted.get(verdict.item_id, ()))
+        known_items: list[Violation] = []
+
+        def is_new(violation: Violation) -> bool:
+            was = remaining[_identity(violation)] > 0
+            remaining[_identity(violation)] -= was
+            known_items.extend([violation] if was else [])
             return not was
 
-        lists = {
-            name: tuple(filter(is_new, getattr(verdict, name)))
-            for name in ("missing_items", "extra_items")
-        }
+        lists = {}
+        for name in ("missing_items", "extra_items"):
+            lists[name] = tuple(filter(is_new, getattr(verdict, name)))
         new = sum(map(len, lists.values())) + (len(verdict.unused_waivers) if fail_on_unused else 0)
-        compared = Compared(new=new, known=len(known), gone=0 if verdict.errors else left.total())
+        compared = Compared(
+            new=new, known=len(known_items), gone=0 if verdict.errors else remaining.total()
+        )
         return verdict.model_copy(
-            update={**lists, "known_items": tuple(known), "baseline": compared}
+            update={**lists, "known_items": tuple(known_items), "baseline": compared}
         )
 
 
-def _what(one: Violation) -> tuple[object, ...]:
-    return one.id, one.name, one.value, one.source_file, one.matched_content
+def _identity(violation: Violation) -> tuple[object, ...]:
+    return (
+        violation.id,
+        violation.name,
+        violation.value,
+        violation.source_file,
+        violation.matched_content,
+    )

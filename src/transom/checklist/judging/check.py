@@ -11,11 +11,12 @@ from typing import Any
 
 from transom import __version__
 from transom.checklist.atoms import CheckerConfig, checker_type
+from transom.checklist.claims.claim_files import match_of_claim, sought_texts
 from transom.checklist.item import Item
 from transom.checklist.judging.accounting import CheckAccount, account_for
 from transom.checklist.judging.compare import patterned_items
 from transom.checklist.judging.evaluate import applicable_items, evaluate, unreported_files
-from transom.checklist.judging.gather import Evidence, gather
+from transom.checklist.judging.gather import GatheredEvidence, gather
 from transom.checklist.judging.inputs import Inputs
 from transom.checklist.judging.loading import LoadedChecker
 from transom.checklist.judging.logic import BATCH_SOURCE, Logic
@@ -27,16 +28,14 @@ from transom.checklist.judging.overturning import (
 from transom.checklist.judging.pieces import with_pieces
 from transom.checklist.judging.rehearse import rehearse
 from transom.checklist.judging.runner import AtomRunner, declared
-from transom.checklist.judging.verdict import (
+from transom.checklist.judging.verdict import Outcome, Status, Verdict
+from transom.checklist.judging.verdict_rows import (
     AcceptedRow,
     CheckCapRow,
     ConfigDifference,
     InputRead,
     MadeBy,
     Note,
-    Outcome,
-    Status,
-    Verdict,
 )
 from transom.checklist.judging.waivers import apply_waivers
 from transom.checklist.results import WordsRow
@@ -95,6 +94,7 @@ async def check_files(
         InputError: an undefined variable, or patterns that do not fit the checker.
         SandboxUnavailable: this machine cannot isolate the atoms.
     """
+    # The current item counts; the copy in the folder is for a checker that is run by itself.
     item = item or checker.item
     config = effective(checker.config, item)
     # Patterns that do not fit are an error of the caller, so they are looked at first.
@@ -108,6 +108,7 @@ async def check_files(
     warnings = [*_warnings(checker, item), *outcome.warnings]
     for path, text in account.remarks:
         warnings.append(Note(source_file=path, message=text))
+    # The warning stands in the verdict itself, since nobody reads the log of an old run.
     if runner.level is Level.NONE:
         warnings.append(Note(message=UNSAFE))
     status = _status(checker, outcome, fail_on_unused=fail_on_unused)
@@ -115,25 +116,18 @@ async def check_files(
     if unread:
         # Nothing was read, so there is no PASS that a person could let through.
         status = "NEEDS_MODEL"
+    caps = [*account.caps, *_caps_of_unmeasured(outcome, account)]
     overturned = overturned_verdict(item, status)
-    held_back: tuple[Cap, ...] = ()
     if item is not None and overturned is not None:
         warnings.insert(0, note_of_overturned(item, overturned))
         if status == "PASS":
-            held_back = (cap_of_overturned(overturned),)
+            caps.append(cap_of_overturned(overturned))
         else:
             # There is nothing to accept in a FAIL: a person says what is meant.
             status = "NEEDS_REVIEW"
-    # What the claim's account says of a file already is not said twice.
-    known = {cap.source_file for cap in account.caps if cap.rule == "measured"}
-    unmeasured = [
-        Cap("measured", note.message, note.source_file or "")
-        for note in outcome.unmeasured
-        if note.source_file not in known
-    ]
     capped = cap_verdict(
         status,
-        [*account.caps, *unmeasured, *held_back],
+        caps,
         item.accepted_caps if item else (),
         date.fromisoformat(as_of),
         positive={"PASS"},
@@ -147,7 +141,7 @@ async def check_files(
         capability_type=config.capability_type,
         matching=config.matching,
         config_differences=tuple(_differences(checker, config, item)),
-        needs_model=tuple(WordsRow(text=each.text, where=each.where) for each in unread),
+        needs_model=tuple(WordsRow(text=each.text, where=each.place) for each in unread),
         made_by=_made_by(checker, item),
         sandbox_level=runner.level.value,
         as_of=as_of,
@@ -155,9 +149,18 @@ async def check_files(
     )
 
 
+def _caps_of_unmeasured(outcome: Outcome, account: CheckAccount) -> Iterator[Cap]:
+    """Yield a cap for what was not measured, unless the claim's account has one for that file."""
+    measured_files = {cap.source_file for cap in account.caps if cap.rule == "measured"}
+    for note in outcome.unmeasured:
+        if note.source_file not in measured_files:
+            yield Cap("measured", note.message, note.source_file or "")
+
+
 def _outcome_fields(outcome: Outcome, warnings: Sequence[Note]) -> dict[str, Any]:
     """Return the fields of a verdict that its outcome gives."""
     fields = vars(replace(outcome, warnings=tuple(warnings))).copy()
+    # What was not measured becomes a cap; a verdict has no list of it.
     del fields["unmeasured"]
     return fields
 
@@ -192,23 +195,32 @@ async def _run(
     """
     gathered = Outcome()
     try:
+        # One worker for the whole run: it keeps what atom A has begun, and starting a sandbox takes
+        # longer than most checks.
         async with runner.worker(with_pieces(checker.atoms) + BATCH_SOURCE) as worker:
             scope, sources = await declared(worker)
             if config.report_format is not None:
                 scope = replace(scope, formats=(format_of(config.report_format),))
+            scope = replace(scope, sought=sought_texts(config))
             evidence, gathered = await gather(inputs, worker, scope, sources)
+            # With a file missing, everything that was not seen could be in it.
             if gathered.errors:
                 return gathered, CheckAccount()
+            # From here on expressions run in this process, where nothing could stop a slow one.
             await rehearse(runner, config, evidence)
-            logic = Logic(worker if config.atoms == "own" else None)
+            logic = Logic(worker if config.atoms == "own" else None, match_of_claim(config))
             judged = await evaluate(config, evidence, logic)
             judged = apply_waivers(judged, config.waivers, config, evidence, as_of)
+            # Only known after the waivers: a waived violation no longer keeps the check from
+            # passing.
             errors = _unreported(judged, config, evidence)
             if errors:
                 return replace(gathered, errors=errors), CheckAccount()
             items, _ = applicable_items(config.items, evidence)
+            # Reading long reports again takes seconds, in which other checks of the batch go on.
             account = await asyncio.to_thread(account_for, question, items, evidence, config.claim)
             read = _with_identity(gathered.inputs, account)
+            # A verdict on the wrong file would be right by accident at best.
             wrong = _wrong_files(account)
             if wrong:
                 return replace(gathered, errors=wrong, inputs=read), account
@@ -246,24 +258,29 @@ def _wrong_files(account: CheckAccount) -> tuple[Note, ...]:
     return tuple(notes)
 
 
-def _unreported(judged: Outcome, config: CheckerConfig, evidence: Evidence) -> tuple[Note, ...]:
+def _unreported(
+    judged: Outcome, config: CheckerConfig, evidence: GatheredEvidence
+) -> tuple[Note, ...]:
     """Return an error for each file that keeps a check from passing by not reporting."""
     if judged.missing_items or judged.extra_items:
         return ()
     notes = []
     for file, category in unreported_files(config.items, evidence):
         message = f"names no {category}, as others of its kind do: it cannot be judged"
-        notes.append(Note(source_file=file.shown, message=message))
+        notes.append(Note(source_file=file.shown_name, message=message))
     return tuple(notes)
 
 
 def _status(checker: LoadedChecker, outcome: Outcome, *, fail_on_unused: bool) -> Status:
+    # The order matters: an error hides nothing, a changed checker must not fail a design.
     if outcome.errors:
         return "ERROR"
     if checker.unreviewed:
         return "NEEDS_REVIEW"
     unused = outcome.unused_waivers if fail_on_unused else ()
-    return "FAIL" if outcome.missing_items or outcome.extra_items or unused else "PASS"
+    if outcome.missing_items or outcome.extra_items or unused:
+        return "FAIL"
+    return "PASS"
 
 
 def _differences(
@@ -281,18 +298,23 @@ def _differences(
 
 def _comparable(config: CheckerConfig) -> dict[str, str]:
     """Return the settings that an item may have otherwise than a checker, as texts."""
+    # As texts, since N/A and 0 differ in meaning and a report has to print both.
     requirements, waivers = config.requirements, config.waivers
     return {
         "item_id": config.item_id,
         "requirements.value": _number_text(requirements.value),
-        "requirements.pattern_items": _list_text([str(one) for one in requirements.pattern_items]),
+        "requirements.pattern_items": _list_text(
+            [str(pattern) for pattern in requirements.pattern_items]
+        ),
         "waivers.value": _number_text(waivers.value),
         "waivers.waive_items": _list_text([waiver.pattern for waiver in waivers.waive_items]),
     }
 
 
 def _number_text(number: int | None) -> str:
-    return "N/A" if number is None else str(number)
+    if number is None:
+        return "N/A"
+    return str(number)
 
 
 def _list_text(texts: Sequence[str]) -> str:
@@ -324,6 +346,7 @@ def _made_by(checker: LoadedChecker, item: Item | None) -> MadeBy:
         checker_sha256=checker.sha256,
         approved_by=checker.approved.by,
     )
+    # A checker that was written by hand has no author to name.
     if build is None:
         return made_by
     update: dict[str, object] = {

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from transom.checklist.atoms import AnyOf, CheckerConfig, Entry, ValidationItem
-from transom.checklist.judging.entries import nearest_entry
-from transom.checklist.judging.logic import Answer, Logic
-from transom.checklist.judging.verdict import CheckedItem, Outcome, Violation
+from transom.checklist.judging.logic import AtomAnswer, Logic
+from transom.checklist.judging.nearest import nearest_entry
+from transom.checklist.judging.verdict import Outcome
+from transom.checklist.judging.verdict_rows import CheckedItem, Violation
 from transom.checklist.patterns import is_split_regex, parts
 from transom.errors import InputError
 
@@ -51,9 +52,13 @@ def patterned_items(config: CheckerConfig) -> list[ValidationItem]:
             of them.
     """
     count = len(config.requirements.pattern_items)
+    # N/A and an empty list both mean that this run compares nothing.
     if config.requirements.value is None or not count:
         return []
-    items = [item for item in config.items if item.check == "pattern"]
+    items = []
+    for item in config.items:
+        if item.check == "pattern":
+            items.append(item)
     is_ordered = config.matching == "ordered"
     if not items or (is_ordered and count > len(items)):
         raise InputError(
@@ -64,7 +69,9 @@ def patterned_items(config: CheckerConfig) -> list[ValidationItem]:
                 "write fewer, or requirements.value: N/A, or build the checker again from this item"
             ),
         )
-    return items[:count] if is_ordered else items
+    if is_ordered:
+        return items[:count]
+    return items
 
 
 async def compare(
@@ -87,11 +94,15 @@ async def compare(
     if not items:
         return Outcome()
     _refuse_literal_alternatives(items, patterns)
-    with_entry = [candidate for candidate in candidates if candidate.entry is not None]
+    with_entry = []
+    for candidate in candidates:
+        if candidate.entry is not None:
+            with_entry.append(candidate)
     answers = await _match_all(with_entry, patterns, logic)
+    # All answers are there before any is used, since patterns are assigned across entries.
     table = _MatchTable(items, patterns, matching, with_entry, answers)
     columns, matched_columns = table.assign_patterns()
-    found: list[CheckedItem] = []
+    found_items: list[CheckedItem] = []
     missing: list[Violation] = []
     extra: list[Violation] = []
     for row, candidate in enumerate(with_entry):
@@ -108,10 +119,13 @@ async def compare(
             fields = candidate.violation.model_dump(
                 mode="python", exclude={"nearest", "severity", "reason"}
             )
-            found.append(CheckedItem(**fields, reason=table.answers[row][column].reason))
-    without_entry = [candidate.violation for candidate in candidates if candidate.entry is None]
+            found_items.append(CheckedItem(**fields, reason=table.answers[row][column].reason))
+    without_entry = []
+    for candidate in candidates:
+        if candidate.entry is None:
+            without_entry.append(candidate.violation)
     missing += table.unmatched_patterns(matched_columns, without_entry)
-    return Outcome(tuple(found), tuple(missing), tuple(extra))
+    return Outcome(tuple(found_items), tuple(missing), tuple(extra))
 
 
 def _refuse_literal_alternatives(
@@ -124,7 +138,7 @@ def _refuse_literal_alternatives(
     if not any(item.mode == "forbid" for item in items):
         return
     for pattern in patterns:
-        if any(is_split_regex(part) for part in parts(pattern)):
+        if any(map(is_split_regex, parts(pattern))):
             raise InputError(
                 f"the pattern {str(pattern)!r} is compared as literal texts and would forbid"
                 " nothing",
@@ -134,24 +148,30 @@ def _refuse_literal_alternatives(
 
 async def _match_all(
     candidates: Sequence[Candidate], patterns: Sequence[Pattern], logic: Logic
-) -> Sequence[Sequence[Answer]]:
+) -> Sequence[Sequence[AtomAnswer]]:
     """Ask atom B about every entry and every part of every pattern, in one batch.
 
     Returns:
         A row for each candidate, with an answer for each pattern.
     """
+    # One question a part of a pattern: alternatives are asked one by one, and any suffices.
     questions = []
     for candidate in candidates:
         if candidate.entry is not None:
             for pattern in patterns:
-                questions += [(candidate.entry, part) for part in parts(pattern)]
+                for part in parts(pattern):
+                    questions.append((candidate.entry, part))
     answers = iter(await logic.match(questions))
     rows = []
     for _ in candidates:
         row = []
         for pattern in patterns:
             part_answers = [next(answers) for _ in parts(pattern)]
-            matching = [answer for answer in part_answers if answer.is_match]
+            matching = []
+            for answer in part_answers:
+                if answer.is_match:
+                    matching.append(answer)
+            # The reason of the first alternative stands for all of those that do not match.
             row.append((matching or part_answers)[0])
         rows.append(row)
     return rows
@@ -165,7 +185,7 @@ class _MatchTable:
     patterns: Sequence[Pattern]
     matching: Matching
     candidates: Sequence[Candidate]
-    answers: Sequence[Sequence[Answer]]
+    answers: Sequence[Sequence[AtomAnswer]]
 
     def first_match(self, row: int, columns: Iterable[int]) -> int | None:
         """Return the first of some patterns that a candidate matches."""
@@ -181,6 +201,8 @@ class _MatchTable:
         matched: set[int] = set()
         for row, candidate in enumerate(self.candidates):
             if self.matching == "one_to_one":
+                # Entries come in the order of the files, so that the assignment does not depend on
+                # chance.
                 column = self.first_match(row, [free for free in every if free not in matched])
                 if column is not None:
                     matched.add(column)
@@ -212,13 +234,17 @@ class _MatchTable:
         if not required:
             return []
         is_ordered = self.matching == "ordered"
+        # A file without an entry and a pattern without a match are one finding, not two.
         remaining = list(without_entry)
         missing: list[Violation] = []
         for column in range(len(self.patterns)):
             item = self.items[column] if is_ordered else required[0]
             if column in matched or item.mode != "require":
                 continue
-            of_item = [row for row in remaining if not is_ordered or row.id == item.id]
+            of_item = []
+            for row in remaining:
+                if not is_ordered or row.id == item.id:
+                    of_item.append(row)
             if of_item:
                 remaining.remove(of_item[0])
                 reason = f"nothing matches it: {of_item[0].reason}"
@@ -246,6 +272,7 @@ class _MatchTable:
 
 def _with_reason(violation: Violation, reason: str) -> Violation:
     nearest = violation.nearest
+    # The nearest line gives its own reason; both must say the same.
     if nearest is not None:
         nearest = nearest.model_copy(update={"why_not": reason})
     return violation.model_copy(update={"reason": reason, "nearest": nearest})

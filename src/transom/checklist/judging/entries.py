@@ -1,9 +1,8 @@
 """Judge the entries of one validation item.
 
 An entry is one thing that atom A saw in a file. `subjects` groups the entries by the file that they
-report on and decides which of them count. `shortfall` says whether an entry fulfils its item, and
-`nearest_line` and `nearest_entry` show what came closest if none does. Nothing here opens a file,
-except to show the nearest line.
+report on and decides which of them count. `shortfall` says whether an entry fulfils its item.
+Nothing here opens a file.
 """
 
 from __future__ import annotations
@@ -15,13 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rapidfuzz import fuzz, process
-
 from transom.canonical import Json
-from transom.checklist.atoms import AnyOf, Condition, Count, Entry, Operator, ValidationItem
-from transom.checklist.judging.gather import RANKS, Evidence, File, reference_of
-from transom.checklist.judging.verdict import Nearest
-from transom.checklist.patterns import REGEX, parts
+from transom.checklist.atoms import Condition, Count, Entry, Operator, ValidationItem
+from transom.checklist.judging.gather import RANKS, File, GatheredEvidence, reference_of
+from transom.checklist.patterns import REGEX
 
 # How a report continues "FIELD is VALUE, ..." for a value that does not fulfil a condition.
 _UNFULFILLED = {
@@ -49,7 +45,6 @@ _COMPARISONS = {
     Operator.GT: operator.gt,
     Operator.GE: operator.ge,
 }
-_CONTENT_CHARS = 300
 _VALUE_CHARS = 120
 
 
@@ -68,6 +63,7 @@ def field_of(parsed_fields: Mapping[str, Json], dotted: str) -> Json:
 
 def has_field(parsed_fields: Mapping[str, Json], dotted: str) -> bool:
     """Return whether the field is present; its value may be None."""
+    # A flag that is present and null was looked for; an absent one was not.
     parent, _, last = dotted.rpartition(".")
     holder = field_of(parsed_fields, parent) if parent else parsed_fields
     return isinstance(holder, Mapping) and last in holder
@@ -83,6 +79,7 @@ def is_empty(value: Json) -> bool:
 def show(value: Json) -> str:
     """Return a value as it stands in a sentence: JSON, shortened."""
     text = json.dumps(value, ensure_ascii=False)
+    # A sentence with a whole netlist in it is no sentence.
     if len(text) <= _VALUE_CHARS:
         return text
     return f"{text[: _VALUE_CHARS - 3]}..."
@@ -93,9 +90,13 @@ def show(value: Json) -> str:
 
 def shortfall(item: ValidationItem, parsed_fields: Mapping[str, Json]) -> str | None:
     """Return why an entry does not fulfil an item, as one clause, or None if it does."""
-    empty = [name for name in item.required if is_empty(field_of(parsed_fields, name))]
+    empty = []
+    for name in item.required:
+        if is_empty(field_of(parsed_fields, name)):
+            empty.append(name)
     if empty:
         return f"{_enumerate(empty)} {'is' if len(empty) == 1 else 'are'} empty"
+    # The atom's own words are more exact than a comparison of its flag.
     if item.condition is not None:
         reason = _unfulfilled(item.condition, field_of(parsed_fields, item.condition.field))
         return reason and (_why(item, parsed_fields) or reason)
@@ -117,17 +118,19 @@ def achievement(item: ValidationItem, parsed_fields: Mapping[str, Json]) -> str:
 def _why(item: ValidationItem, parsed_fields: Mapping[str, Json]) -> str:
     """Return what atom A itself says why an entry holds or does not, or ""."""
     why = field_of(parsed_fields, f"{item.category}.why")
-    return why if isinstance(why, str) else ""
+    if isinstance(why, str):
+        return why
+    return ""
 
 
 def judge_count(item: ValidationItem, count: Count, number: int) -> tuple[str, bool]:
     """Return what a number of entries means for an item that counts them, and whether it holds."""
     noun = "entry" if number == 1 else "entries"
-    seen = f"{number} {noun} with {item.select}"
+    count_text = f"{number} {noun} with {item.select}"
     quantity = f"{_QUANTITIES[count.op]} {count.value}"
     if _holds(count.op, number, count.value):
-        return f"{seen}, {quantity}", True
-    return f"{seen}; must be {quantity}", False
+        return f"{count_text}, {quantity}", True
+    return f"{count_text}; must be {quantity}", False
 
 
 def _enumerate(names: Sequence[str]) -> str:
@@ -146,28 +149,31 @@ def _unfulfilled(condition: Condition, value: Json) -> str | None:
     return f"{condition.field} is {show(value)}, {complaint} {show(condition.value)}"
 
 
-def _holds(op: Operator, value: Json, wanted: Json) -> bool:
+def _holds(op: Operator, value: Json, expected: Json) -> bool:
     if op is Operator.EQUALS:
-        return _equal(value, wanted)
+        return _equal(value, expected)
     if op is Operator.NOT_EQUALS:
-        return not _equal(value, wanted)
+        return not _equal(value, expected)
     if op is Operator.IN:
-        return isinstance(wanted, list) and any(_equal(value, option) for option in wanted)
+        return isinstance(expected, list) and any(_equal(value, option) for option in expected)
+    # `search`, since a condition names a part of the text more often than all of it.
     if op is Operator.MATCHES:
         text = value if isinstance(value, str) else show(value)
-        return re.search(str(wanted).removeprefix(REGEX), text) is not None
-    left, right = _number(value), _number(wanted)
-    return left is not None and right is not None and bool(_COMPARISONS[op](left, right))
+        return re.search(str(expected).removeprefix(REGEX), text) is not None
+    # A text that is no number fulfils no comparison, and does not crash one.
+    measured, limit = _number(value), _number(expected)
+    return measured is not None and limit is not None and bool(_COMPARISONS[op](measured, limit))
 
 
-def _equal(left: Json, right: Json) -> bool:
+def _equal(measured: Json, expected: Json) -> bool:
     """Return whether two values are equal. Numbers may be written as text; true is never 1."""
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    if isinstance(left, int | float) or isinstance(right, int | float):
-        number = _number(left)
-        return number is not None and number == _number(right)
-    return left == right
+    # In Python True equals 1; in a report "true" and "1" are different statements.
+    if isinstance(measured, bool) or isinstance(expected, bool):
+        return measured is expected
+    if isinstance(measured, int | float) or isinstance(expected, int | float):
+        number = _number(measured)
+        return number is not None and number == _number(expected)
+    return measured == expected
 
 
 def _number(value: Json) -> float | None:
@@ -178,7 +184,9 @@ def _number(value: Json) -> float | None:
     except (ValueError, OverflowError):
         return None
     is_nan = number != number  # NaN compares with nothing
-    return None if is_nan else number
+    if is_nan:
+        return None
+    return number
 
 
 # -- which entries report on which file, and which of them count
@@ -203,23 +211,26 @@ class Subject:
     contradicting: tuple[Entry, ...] = ()
 
 
-def subjects(item: ValidationItem, evidence: Evidence) -> list[Subject]:
+def subjects(item: ValidationItem, evidence: GatheredEvidence) -> list[Subject]:
     """Return every file that an item is about, including files that no entry reports on."""
     groups: dict[str, list[Entry]] = {}
     for entry in evidence.entries:
         if has_field(entry.parsed_fields, item.select):
             groups.setdefault(evidence.subject(entry), []).append(entry)
-    expected = [file.shown for file in _expected_files(item, evidence, groups)]
+    # Files without an entry come first, so that they are not forgotten below the others.
+    expected = [file.shown_name for file in _expected_files(item, evidence, groups)]
     names = list(dict.fromkeys([*expected, *groups]))
     # Subjects stand in the order of the files; sorting keeps the order of the other names.
-    positions = {file.shown: index for index, file in enumerate(evidence.files)}
+    positions = {file.shown_name: index for index, file in enumerate(evidence.files)}
     names.sort(key=lambda name: positions.get(name, len(positions)))
     return [_subject(item, name, groups.get(name, []), evidence) for name in names]
 
 
 def deciding_entries(item: ValidationItem, subject: Subject) -> tuple[Entry, ...]:
     """Return the entries of a subject that an item judges."""
-    return subject.answers if item.quantifier == "per_file" else subject.entries
+    if item.quantifier == "per_file":
+        return subject.answers
+    return subject.entries
 
 
 def asks_for_contents(item: ValidationItem) -> bool:
@@ -233,20 +244,30 @@ def asks_for_contents(item: ValidationItem) -> bool:
 
 
 def _expected_files(
-    item: ValidationItem, evidence: Evidence, reported: Iterable[str]
+    item: ValidationItem, evidence: GatheredEvidence, reported: Iterable[str]
 ) -> list[File]:
     """Return the files that some entry must report on, so that a missing report is noticed."""
-    files_of_category = [file for file in evidence.files if file.kind == item.category]
+    files_of_category = []
+    for file in evidence.files:
+        if file.kind == item.category:
+            files_of_category.append(file)
     if files_of_category:
         return files_of_category
     # If the category is no kind of file, every given file is expected that is of the same kind as
     # a file with a report.
-    kinds = {evidence.by_name[name].kind for name in reported if name in evidence.by_name}
-    return [file for file in evidence.files if file.given and file.kind in kinds]
+    kinds = set()
+    for name in reported:
+        if name in evidence.by_name:
+            kinds.add(evidence.by_name[name].kind)
+    files: list[File] = []
+    for file in evidence.files:
+        if file.is_input and file.kind in kinds:
+            files.append(file)
+    return files
 
 
 def _subject(
-    item: ValidationItem, name: str, entries: Sequence[Entry], evidence: Evidence
+    item: ValidationItem, name: str, entries: Sequence[Entry], evidence: GatheredEvidence
 ) -> Subject:
     file = evidence.by_name.get(name)
     if not entries:
@@ -264,7 +285,7 @@ def _subject(
 
 
 def _answers(
-    item: ValidationItem, name: str, entries: Sequence[Entry], evidence: Evidence
+    item: ValidationItem, name: str, entries: Sequence[Entry], evidence: GatheredEvidence
 ) -> tuple[Entry, ...]:
     """Return the entries that decide about a file: all, or the first or last if the item says so.
 
@@ -281,7 +302,10 @@ def _answers(
     if is_about_use and _has_better_source(item, name, evidence):
         sources_with_value.remove(name)
         entries = [entry for entry in entries if entry.source_file != name]
-    counting = [entry for entry in entries if entry.source_file in sources_with_value]
+    counting = []
+    for entry in entries:
+        if entry.source_file in sources_with_value:
+            counting.append(entry)
     counting = counting or list(entries)
     if item.take:
         return _first_or_last(item.take, name, counting, evidence)
@@ -289,14 +313,16 @@ def _answers(
 
 
 def _first_or_last(
-    take: Literal["first", "last"], name: str, entries: Sequence[Entry], evidence: Evidence
+    take: Literal["first", "last"], name: str, entries: Sequence[Entry], evidence: GatheredEvidence
 ) -> tuple[Entry, ...]:
     """Return one entry of the file itself, or else one of each source of the best rank."""
+    # A file's own words about itself outrank what a log says of it.
     pool = [entry for entry in entries if entry.source_file == name]
     if not pool:
         ranks = [RANKS.index(evidence.rank(entry)) for entry in entries]
         best = min(ranks, default=0)
         pool = [entry for entry, rank in zip(entries, ranks, strict=True) if rank == best]
+    # An entry without a line, such as a summary of the file, stands before all others.
     ordered = sorted(pool, key=lambda entry: entry.line_number or 0)
     if take == "first":
         ordered.reverse()
@@ -305,11 +331,12 @@ def _first_or_last(
     return tuple(by_source.values())
 
 
-def _has_better_source(item: ValidationItem, name: str, evidence: Evidence) -> bool:
+def _has_better_source(item: ValidationItem, name: str, evidence: GatheredEvidence) -> bool:
     """Return whether another given file reports on such files, or ranks above this file."""
     file = evidence.by_name.get(name)
     if file is None:
         return False
+    # The kinds that entries refer to tell whether the item is about such files at all.
     kinds = {file.kind}
     reporting_files = set()
     for entry in evidence.entries:
@@ -320,93 +347,18 @@ def _has_better_source(item: ValidationItem, name: str, evidence: Evidence) -> b
     if item.category not in kinds:
         return False
     for other in evidence.files:
-        if not other.given or other is file:
+        if not other.is_input or other is file:
             continue
-        if other.shown in reporting_files or RANKS.index(other.rank) < RANKS.index(file.rank):
+        if other.shown_name in reporting_files or RANKS.index(other.rank) < RANKS.index(file.rank):
             return True
     return False
 
 
-def _contradict(item: ValidationItem, left: Entry, right: Entry) -> bool:
+def _contradict(item: ValidationItem, first: Entry, second: Entry) -> bool:
     """Return whether two entries have different values for a field that the item looks at."""
+    # An empty field says nothing, so it contradicts nothing.
     for name in (item.select, *item.required):
-        values = (field_of(left.parsed_fields, name), field_of(right.parsed_fields, name))
-        if values[0] != values[1] and not any(is_empty(value) for value in values):
+        values = (field_of(first.parsed_fields, name), field_of(second.parsed_fields, name))
+        if values[0] != values[1] and not any(map(is_empty, values)):
             return True
     return False
-
-
-# -- what came closest
-
-
-def nearest_line(item: ValidationItem, file: File) -> Nearest | None:
-    """Return the line of a file that comes closest to what an item looks for.
-
-    It is the first line with the item's best hint, or else the first line that is not blank. A
-    long log is read once and not kept in memory.
-    """
-    if file.absent is not None:
-        return None
-    hints = [_hint_expression(hint) for hint in item.hints]
-    # The best line so far, and the rank of its hint; the first line ranks behind all hints.
-    best_rank = len(hints) + 1
-    nearest = (0, "")
-    for number, line in enumerate(file.lines(), 1):
-        for rank in range(best_rank):
-            matches = hints[rank].search(line) if rank < len(hints) else line.strip()
-            if matches:
-                best_rank = rank
-                nearest = (number, line[:_CONTENT_CHARS])
-                break
-        if best_rank == 0:
-            break
-    if best_rank > len(hints):
-        return None
-    if best_rank < len(hints):
-        hint = item.hints[best_rank]
-        reason = f"it holds {hint!r}, but nothing for {item.select} could be read from it"
-    else:
-        wanted = ", ".join(map(repr, item.hints)) or item.select
-        reason = f"it is the first line; no line of the file holds {wanted}"
-    return Nearest(
-        source_file=file.shown, line_number=nearest[0], content=nearest[1], why_not=reason
-    )
-
-
-def _hint_expression(hint: str) -> re.Pattern[str]:
-    if hint.startswith(REGEX):
-        return re.compile(hint.removeprefix(REGEX))
-    return re.compile(re.escape(hint), re.IGNORECASE)
-
-
-def line_of(entry: Entry, why_not: str) -> Nearest:
-    """Return an entry's own line as the nearest, with the reason why it does not hold."""
-    return Nearest(
-        source_file=entry.source_file,
-        line_number=entry.line_number,
-        content=entry.matched_content,
-        why_not=why_not,
-    )
-
-
-def nearest_entry(
-    pattern: str | AnyOf, entries: Sequence[Entry], reasons: Sequence[str]
-) -> Nearest | None:
-    """Return the entry whose value is most like a pattern that nothing matched.
-
-    Args:
-        pattern: the pattern.
-        entries: all entries that were compared with it.
-        reasons: for each entry, why it does not match.
-    """
-    if not entries:
-        return None
-    alternatives = parts(pattern)
-    literal_text = " ".join(re.sub(r"^regex:|[*?]", "", part) for part in alternatives)
-    values = [entry.value for entry in entries]
-    _, _, index = process.extractOne(literal_text, values, scorer=fuzz.ratio)
-    entry, reason = entries[index], reasons[index]
-    if any(part.lower() in entry.value.lower() for part in alternatives):
-        reason = f"{reason}; it differs in upper and lower case only"
-    content = (entry.matched_content or entry.value)[:_CONTENT_CHARS]
-    return line_of(entry.model_copy(update={"matched_content": content}), reason)

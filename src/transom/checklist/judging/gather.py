@@ -17,7 +17,8 @@ from transom.checklist.atoms import REFERENCE_FIELD, Entry, Rank, Reference, Sou
 from transom.checklist.file_kinds import kind_by_name
 from transom.checklist.judging.inputs import Inputs, Names, real_path
 from transom.checklist.judging.runner import AtomWorker, Scope, extract
-from transom.checklist.judging.verdict import InputRead, Note, Outcome
+from transom.checklist.judging.verdict import Outcome
+from transom.checklist.judging.verdict_rows import InputRead, Note
 from transom.errors import AtomFailed, InputError
 from transom.formats.reports import FileReading
 from transom.formats.text_files import TextFile
@@ -35,21 +36,21 @@ class File:
     """One file that was given, or that another file names.
 
     Attributes:
-        shown: its name in entries and reports, unique in a run.
+        shown_name: its name in entries and reports, unique in a run.
         kind: its kind by `SOURCES`, or None if no glob fits.
         rank: its rank by `SOURCES`; a file that no glob fits is a fallback.
         pieces: returns its text as the atom got it, in pieces of whole lines, read anew at each
             call; nothing if the file is not available.
-        given: whether it stands in `input_files`; otherwise a reference led to it.
+        is_input: whether it stands in `input_files`; otherwise a reference led to it.
         absent: why its contents are not available, or None if they are.
         named_at: the entry that names it, for a file that is only referenced.
     """
 
-    shown: str
+    shown_name: str
     kind: str | None = None
     rank: Rank = "fallback"
     pieces: Callable[[], Iterable[str]] = tuple
-    given: bool = True
+    is_input: bool = True
     absent: str | None = None
     named_at: Entry | None = None
 
@@ -60,14 +61,14 @@ class File:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class GatheredEvidence:
     """Everything that the evaluation may look at.
 
     Attributes:
         files: the files, given ones first.
         entries: the entries, in the order of atom A.
-        targets: for each reference, as `(source_file, kind, path as written)`, the `File.shown` of
-            the file that it means.
+        targets: for each reference, as `(source_file, kind, path as written)`, the `shown_name`
+            of the file that it means.
         readings: what the report formats read of the files, for atoms of the scope `report`.
     """
 
@@ -79,7 +80,7 @@ class Evidence:
     @cached_property
     def by_name(self) -> dict[str, File]:
         """Return the files by their names."""
-        return {file.shown: file for file in self.files}
+        return {file.shown_name: file for file in self.files}
 
     def subject(self, entry: Entry) -> str:
         """Return the name of the file that an entry reports on: its reference, or its own."""
@@ -91,19 +92,24 @@ class Evidence:
     def rank(self, entry: Entry) -> Rank:
         """Return the rank of the file that an entry stands in."""
         file = self.by_name.get(entry.source_file)
-        return file.rank if file else "fallback"
+        if file:
+            return file.rank
+        return "fallback"
 
 
 def reference_of(entry: Entry) -> Reference | None:
     """Return the reference that an entry carries, or None if it has none of the right shape."""
     value = entry.parsed_fields.get(REFERENCE_FIELD)
+    # Atoms are untrusted: a reference of another shape is none.
     if not isinstance(value, dict):
         return None
     try:
         reference = Reference.model_validate(value)
     except ValidationError:
         return None
-    return reference if reference.path.strip() else None
+    if reference.path.strip():
+        return reference
+    return None
 
 
 def _key(entry: Entry, reference: Reference) -> tuple[str, str, str]:
@@ -129,7 +135,7 @@ def rank_of_kind(kind: str, sources: Sequence[Source]) -> Rank:
 
 async def gather(
     inputs: Inputs, worker: AtomWorker, scope: Scope, sources: Sequence[Source]
-) -> tuple[Evidence, Outcome]:
+) -> tuple[GatheredEvidence, Outcome]:
     """Read every input, run atom A on it, and do the same with each file that an entry refers to.
 
     Returns:
@@ -140,7 +146,7 @@ async def gather(
     """
     gatherer = _Gatherer(inputs, worker, scope, sources)
     await gatherer.run()
-    evidence = Evidence(
+    evidence = GatheredEvidence(
         tuple(gatherer.files.values()),
         tuple(gatherer.entries),
         gatherer.targets,
@@ -185,35 +191,39 @@ class _Gatherer:
             self.add_error(None, "input_files is empty: there is nothing to read")
         paths = self.inputs.paths
         self.folders = self.roots.readable()
+        # A file beside an input may be read as well, both where the link stands and where it leads
+        # to.
         for _, path in paths:
             self.folders += [real_path(path).parent, real_path(path.parent)]
         for written, path in paths:
-            shown = self.names.of(path, written)
-            if shown in self.files:
+            shown_name = self.names.of(path, written)
+            if shown_name in self.files:
                 continue
-            is_blank = self.open(path, shown)
+            is_blank = self.open(path, shown_name)
             if is_blank:
-                self.add_error(shown, "is empty")
+                self.add_error(shown_name, "is empty")
             elif is_blank is not None:
                 kind, rank = classify(path.name, self.sources)
-                self.files[shown] = File(shown, kind, rank, self.texts[shown].pieces)
-                self.queue.append((path, shown, 0))
+                self.files[shown_name] = File(shown_name, kind, rank, self.texts[shown_name].pieces)
+                self.queue.append((path, shown_name, 0))
+        # The first error ends the run: what a broken file refers to is not known.
         while self.queue and not self.errors:
             await self.extract(*self.queue.pop(0))
 
-    async def extract(self, path: Path, shown: str, depth: int) -> None:
+    async def extract(self, path: Path, shown_name: str, depth: int) -> None:
         """Run atom A on one file, and follow its references."""
-        text = self.texts[shown]
+        text = self.texts[shown_name]
         try:
-            entries = await extract(self.worker, self.scope, text, shown, self.readings)
+            entries = await extract(self.worker, self.scope, text, shown_name, self.readings)
         except InputError as error:
-            self.add_input_error(shown, error)
+            self.add_input_error(shown_name, error)
             return
         except AtomFailed as error:
             line, message = _failure(error)
-            self.add_error(shown, message, line)
+            self.add_error(shown_name, message, line)
             return
-        self.record(text, shown)
+        # Digest and lines are known only after the file was read to its end.
+        self.record(text, shown_name)
         self.entries += entries
         for entry in entries:
             reference = reference_of(entry)
@@ -227,21 +237,23 @@ class _Gatherer:
         if path is None:
             self.targets[key] = self.add_unavailable(entry, reference, reason)
             return
-        shown = self.targets[key] = self.names.of(path, reference.path)
-        if shown in self.files:
+        shown_name = self.targets[key] = self.names.of(path, reference.path)
+        if shown_name in self.files:
             return
+        # A log that names itself by another path, or a generated chain, must come to an end.
         if depth >= MAX_DEPTH or len(self.files) >= MAX_FILES:
             message = f"more than {MAX_DEPTH} references deep, or more than {MAX_FILES} files"
-            self.add_error(shown, message)
+            self.add_error(shown_name, message)
             return
-        is_blank = self.open(path, shown)
+        is_blank = self.open(path, shown_name)
         if is_blank is None:
             return
-        absent = f"{shown} is empty" if is_blank else None
-        file = self.referenced_file(entry, reference, shown, absent)
-        self.files[shown] = replace(file, pieces=self.texts[shown].pieces)
+        absent = f"{shown_name} is empty" if is_blank else None
+        file = self.referenced_file(entry, reference, shown_name, absent)
+        self.files[shown_name] = replace(file, pieces=self.texts[shown_name].pieces)
+        # An empty file was produced, but there is nothing to ask atom A about.
         if not is_blank:
-            self.queue.append((path, shown, depth + 1))
+            self.queue.append((path, shown_name, depth + 1))
 
     def resolve(self, reference: Reference, log: Path) -> tuple[Path | None, str]:
         """Return the file that a reference means, or None and the reason why it is not read.
@@ -253,12 +265,14 @@ class _Gatherer:
             expanded = self.roots.expand(reference.path, "")
         except InputError as error:
             return None, error.problem
+        # A path that a tool wrote relative to its working directory is looked for beside the log.
         relative = Path(reference.path.strip())
         if relative.is_absolute() or "${" in reference.path:
             places = [expanded]
         else:
             places = [folder / relative for folder in (log.parent, *self.roots.folders())]
         existing = []
+        # Plain files of all places come first; a compressed twin may be older.
         for ending in ("", ".gz"):
             for place in places:
                 path = Path(f"{place}{ending}")
@@ -267,10 +281,14 @@ class _Gatherer:
         lies_in_some_workspace = False
         for path in existing:
             real = real_path(path)
-            folders = [folder for folder in self.folders if real.is_relative_to(folder)]
+            folders = []
+            for folder in self.folders:
+                if real.is_relative_to(folder):
+                    folders.append(folder)
             if not all(lies_in_workspace(real, folder) for folder in folders):
                 return path, ""
             lies_in_some_workspace = lies_in_some_workspace or bool(folders)
+        # A workspace holds copies and verdicts of earlier runs, which prove nothing.
         if lies_in_some_workspace:
             return None, "it lies in a workspace of Transom, so it is not read"
         if existing:
@@ -280,52 +298,56 @@ class _Gatherer:
 
     def add_unavailable(self, entry: Entry, reference: Reference, reason: str) -> str:
         """Record a referenced file that is not available, and return the name it is shown by."""
-        shown = reference.path.strip()
-        if shown in self.files and self.files[shown].absent is None:
+        shown_name = reference.path.strip()
+        if shown_name in self.files and self.files[shown_name].absent is None:
             # A file of this name exists, but it is not the file that is meant.
-            shown = f"{shown} (of {entry.source_file})"
-        if shown not in self.files:
-            absent = f"{shown} is named in {entry.source_file}:{entry.line_number}, but {reason}"
-            self.files[shown] = self.referenced_file(entry, reference, shown, absent)
-            message = f"{shown} is named here, but {reason}"
+            shown_name = f"{shown_name} (of {entry.source_file})"
+        if shown_name not in self.files:
+            absent = (
+                f"{shown_name} is named in {entry.source_file}:{entry.line_number}, but {reason}"
+            )
+            self.files[shown_name] = self.referenced_file(entry, reference, shown_name, absent)
+            message = f"{shown_name} is named here, but {reason}"
             self.add_warning(message, entry.source_file, entry.line_number)
-        return shown
+        return shown_name
 
     def referenced_file(
-        self, entry: Entry, reference: Reference, shown: str, absent: str | None
+        self, entry: Entry, reference: Reference, shown_name: str, absent: str | None
     ) -> File:
         """Return a file that an entry refers to; its kind is the reference's."""
         rank = rank_of_kind(reference.kind, self.sources)
-        return File(shown, reference.kind, rank, given=False, absent=absent, named_at=entry)
+        return File(shown_name, reference.kind, rank, is_input=False, absent=absent, named_at=entry)
 
-    def open(self, path: Path, shown: str) -> bool | None:
+    def open(self, path: Path, shown_name: str) -> bool | None:
         """Open a file, and return whether it is blank.
 
         If it cannot be read, the reason is recorded and the result is None.
         """
-        text = self.texts[shown] = self.scope.open(path)
+        text = self.texts[shown_name] = self.scope.open(path)
         try:
             is_blank = text.is_blank()
         except InputError as error:
-            self.add_input_error(shown, error)
+            self.add_input_error(shown_name, error)
             return None
         if is_blank:
-            self.record(text, shown)
+            self.record(text, shown_name)
         return is_blank
 
-    def record(self, text: TextFile, shown: str) -> None:
+    def record(self, text: TextFile, shown_name: str) -> None:
         """Record the facts and notes of a file that was read to its end."""
         facts = text.facts
         if facts is None:
             return
-        read = InputRead(path=shown, sha256=facts.sha256, bytes=facts.size, lines=facts.lines)
+        read = InputRead(path=shown_name, sha256=facts.sha256, bytes=facts.size, lines=facts.lines)
         self.inputs_read.append(read)
         if facts.note:
-            self.add_warning(facts.note, shown)
+            self.add_warning(facts.note, shown_name)
 
-    def add_input_error(self, shown: str, error: InputError) -> None:
+    def add_input_error(self, shown_name: str, error: InputError) -> None:
         """Record an error on a file, with its hint."""
-        self.add_error(shown, f"{error.problem}; {error.hint}" if error.hint else error.problem)
+        self.add_error(
+            shown_name, f"{error.problem}; {error.hint}" if error.hint else error.problem
+        )
 
     def add_error(self, source: str | None, message: str, line: int | None = None) -> None:
         """Record an error; with any the check has no answer."""

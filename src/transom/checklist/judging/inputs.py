@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from glob import escape, glob
 from pathlib import Path
 
@@ -30,12 +30,12 @@ class Inputs:
     Attributes:
         names: the entries of `input_files`, as written.
         roots: the folders in which they are looked for.
-        where: the file that lists them, for error messages.
+        place: the file that lists them, for error messages.
     """
 
     names: tuple[InputName, ...]
     roots: Roots
-    where: str = "input_files"
+    place: str = "input_files"
 
     @classmethod
     def of(cls, item: Item | None, roots: Roots) -> Inputs:
@@ -53,7 +53,7 @@ class Inputs:
         """
         paths = []
         for name in self.names:
-            paths += self.roots.spread(name.written, f"{self.where}:{name.line}")
+            paths += self.roots.spread(name.written, f"{self.place}:{name.line}")
         return paths
 
 
@@ -62,60 +62,72 @@ class Roots:
     """The folders that variables stand for, and those in which files are looked for.
 
     Attributes:
-        given: `--var NAME=PATH`.
-        defaults: variables from the settings; `given` wins.
+        values: `--var NAME=PATH`.
+        defaults: variables from the settings; `values` win.
         base: the item's folder, in which relative paths start.
-        others: `--root DIR`: more folders that may hold the files that a log names.
+        other_roots: `--root DIR`: more folders that may hold input files, and the files that a log
+            names.
     """
 
-    given: Mapping[str, Path] = field(default_factory=dict)
+    values: Mapping[str, Path] = field(default_factory=dict)
     defaults: Mapping[str, Path] = field(default_factory=dict)
     base: Path = Path()
-    others: tuple[Path, ...] = ()
+    other_roots: tuple[Path, ...] = ()
 
     @classmethod
     def with_defaults(
         cls,
-        given: Mapping[str, Path],
+        values: Mapping[str, Path],
         search_root: Path | None,
         base: Path,
-        others: tuple[Path, ...] = (),
+        other_roots: tuple[Path, ...] = (),
     ) -> Roots:
         """Return the roots with the usual variables below `paths.search_root`, if that is set."""
         defaults: dict[str, Path] = {}
         if search_root:
             for name, folder in _SEARCH_ROOT_VARIABLES.items():
                 defaults[name] = search_root / folder
-        return cls(given, defaults, base, others)
+        return cls(values, defaults, base, other_roots)
 
-    def expand(self, written: str, where: str) -> Path:
+    def expand(self, written: str, place: str) -> Path:
         """Return a path with its variables replaced.
 
         Raises:
             InputError: a variable is not defined.
         """
-        return self.base / self._with_values(written, where, str)
+        return self.base / self._with_values(written, place, str)
 
-    def spread(self, written: str, where: str) -> list[tuple[str, Path]]:
+    def spread(self, written: str, place: str) -> list[tuple[str, Path]]:
         """Return name and path of each file that an entry of `input_files` names.
 
-        `~` is the user's home. In a glob `*`, `?` and `**` have their usual meaning, and `[` is a
-        plain character. A folder is read with the folders in it. Hidden files and workspaces are
-        left out. If nothing matches, the result is the path as written, which does not exist. If
-        only a compressed file exists, the result is that file.
+        A relative path that leads to no file from the item's folder is looked for in each of the
+        `other_roots`. `~` is the user's home. In a glob `*`, `?` and `**` have their usual meaning,
+        and `[` is a plain character. A folder is read with the folders in it. Hidden files and
+        workspaces are left out. If nothing matches, the result is the path as written, which does
+        not exist. If only a compressed file exists, the result is that file.
 
         Raises:
             InputError: a variable is not defined, or there are too many files.
         """
-        home = os.path.expanduser(written) if written.startswith("~") else written  # noqa: PTH111  never raises
-        path = self.expand(home, where)
+        files = self._files_below(written, place)
+        for folder in self.other_roots:
+            if files:
+                break
+            files = replace(self, base=folder)._files_below(written, place)
+        return files or [(written, self.expand(_home_path(written), place))]
+
+    def _files_below(self, written: str, place: str) -> list[tuple[str, Path]]:
+        """Return what `spread` returns, for relative paths below `base`; [] if there is no file."""
+        home = _home_path(written)
+        path = self.expand(home, place)
         matches: set[str] = set()
         folder = path
         if os.path.isdir(path):  # noqa: PTH112  unlike Path.is_dir it never raises
-            matches = set(glob(f"{escape(str(path))}/**", recursive=True))  # noqa: PTH207  Path.glob shows hidden files
+            # Path.glob would name hidden files as well.
+            matches = set(glob(f"{escape(str(path))}/**", recursive=True))  # noqa: PTH207
         elif re.search(r"[*?]", home) and not os.path.exists(path):  # noqa: PTH110  as above
             folder = glob_root(path)
-            expanded = self._with_values(home.replace("[", "[[]"), where, escape)
+            expanded = self._with_values(home.replace("[", "[[]"), place, escape)
             pattern = Path(escape(str(self.base)), expanded)
             matches = set(glob(str(pattern), recursive=True))  # noqa: PTH207  as above
             matches.update(glob(f"{pattern}.gz", recursive=True))  # noqa: PTH207  as above
@@ -126,37 +138,45 @@ class Roots:
             is_folder = os.path.isdir(name)  # noqa: PTH112  as above
             if not has_plain_twin and not is_folder and not lies_in_workspace(Path(name), folder):
                 files.append((name, Path(name)))
+        # A wrong glob at the root of a project would otherwise read for hours.
         if len(files) > MOST_FILES:
             raise InputError(
-                f"{written} names {len(files)} files, more than {MOST_FILES}", place=where
+                f"{written} names {len(files)} files, more than {MOST_FILES}", place=place
             )
         if files:
             return files
-        is_compressed = not os.path.exists(path) and os.path.exists(f"{path}.gz")  # noqa: PTH110  as above
-        return [(written, Path(f"{path}.gz") if is_compressed else path)]
+        for single in (path, Path(f"{path}.gz")):
+            if os.path.exists(single):  # noqa: PTH110  as above
+                return [(written, single)]
+        # A dangling link is an error when it is read, and not a file that is elsewhere.
+        return [(written, path)] if os.path.lexists(path) else []
 
-    def _with_values(self, written: str, where: str, quote: Callable[[str], str]) -> str:
+    def _with_values(self, written: str, place: str, quote: Callable[[str], str]) -> str:
         """Return a path with the value of each variable, quoted, in its place."""
 
         def value(variable: re.Match[str]) -> str:
             name = variable.group(1)
-            root = self.given.get(name, self.defaults.get(name))
+            root = self.values.get(name, self.defaults.get(name))
             if root is None:
                 raise InputError(
                     f"the variable ${{{name}}} is not defined",
-                    place=where,
+                    place=place,
                     hint=f"add --var {name}=PATH",
                 )
             return quote(str(root))
 
+        # The operating system would raise a ValueError without a place.
         if "\0" in written:
-            raise InputError("a path holds a null character", place=where)
+            raise InputError("a path holds a null character", place=place)
         return _VARIABLE.sub(value, written.strip())
 
     def folders(self) -> list[Path]:
         """Return the folders in which a name in a log is looked for: `--root`, then variables."""
-        defaults = [path for name, path in self.defaults.items() if name not in self.given]
-        return _existing([*self.others, *self.given.values(), *defaults])
+        defaults = []
+        for name, path in self.defaults.items():
+            if name not in self.values:
+                defaults.append(path)
+        return _existing([*self.other_roots, *self.values.values(), *defaults])
 
     def readable(self) -> list[Path]:
         """Return the folders whose files may be read: those of `folders`, and the item's own.
@@ -166,7 +186,7 @@ class Roots:
         """
         return _existing([*self.folders(), self.base])
 
-    def shown(self, path: Path, written: str) -> str:
+    def shown_name(self, path: Path, written: str) -> str:
         """Return a path for reports.
 
         It is relative to the outermost root above it, `--var` before the settings, else relative to
@@ -175,9 +195,9 @@ class Roots:
         # A link is shown under the root that it stands in, or else under the root that it leads to.
         places = (absolute_path(path), real_path(path))
         for place in places:
-            for roots in (self.given, self.defaults):
+            for roots in (self.values, self.defaults):
                 folders = {absolute_path(root) for root in roots.values()}
-                folders.update(real_path(root) for root in roots.values())
+                folders.update(map(real_path, roots.values()))
                 above = [folder for folder in folders if place.is_relative_to(folder)]
                 if above:
                     outermost = min(above, key=lambda folder: len(folder.parts))
@@ -195,11 +215,17 @@ class Roots:
         """
         real = real_path(path)
         names = []
-        for variable, root in {**self.defaults, **self.given}.items():
+        for variable, root in {**self.defaults, **self.values}.items():
             real_root = real_path(root)
             if real.is_relative_to(real_root):
                 names.append(f"${{{variable}}}/{real.relative_to(real_root).as_posix()}")
         return names
+
+
+def _home_path(written: str) -> str:
+    """Return a path with the user's home in place of `~`."""
+    # Unlike Path.expanduser this leaves the path of an unknown user as it is.
+    return os.path.expanduser(written) if written.startswith("~") else written  # noqa: PTH111  never raises
 
 
 class Names:
@@ -213,15 +239,17 @@ class Names:
         """Return the name of a file, by the roots or as it was written."""
         real = real_path(path)
         if real not in self._names:
-            names = [self._roots.shown(path, written), *self._roots.qualified(path), str(path)]
+            # Unique names keep entries of two files with one base name apart.
+            names = [self._roots.shown_name(path, written), *self._roots.qualified(path), str(path)]
             self._names[real] = next(name for name in names if name not in self._names.values())
         return self._names[real]
 
 
 def _existing(folders: Iterable[Path]) -> list[Path]:
     """Return the real paths of the folders that exist, each once."""
-    existing = [folder for folder in folders if os.path.isdir(folder)]  # noqa: PTH112  Path.is_dir may raise
-    return list(dict.fromkeys(real_path(folder) for folder in existing))
+    # Path.is_dir raises for a name that is too long.
+    existing = [folder for folder in folders if os.path.isdir(folder)]  # noqa: PTH112
+    return list(dict.fromkeys(map(real_path, existing)))
 
 
 def absolute_path(path: Path) -> Path:

@@ -19,7 +19,7 @@ from pydantic import Field, ValidationError
 from transom.canonical import digest
 from transom.checklist.atoms import LOCKED_LAYER, CheckerConfig, Shape
 from transom.checklist.item import Item, load_item, parse_item
-from transom.checklist.judging.verdict import Doubt
+from transom.checklist.judging.verdict_rows import Doubt
 from transom.checklist.patterns import config_problems
 from transom.checklist.results import BuildRecord
 from transom.checklist.vectors import STANDARD_SOURCE
@@ -88,16 +88,21 @@ class SignOff:
     void: bool = False
 
 
-def approve(digests: Mapping[str, str], by: str, at: str) -> Approval:
+def approve(digests: Mapping[str, str], approver: str, moment: str) -> Approval:
     """Return the contents of a checker's `approval.json`.
 
     Raises:
-        InputError: `by` is no name.
+        InputError: `approver` is no name.
     """
-    name = " ".join(by.split())
+    # A name is printed in reports, so control characters must not get into it.
+    name = " ".join(approver.split())
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise InputError(f"{by[:40]!r} is no name", place="--by", hint="say who approves")
-    return Approval(by=name, at=at, files=dict(digests))
+        raise InputError(
+            f"{approver[:40]!r} is no name",
+            place="--by",
+            hint="pass the name of the person who approves",
+        )
+    return Approval(by=name, at=moment, files=dict(digests))
 
 
 def sign_off(folder: Path, digests: Mapping[str, str]) -> SignOff:
@@ -110,6 +115,7 @@ def sign_off(folder: Path, digests: Mapping[str, str]) -> SignOff:
     except (ValidationError, InputError):
         return SignOff(why_not=f"its {APPROVAL} cannot be read", void=True)
     changed = []
+    # A file that was added or removed since voids the approval as well.
     for name in sorted({*approval.files, *digests}):
         if approval.files.get(name) != digests.get(name):
             changed.append(name)
@@ -215,9 +221,11 @@ def load_checker(folder: Path, *, strict: bool = False) -> LoadedChecker:
         item: Item | None = load_item(folder / ITEM, strict=strict)
     else:
         item = item_of_files(folder, config.description)
+    # An id that was made from a file name would change with the folder.
     if item is not None and not item.has_own_id:
         item = replace(item, item_id=config.item_id)
     digests = {ATOMS: digest(atoms), CONFIG: digest(file.text)}
+    # The ItemSpec is no part of it: a better explanation gives the same verdicts.
     sha256 = digest({"atoms": digests[ATOMS], "config": digests[CONFIG]})
     if spec is not None:
         digests[SPEC] = digest(spec)
@@ -265,12 +273,16 @@ def complete_atoms(code: str) -> str:
         body = ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError):
         return code  # the syntax gate names the line
-    functions = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
+    functions = {}
+    for node in body:
+        if isinstance(node, ast.FunctionDef):
+            functions[node.name] = node
     extract = functions.get("extract_context")
     if extract is None:
         return code
     lines = code.rstrip("\n").split("\n")
     if not any(isinstance(node, ast.Return) for node in ast.walk(extract)):
+        # The locked layer has to be the last thing that the function does.
         lines[extract.end_lineno : extract.end_lineno] = LOCKED_LAYER.rstrip("\n").split("\n")
     if not {"validate_logic", "check_existence"} & functions.keys():
         lines += ["", "", "# Atoms B and C: the standard ones, as shipped."]
@@ -291,7 +303,11 @@ def complete_config(file: YamlFile, spec: str | None) -> YamlFile:
         "item_id": title[1] if title else file.path.absolute().parent.name,
         "description": description[1] if description else "A checker that was written by hand.",
     }
-    missing = {key: value for key, value in defaults.items() if key not in file.data}
+    # Appended at the end, so that errors name the lines that the person wrote.
+    missing = {}
+    for key, value in defaults.items():
+        if key not in file.data:
+            missing[key] = value
     if not missing:
         return file
     return parse_yaml(f"{file.text.rstrip()}\n{dump_yaml(missing)}", file.path)
@@ -299,7 +315,11 @@ def complete_config(file: YamlFile, spec: str | None) -> YamlFile:
 
 def item_of_files(folder: Path, description: str) -> Item | None:
     """Return an item whose inputs are the reports in `files/`, or None if there are none."""
-    paths = [path for path in (folder / FILES).rglob("*") if path.is_file()]
+    paths = []
+    for path in (folder / FILES).rglob("*"):
+        if path.is_file():
+            paths.append(path)
+    # The order of a folder differs between machines.
     names = sorted(path.relative_to(folder).as_posix() for path in paths)
     if not names:
         return None

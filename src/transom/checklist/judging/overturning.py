@@ -11,7 +11,8 @@ from typing import Final, cast
 from transom.canonical import Json, digest
 from transom.checklist.item import Item, OverturnedVerdict
 from transom.checklist.item_writer import add_entry_to_item
-from transom.checklist.judging.verdict import Note, Status, Verdict
+from transom.checklist.judging.verdict import Status, Verdict
+from transom.checklist.judging.verdict_rows import Note
 from transom.evidence.caps import Cap
 
 KEY: Final = "overturned"
@@ -46,6 +47,7 @@ def overturned_verdict(item: Item | None, status: Status) -> OverturnedVerdict |
     """Return the entry of an item that speaks against a verdict with its present meaning."""
     if item is None or not item.overturned:
         return None
+    # A changed description or claim is another question, which nobody overturned.
     meaning = _meaning(item)
     for entry in item.overturned:
         if entry.status == status and entry.meaning == meaning:
@@ -80,7 +82,9 @@ def note_of_overturned(item: Item, entry: OverturnedVerdict) -> Note:
 
 def _sentence(entry: OverturnedVerdict) -> str:
     sentence = f"{entry.by} overturned {entry.status} of this item"
-    return f"{sentence}: {entry.reason}" if entry.reason else sentence
+    if entry.reason:
+        return f"{sentence}: {entry.reason}"
+    return sentence
 
 
 def _meaning(item: Item) -> str:

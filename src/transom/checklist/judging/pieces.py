@@ -90,12 +90,12 @@ _BEGINS = re.compile(
 
 
 def with_pieces(atoms: str) -> str:
-    """The atoms as a worker loads them.
+    """Return the atoms as a worker loads them.
 
     What atom A begins stands for its `extract_context` only as long as that does nothing else; what
     a person wrote into it counts, so such an atom gets its files whole.
     """
-    whole = "begin_context" in atoms and (
+    has_context = "begin_context" in atoms and (
         atoms.count("def extract_context") > 1 or not _BEGINS.search(atoms)
     )
-    return atoms + _PIECES + ('\n\nSCOPE = "file"\n' if whole else "")
+    return atoms + _PIECES + ('\n\nSCOPE = "file"\n' if has_context else "")

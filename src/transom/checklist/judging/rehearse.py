@@ -8,12 +8,14 @@ here, as soon.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
 from transom.checklist.atoms import CheckerConfig, Operator
 from transom.checklist.judging.entries import field_of, show
-from transom.checklist.judging.gather import Evidence
+from transom.checklist.judging.gather import GatheredEvidence
 from transom.checklist.judging.runner import AtomRunner
 from transom.checklist.patterns import REGEX, is_split_regex, parts
 from transom.errors import AtomFailed, RegexFailed
@@ -31,7 +33,7 @@ def try_regex(expression, how, texts):
 """
 
 
-async def rehearse(runner: AtomRunner, config: CheckerConfig, evidence: Evidence) -> None:
+async def rehearse(runner: AtomRunner, config: CheckerConfig, evidence: GatheredEvidence) -> None:
     """Try every expression that a run will use; without any, no process is started.
 
     Raises:
@@ -41,20 +43,19 @@ async def rehearse(runner: AtomRunner, config: CheckerConfig, evidence: Evidence
     if not trials:
         return
     async with runner.worker(SOURCE) as worker:
-        for expression, how, batches in trials:
+        for expression, mode, batches in trials:
             for texts in batches:
-                asked = {"expression": expression, "how": how, "texts": list(texts)}
+                request = {"expression": expression, "how": mode, "texts": list(texts)}
                 try:
-                    await _in_time(asyncio.ensure_future(worker.call("try_regex", asked)))
+                    await _in_time(asyncio.ensure_future(worker.call("try_regex", request)))
                 except (TimeoutError, AtomFailed) as error:
-                    why = (
-                        f"fails: {error.problem}"
-                        if isinstance(error, AtomFailed)
-                        else f"finds no end within {SECONDS:g} s"
-                    )
-                    what = f"the regular expression '{REGEX}{expression}' {why}"
+                    if isinstance(error, AtomFailed):
+                        why = f"fails: {error.problem}"
+                    else:
+                        why = f"finds no end within {SECONDS:g} s"
+                    message = f"the regular expression '{REGEX}{expression}' {why}"
                     raise RegexFailed(
-                        what, hint="write it without repetitions inside of repetitions"
+                        message, hint="write it without repetitions inside of repetitions"
                     ) from error
 
 
@@ -66,6 +67,7 @@ async def _in_time(trying: asyncio.Future[object]) -> None:
         while not trying.done():
             spent = time.process_time()
             await asyncio.wait([trying], timeout=SECONDS)
+            # Only an idle process can tell that the other one is slow.
             if not trying.done() and time.process_time() - spent < SECONDS / 2:
                 raise TimeoutError
         trying.result()
@@ -75,49 +77,54 @@ async def _in_time(trying: asyncio.Future[object]) -> None:
 
 
 def _trials(
-    config: CheckerConfig, evidence: Evidence
+    config: CheckerConfig, evidence: GatheredEvidence
 ) -> Iterator[tuple[str, str, Iterable[tuple[str, ...]]]]:
-    """Each expression, how it is used (`search` or `match`), and on what, in batches."""
-    matched = [
-        one.condition
-        for one in config.items
-        if one.condition and one.condition.op is Operator.MATCHES
-    ]
-    wanted = [(one.pattern, "match") for one in config.waivers.waive_items if config.waivers.value]
-    wanted += [
-        (part, "search")
-        for one in config.requirements.pattern_items
-        for part in parts(one)
-        if not is_split_regex(part)
-    ]
-    wanted += [(REGEX + str(one.value).removeprefix(REGEX), "search") for one in matched]
-    fields = {*(one.field for one in matched), *(f"{item.category}.name" for item in config.items)}
+    """Yield each expression, how it is used (`search` or `match`), and on what, in batches."""
+    conditions = [item.condition for item in config.items if item.condition]
+    matched = [condition for condition in conditions if condition.op is Operator.MATCHES]
+    expressions: list[tuple[str, Literal["search", "match"]]] = []
+    # With N/A or 0 no waiver is compared with anything.
+    if config.waivers.value:
+        expressions += [(waiver.pattern, "match") for waiver in config.waivers.waive_items]
+    for pattern in config.requirements.pattern_items:
+        for part in parts(pattern):
+            if not is_split_regex(part):
+                expressions.append((part, "search"))
+    for condition in matched:
+        expressions.append((REGEX + str(condition.value).removeprefix(REGEX), "search"))
+    fields = {
+        *(condition.field for condition in matched),
+        *(f"{item.category}.name" for item in config.items),
+    }
+    # Equal texts take equal time; a log repeats most of its lines.
     texts = tuple(dict.fromkeys(_texts(config, evidence, fields)))
-    for text, how in wanted:
+    for text, mode in expressions:
         if text.startswith(REGEX):
-            yield text.removeprefix(REGEX), how, [texts]
-    for hint in (hint for item in config.items for hint in item.hints if hint.startswith(REGEX)):
-        yield hint.removeprefix(REGEX), "search", _lines(evidence)
+            yield text.removeprefix(REGEX), mode, [texts]
+    for hint in itertools.chain.from_iterable(item.hints for item in config.items):
+        if hint.startswith(REGEX):
+            yield hint.removeprefix(REGEX), "search", _lines(evidence)
 
 
-def _texts(config: CheckerConfig, evidence: Evidence, fields: Iterable[str]) -> Iterator[str]:
-    """All that a pattern, a waiver or a condition may be compared with."""
+def _texts(
+    config: CheckerConfig, evidence: GatheredEvidence, fields: Iterable[str]
+) -> Iterator[str]:
+    """Yield all that a pattern, a waiver or a condition may be compared with."""
     for entry in evidence.entries:
         yield entry.value
-        values = (field_of(entry.parsed_fields, name) for name in fields)
-        yield from (value if isinstance(value, str) else show(value) for value in values)
+        for name in fields:
+            value = field_of(entry.parsed_fields, name)
+            yield value if isinstance(value, str) else show(value)
     for item in config.items:
         yield from (item.id, item.name)
     for file in evidence.files:
-        yield from (file.shown, file.shown.replace("\\", "/").rpartition("/")[2])
+        yield from (file.shown_name, file.shown_name.replace("\\", "/").rpartition("/")[2])
     yield from map(str, config.requirements.pattern_items)
 
 
-def _lines(evidence: Evidence) -> Iterator[tuple[str, ...]]:
-    """All that a hint may be looked for in, piece by piece."""
-    return (
-        tuple(piece.split("\n"))
-        for file in evidence.files
-        if file.absent is None
-        for piece in file.pieces()
-    )
+def _lines(evidence: GatheredEvidence) -> Iterator[tuple[str, ...]]:
+    """Yield all that a hint may be looked for in, piece by piece."""
+    for file in evidence.files:
+        if file.absent is None:
+            for piece in file.pieces():
+                yield tuple(piece.split("\n"))

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from transom.checklist.atoms import TYPE_NAMES
-from transom.checklist.judging.verdict import (
-    CheckedItem,
-    Note,
-    Verdict,
-    Verdicts,
-    Violation,
-    WaivedItem,
-)
+from transom.checklist.judging.verdict import Verdict, Verdicts
+from transom.checklist.judging.verdict_rows import CheckedItem, Note, Violation, WaivedItem
 from transom.checklist.results import ReadingRow, WordsRow
 from transom.formats.report_page import (
     SHOWN,
@@ -40,7 +34,11 @@ _STATUS: dict[str, Tone] = {"PASS": "pass", "FAIL": "fail", "ERROR": "error"}
 
 
 def next_words(rows: Sequence[WordsRow]) -> str:
-    """What a person can do about words that are not understood; other words do not change a log."""
+    """Say what a person can do about words that are not understood.
+
+    Other words do not change a log.
+    """
+    # Words of the item can be reworded; words of a log cannot.
     if any(row.where.startswith(_SAID) for row in rows):
         return f"ask a model (--model), reword it, or {_TEACH}"
     return (
@@ -53,10 +51,9 @@ def reading_lines(readings: Sequence[ReadingRow], choose: str | None) -> list[st
     """Return the readings of a description that was not understood, and how to choose one."""
     if not readings:
         return [f"nothing that the rules know comes near; {_PAGE}"]
-    lines = [
-        f"{number}: {reading.says}; evidence: {reading.evidence}"
-        for number, reading in enumerate(readings, 1)
-    ]
+    lines = []
+    for number, reading in enumerate(readings, 1):
+        lines.append(f"{number}: {reading.says}; evidence: {reading.evidence}")
     if choose:
         lines.append(f"choose with: {choose}; {_PAGE}")
     else:
@@ -103,11 +100,11 @@ def text_reports(
 def summary(verdicts: Verdicts, style: Style = plain) -> str:
     """Count of each status, in one line."""
     counts = verdicts.summary.items()
-    told = ", ".join(
+    statuses = ", ".join(
         style(_STATUS.get(name, "warn"), f"{count} {name}") for name, count in counts if count
     )
-    many = len(verdicts.checks)
-    return f"{many} check{'' if many == 1 else 's'}: {told}"
+    total = len(verdicts.checks)
+    return f"{total} check{'' if total == 1 else 's'}: {statuses}"
 
 
 def tone_of(status: str) -> Tone:
@@ -116,16 +113,22 @@ def tone_of(status: str) -> Tone:
 
 
 def headline(verdict: Verdict) -> tuple[str, str]:
-    """The status, and what it rests on."""
+    """Return the status and what it rests on."""
     if verdict.acceptance and verdict.is_accepted:
         return "NOT_CHECKED", f"{verdict.acceptance.sentence}: {verdict.acceptance.reason}"
-    errors = len(verdict.errors)
-    shown = ", ".join(_counted_entries(verdict))
-    tail = f"{errors} error{'' if errors == 1 else 's'}" if verdict.status == "ERROR" else shown
-    more = ", doubted" if verdict.doubted else ", nothing new" if verdict.nothing_new else ""
+    tail = ", ".join(_counted_entries(verdict))
+    if verdict.status == "ERROR":
+        # What was found before the error is no result.
+        errors = len(verdict.errors)
+        tail = f"{errors} error{'' if errors == 1 else 's'}"
+    suffix = ""
     if verdict.would_be:
-        more = f", would be {verdict.would_be}"
-    return f"{verdict.status}{more}", tail
+        suffix = f", would be {verdict.would_be}"
+    elif verdict.doubted:
+        suffix = ", doubted"
+    elif verdict.nothing_new:
+        suffix = ", nothing new"
+    return f"{verdict.status}{suffix}", tail
 
 
 def _counted_entries(verdict: Verdict) -> Iterator[str]:
@@ -134,7 +137,10 @@ def _counted_entries(verdict: Verdict) -> Iterator[str]:
     violated = by_word["violated"]
     rules = {entry.id for entry in violated}
     # What holds of the same rules is told with the entries that do not: `1 of 180 violated`.
-    holding = [entry for entry in by_word["found"] if entry.id in rules]
+    holding = []
+    for entry in by_word["found"]:
+        if entry.id in rules:
+            holding.append(entry)
     for word in ("holds", "found", "violations", "violated", "missing", "not wanted", "known"):
         count = len(by_word[word])
         if word == "found":
@@ -152,7 +158,9 @@ def _counted_entries(verdict: Verdict) -> Iterator[str]:
 def ended_acceptance(verdict: Verdict) -> list[str]:
     """Return the sentence that an item's acceptance ended, if it did."""
     acceptance = verdict.acceptance
-    return [acceptance.sentence] if acceptance and acceptance.state == "ended" else []
+    if acceptance and acceptance.state == "ended":
+        return [acceptance.sentence]
+    return []
 
 
 def reason_of(verdict: Verdict) -> str:
@@ -167,15 +175,15 @@ def reason_of(verdict: Verdict) -> str:
 def part_of(verdict: Verdict, question: str = "") -> VerdictPart:
     """Return the contents of a page of one verdict on a question, the item's description."""
     status, tail = headline(verdict)
-    kind = (
-        f"  (type {verdict.checker_type}, {TYPE_NAMES[verdict.checker_type].lower()})"
-        if verdict.checker_type
-        else ""
-    )
+    if verdict.checker_type:
+        kind = f"  (type {verdict.checker_type}, {TYPE_NAMES[verdict.checker_type].lower()})"
+    else:
+        kind = ""
     judged = verdict.checker_type is not None or verdict.status == "ERROR"
     judged = judged and not verdict.is_accepted
+    # A status without a judgement has nothing to count.
     lead = f"{tail or '0 found'}{kind}" if judged else tail
-    sections = tuple(one for one in _sections(verdict) if one.entries or one.text)
+    sections = tuple(section for section in _sections(verdict) if section.entries or section.text)
     return VerdictPart(
         verdict.item_id,
         status,
@@ -189,10 +197,9 @@ def part_of(verdict: Verdict, question: str = "") -> VerdictPart:
 
 
 def _sections(verdict: Verdict) -> Iterator[Section]:
-    words = (
-        PageEntry(f'not understood: "{one.text}" in {one.where}', "warn")
-        for one in verdict.needs_model
-    )
+    words = []
+    for row in verdict.needs_model:
+        words.append(PageEntry(f'not understood: "{row.text}" in {row.where}', "warn"))
     ended = [PageEntry(text, "warn") for text in ended_acceptance(verdict)]
     yield Section(
         "",
@@ -203,38 +210,41 @@ def _sections(verdict: Verdict) -> Iterator[Section]:
         title = "It may mean" if verdict.readings else ""
         yield Section(title, text=tuple(reading_lines(verdict.readings, verdict.choose)))
     yield _caps_section(verdict)
-    accepted = (
-        f"{row.text} (accepted by {row.by}{_until(row.until)})" for row in verdict.accepted_caps
-    )
+    accepted = []
+    for accepted_row in verdict.accepted_caps:
+        until = _until(accepted_row.until)
+        accepted.append(f"{accepted_row.text} (accepted by {accepted_row.by}{until})")
     yield Section("Accepted", text=tuple(accepted))
-    doubts = tuple(PageEntry(f"{one.gate}: {one.message}", "warn") for one in verdict.doubted)
+    doubts = tuple(PageEntry(f"{doubt.gate}: {doubt.message}", "warn") for doubt in verdict.doubted)
     yield Section("Doubted by the gates of its build", doubts, (NEXT_DOUBTED,) if doubts else ())
     by_word, lines = verdict.entries, {file.path: file.lines for file in verdict.inputs}
     for word in ("violations", "violated", "missing", "not wanted", "known", "waived"):
         yield _judged(word, by_word[word], lines)
-    comments = (
-        f"{one.text} ({one.reason})" if one.reason else one.text for one in verdict.waiver_comments
-    )
+    comments = []
+    for comment in verdict.waiver_comments:
+        reason = f" ({comment.reason})" if comment.reason else ""
+        comments.append(f"{comment.text}{reason}")
     yield Section("Global waiver", text=tuple(comments))
-    yield Section(
-        "Unused waivers",
-        tuple(PageEntry(f"{one.pattern}: {one.why}", "warn") for one in verdict.unused_waivers),
-    )
+    unused = []
+    for waiver in verdict.unused_waivers:
+        unused.append(PageEntry(f"{waiver.pattern}: {waiver.why}", "warn"))
+    yield Section("Unused waivers", tuple(unused))
     for word in ("holds", "found"):
         yield _judged(word, by_word[word], lines, closed=verdict.exit_code == 1)
     judged = verdict.checker_type is not None or verdict.status == "ERROR"
     yield Section("Warnings" if judged else "", _notes("warn", verdict.warnings))
-    differences = (
-        f"{one.key}: {one.item}, checker {one.checker}" for one in verdict.config_differences
-    )
+    differences = []
+    for difference in verdict.config_differences:
+        differences.append(f"{difference.key}: {difference.item}, checker {difference.checker}")
     yield Section(
         "Taken from the item (the checker was built with other values)", text=tuple(differences)
     )
-    read = (
-        (one.path, f"{one.lines} lines, {one.bytes} bytes, sha256 {one.sha256[:12]}")
-        for one in verdict.inputs
-    )
-    yield Section("Inputs", tuple(PageEntry(told, file=path) for path, told in read), closed=True)
+    read = []
+    for input_file in verdict.inputs:
+        sha256 = input_file.sha256[:12]
+        line = f"{input_file.lines} lines, {input_file.bytes} bytes, sha256 {sha256}"
+        read.append(PageEntry(line, file=input_file.path))
+    yield Section("Inputs", tuple(read), closed=True)
 
 
 def _caps_section(verdict: Verdict) -> Section:
@@ -242,13 +252,18 @@ def _caps_section(verdict: Verdict) -> Section:
     entries = list[PageEntry]()
     for number, cap in enumerate(verdict.capped_by, 1):
         entries.append(PageEntry(f"{number}: {cap.text}", "warn", cap.source_file, cap.line_number))
-    commands = tuple(cap.accept for cap in verdict.capped_by[:1] if cap.accept)
-    how = tuple(f"if it does not matter: {command}" for command in commands)
-    return Section("What holds the PASS back", tuple(entries), how)
+    hints = []
+    # One command is enough to see how the others look.
+    for cap in verdict.capped_by[:1]:
+        if cap.accept:
+            hints.append(f"if it does not matter: {cap.accept}")
+    return Section("What holds the PASS back", tuple(entries), tuple(hints))
 
 
 def _until(day: str | None) -> str:
-    return f" until {day}" if day else ""
+    if day:
+        return f" until {day}"
+    return ""
 
 
 def _notes(tone: Tone, rows: Iterable[Note]) -> tuple[PageEntry, ...]:
@@ -259,65 +274,68 @@ def _judged(
     word: str, entries: Sequence[CheckedItem], lines: Mapping[str, int], *, closed: bool = False
 ) -> Section:
     tone = _KINDS.get(word, "fail")
-    rows = [
-        PageEntry(
-            title_of(one),
-            tone,
-            one.source_file,
-            one.line_number,
-            one.reason,
-            tuple(_facts(one, lines)),
-            one.matched_content,
+    rows = []
+    for entry in entries:
+        rows.append(
+            PageEntry(
+                title_of(entry),
+                tone,
+                entry.source_file,
+                entry.line_number,
+                entry.reason,
+                tuple(_facts(entry, lines)),
+                entry.matched_content,
+            )
         )
-        for one in entries
-    ]
     return Section(word.capitalize(), tuple(rows), closed=closed)
 
 
-def title_of(one: CheckedItem) -> str:
-    """Entries that were judged, and what was seen."""
-    return f"{one.id} {one.name}" + (f": {one.value}" if one.value else "")
+def title_of(entry: CheckedItem) -> str:
+    """Return what was judged, and what was seen."""
+    return f"{entry.id} {entry.name}" + (f": {entry.value}" if entry.value else "")
 
 
-def _facts(one: CheckedItem, lines: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+def _facts(entry: CheckedItem, lines: Mapping[str, int]) -> Iterator[tuple[str, str]]:
     if (
-        one.mode == "forbid"
-        and one.line_number is None
-        and (count := lines.get(one.source_file or ""))
+        entry.mode == "forbid"
+        and entry.line_number is None
+        and (count := lines.get(entry.source_file or ""))
     ):
         yield "none in its", f"{count} line{'' if count == 1 else 's'}"
-    if one.decided_by:  # the places of all entries that decided, where they were several
+    if entry.decided_by:  # the places of all entries that decided, where they were several
         places = list(
-            dict.fromkeys(place(row.source_file, row.line_number) for row in one.decided_by)
+            dict.fromkeys(place(row.source_file, row.line_number) for row in entry.decided_by)
         )
-        more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
-        yield "decided by", f"{', '.join(places[:SHOWN])}{more}"
-    near = one.nearest if isinstance(one, Violation) else None
-    if isinstance(one, WaivedItem):
-        use = one.waiver
-        by = "global waiver" if use.match == "global" else f"{use.pattern} ({use.match})"
+        suffix = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
+        yield "decided by", f"{', '.join(places[:SHOWN])}{suffix}"
+    # What was found needs no neighbour.
+    near = entry.nearest if isinstance(entry, Violation) else None
+    if isinstance(entry, WaivedItem):
+        use = entry.waiver
+        origin = "global waiver" if use.match == "global" else f"{use.pattern} ({use.match})"
         because = f", because: {use.reason}" if use.reason else ", no reason given"
         until = f", until {use.expires}" if use.expires else ""
-        yield "waived by", f"{by}{because}{f', {use.owner}' if use.owner else ''}{until}"
-    elif near and (near.source_file, near.line_number) != (one.source_file, one.line_number):
-        at = place(near.source_file, near.line_number)
-        yield "nearest:", f"{at}: {near.content}" if at else near.content
-        if near.why_not != one.reason:
+        yield "waived by", f"{origin}{because}{f', {use.owner}' if use.owner else ''}{until}"
+    elif near and (near.source_file, near.line_number) != (entry.source_file, entry.line_number):
+        line_place = place(near.source_file, near.line_number)
+        yield "nearest:", f"{line_place}: {near.content}" if line_place else near.content
+        if near.why_not != entry.reason:
             yield "why not:", near.why_not
 
 
 def _provenance(verdict: Verdict) -> Iterator[str]:
-    """Provenance of the verdict in one line, and what its words mean."""
-    made, level = verdict.made_by, verdict.sandbox_level
-    parts = [f"transom {made.transom}", f"as of {verdict.as_of}", f"sandbox {level or 'none'}"]
-    if made.checker_sha256:
-        parts.append(f"checker {made.checker_sha256[:12]}")
-    if made.provider:
-        parts.append(f"written by {made.provider}" + (f":{made.model}" if made.model else ""))
-    if made.mutation_score is not None:
-        kinds = f" ({', '.join(made.mutation_kinds)})" if made.mutation_kinds else ""
-        parts.append(f"mutation score {made.mutation_score:.2f}{kinds}")
-    parts.append(f"approved by {made.approved_by}" if made.approved_by else "not approved")
+    """Yield the provenance of the verdict in one line, and what its words mean."""
+    maker, level = verdict.made_by, verdict.sandbox_level
+    parts = [f"transom {maker.transom}", f"as of {verdict.as_of}", f"sandbox {level or 'none'}"]
+    if maker.checker_sha256:
+        parts.append(f"checker {maker.checker_sha256[:12]}")
+    if maker.provider:
+        parts.append(f"written by {maker.provider}" + (f":{maker.model}" if maker.model else ""))
+    # Old records have no score.
+    if maker.mutation_score is not None:
+        kinds = f" ({', '.join(maker.mutation_kinds)})" if maker.mutation_kinds else ""
+        parts.append(f"mutation score {maker.mutation_score:.2f}{kinds}")
+    parts.append(f"approved by {maker.approved_by}" if maker.approved_by else "not approved")
     if verdict.run_id:
         parts.append(f"run {verdict.run_id}")
     yield " · ".join(parts)
@@ -325,7 +343,7 @@ def _provenance(verdict: Verdict) -> Iterator[str]:
         yield (
             f"  sandbox {level}: the checker's code ran without files, network and other processes"
         )
-    if made.mutation_score is not None:
+    if maker.mutation_score is not None:
         yield (
             "  mutation score: share of the deliberately altered lines of evidence that the checker"
             " caught"

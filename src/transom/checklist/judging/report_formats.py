@@ -22,7 +22,8 @@ from transom.checklist.judging.report import (
     tone_of,
 )
 from transom.checklist.judging.rollup import BlockItem, roll_up
-from transom.checklist.judging.verdict import Verdict, Verdicts, WaivedItem, together
+from transom.checklist.judging.verdict import Verdict, Verdicts, together
+from transom.checklist.judging.verdict_rows import WaivedItem
 from transom.formats.csv_report import csv_report
 from transom.formats.html_report import html_report
 from transom.formats.junit_report import ReportedCase, Result, junit_report
@@ -73,6 +74,7 @@ _HEAD = (
 
 def report(kind: str, document: Verdict | Verdicts, context: ReportContext | None = None) -> bytes:
     """Return one verdict or several as one of `REPORTS`."""
+    # Bytes that are no characters come from logs, and a report must not fail on them.
     context = context or ReportContext()
     if kind == "json":
         return pretty_json(document).encode("utf-8", "backslashreplace")
@@ -102,17 +104,16 @@ def _case(verdict: Verdict, question: str) -> ReportedCase:
     An item that waits or is in doubt is an error, since only PASS may look like one. An item that a
     person accepts unchecked is skipped.
     """
-    whole = text_report(verdict, question=question)
+    report = text_report(verdict, question=question)
     result = _RESULTS.get(verdict.exit_code, "error")
     if verdict.is_accepted:
         result = "skipped"
     remarks = [question] if question else []
-    remarks += [f"known: {title_of(one)}" for one in verdict.known_items]
-    remarks += [
-        f"waived: {title_of(one)}: {one.waiver.reason or 'no reason given'}"
-        for one in verdict.waived
-    ]
-    why = (" ".join(whole.partition("\n")[0].split()), whole) if result != "passed" else ("", "")
+    for entry in verdict.known_items:
+        remarks.append(f"known: {title_of(entry)}")
+    for entry in verdict.waived:
+        remarks.append(f"waived: {title_of(entry)}: {entry.waiver.reason or 'no reason given'}")
+    why = (" ".join(report.partition("\n")[0].split()), report) if result != "passed" else ("", "")
     return ReportedCase(
         verdict.item_id, "transom.check", result, *why, verdict.seconds or 0.0, "\n".join(remarks)
     )
@@ -123,21 +124,21 @@ def _sarif(checks: Checks, context: ReportContext) -> bytes:
     results: list[SarifResult] = []
     for verdict in checks:
         for result, text in _sarif_results(verdict):
+            # A code host shows the description of a rule beside each result.
             text = context.descriptions.get(result.rule, text)
             rules.setdefault(result.rule, SarifRule(result.rule, text))
             results.append(result)
-    rows = [
-        (one.item_id, place(row.source_file, row.line_number), row.message)
-        for one in checks
-        for row in one.errors
-    ]
+    rows = []
+    for verdict in checks:
+        for row in verdict.errors:
+            rows.append((verdict.item_id, place(row.source_file, row.line_number), row.message))
     errors = [": ".join(filter(None, row)) for row in rows]
     return sarif_report(__version__, list(rules.values()), results, errors)
 
 
 def _sarif_results(verdict: Verdict) -> Iterator[tuple[SarifResult, str]]:
-    """Results, each with what its rule is about."""
-    words = ", ".join(repr(one.text) for one in verdict.needs_model)
+    """Yield results, each with what its rule is about."""
+    words = ", ".join(repr(phrase.text) for phrase in verdict.needs_model)
     kind: Literal["open", "review"] = "open" if words else "review"
     if verdict.acceptance and verdict.is_accepted:
         _, message = headline(verdict)
@@ -146,31 +147,31 @@ def _sarif_results(verdict: Verdict) -> Iterator[tuple[SarifResult, str]]:
         clauses = [f"{verdict.item_id} waits for a person or a model"]
         if words:
             clauses.append(f"not understood: {words}")
-        clauses += [f"held back: {cap.text}" for cap in verdict.capped_by]
+        for cap in verdict.capped_by:
+            clauses.append(f"held back: {cap.text}")
         clauses += ended_acceptance(verdict)
         yield SarifResult(verdict.item_id, ": ".join(clauses), kind), verdict.item_id
-    known = set(map(id, verdict.known_items))
-    for one in (
+    known_ids = set(map(id, verdict.known_items))
+    for entry in (
         *verdict.missing_items,
         *verdict.extra_items,
         *verdict.known_items,
         *verdict.waived,
     ):
-        because = (
-            (one.waiver.reason or f"waived by {one.waiver.pattern}")
-            if isinstance(one, WaivedItem)
-            else None
-        )
-        where = (one.source_file, one.line_number, one.matched_content)
-        state: State | None = (
-            None
-            if verdict.baseline is None or because
-            else "unchanged"
-            if id(one) in known
-            else "new"
-        )
-        rule, message = f"{verdict.item_id}/{one.id}", f"{title_of(one)}: {one.reason}"
-        yield SarifResult(rule, message, "fail", *where, because, state), one.name
+        if isinstance(entry, WaivedItem):
+            because = entry.waiver.reason or f"waived by {entry.waiver.pattern}"
+        else:
+            because = None
+        place = (entry.source_file, entry.line_number, entry.matched_content)
+        state: State | None
+        if verdict.baseline is None or because:
+            state = None
+        elif id(entry) in known_ids:
+            state = "unchanged"
+        else:
+            state = "new"
+        rule, message = f"{verdict.item_id}/{entry.id}", f"{title_of(entry)}: {entry.reason}"
+        yield SarifResult(rule, message, "fail", *place, because, state), entry.name
 
 
 def _csv(checks: Checks, context: ReportContext) -> bytes:
@@ -186,29 +187,29 @@ def _csv(checks: Checks, context: ReportContext) -> bytes:
 
 
 def _rows(verdict: Verdict) -> Iterator[dict[str, object]]:
-    """A row an entry, or one without an entry, so that no item is lost."""
+    """Yield a row for each entry, or a row without an entry, so that no item is lost."""
     rows: list[dict[str, object]] = []
     for kind, entries in verdict.entries.items():
-        for one in entries:
+        for entry in entries:
             rows.append(
                 {
                     "kind": kind,
-                    "id": one.id,
-                    "name": one.name,
-                    "value": one.value,
-                    "reason": one.reason,
+                    "id": entry.id,
+                    "name": entry.name,
+                    "value": entry.value,
+                    "reason": entry.reason,
                 }
             )
-            rows[-1] |= {"file": one.source_file, "line": one.line_number}
-            if isinstance(one, WaivedItem):
-                use = one.waiver
-                told = {
+            rows[-1] |= {"file": entry.source_file, "line": entry.line_number}
+            if isinstance(entry, WaivedItem):
+                use = entry.waiver
+                columns = {
                     "waiver": use.pattern,
                     "because": use.reason,
                     "owner": use.owner,
                     "expires": use.expires,
                 }
-                rows[-1] |= told
+                rows[-1] |= columns
     for row in verdict.errors:
         rows.append(
             {
@@ -218,9 +219,11 @@ def _rows(verdict: Verdict) -> Iterator[dict[str, object]]:
                 "reason": row.message,
             }
         )
-    words = [f"not understood: {one.text}" for one in verdict.needs_model]
-    words += [f"held back: {cap.text}" for cap in verdict.capped_by]
-    words = words or [one.message for one in verdict.warnings]
+    # An item without entries still has to say why in its only row.
+    words = [f"not understood: {phrase.text}" for phrase in verdict.needs_model]
+    for cap in verdict.capped_by:
+        words.append(f"held back: {cap.text}")
+    words = words or [warning.message for warning in verdict.warnings]
     alone: dict[str, object] = {"reason": "; ".join([*ended_acceptance(verdict), *words])}
     if verdict.acceptance and verdict.is_accepted:
         acceptance = verdict.acceptance
@@ -231,16 +234,16 @@ def _rows(verdict: Verdict) -> Iterator[dict[str, object]]:
             "owner": acceptance.by,
             "expires": acceptance.until,
         }
-    for made in rows or [alone]:
-        yield {"item": verdict.item_id, "status": verdict.counted_as, **made}
+    for columns_of_row in rows or [alone]:
+        yield {"item": verdict.item_id, "status": verdict.counted_as, **columns_of_row}
 
 
 def _html(checks: Checks, context: ReportContext) -> bytes:
     title = f"Checks: {len(checks)} items" if len(checks) != 1 else f"Check {checks[0].item_id}"
     footer = " · ".join(
-        [f"transom {__version__}", *dict.fromkeys(f"as of {one.as_of}" for one in checks)]
+        [f"transom {__version__}", *dict.fromkeys(f"as of {verdict.as_of}" for verdict in checks)]
     )
-    parts = [part_of(one, context.descriptions.get(one.item_id, "")) for one in checks]
+    parts = [part_of(verdict, context.descriptions.get(verdict.item_id, "")) for verdict in checks]
     totals = summary(together(checks))
     table = _table_of_blocks(checks, context)
     page = Page(title, tuple(parts), footer, totals, context.trend, table)

@@ -79,6 +79,7 @@ def block_items(targets: Sequence[Path]) -> list[BlockItem]:
     folders = [str(target.absolute().parent) for target in targets]
     if not folders:
         return []
+    # The blocks' names must not depend on where the project is checked out.
     shared = os.path.commonpath(folders)
     places = list[BlockItem]()
     for target, folder in zip(targets, folders, strict=True):
@@ -95,9 +96,11 @@ def roll_up(checks: Sequence[Verdict], places: Sequence[BlockItem]) -> RollUp | 
     """
     cells = dict[BlockItem, Counted]()
     for check, place in zip(checks, places, strict=True):
+        # Two checks of one item in one block share a cell, which shows the worse.
         earlier = cells.get(place, "PASS")
         cells[place] = min(earlier, check.counted_as, key=WORST_FIRST.index)
     item_counts = Counter(item for _, item in cells)
+    # A table with one item a block is a list, which the report has already.
     if not item_counts or max(item_counts.values()) < 2:
         return None
     by_item = {item: Counter[Counted]() for item in item_counts}
@@ -161,11 +164,15 @@ def trend_of(checks: Sequence[Verdict], earlier: Mapping[str, Sequence[Counted]]
         parts.append(f"{changes['new']} new")
     if removed:
         parts.append(f"{removed} not checked any more")
-    comparisons = [check.baseline for check in checks if check.baseline is not None]
+    comparisons = []
+    for check in checks:
+        if check.baseline is not None:
+            comparisons.append(check.baseline)
     new = sum(comparison.new for comparison in comparisons)
-    known = sum(comparison.known for comparison in comparisons)
-    gone = sum(comparison.gone for comparison in comparisons)
-    line = (
-        f"since the baseline: {', '.join(parts)}; violations: {new} new, {known} known, {gone} gone"
-    )
-    return f"{line}; worse: {', '.join(worse)}" if worse else line
+    known_total = sum(comparison.known for comparison in comparisons)
+    gone_total = sum(comparison.gone for comparison in comparisons)
+    violations = f"{new} new, {known_total} known, {gone_total} gone"
+    line = f"since the baseline: {', '.join(parts)}; violations: {violations}"
+    if worse:
+        return f"{line}; worse: {', '.join(worse)}"
+    return line

@@ -55,16 +55,16 @@ class Scope:
 
     Attributes:
         formats: the report formats by which the scope `report` reads; the shipped ones if empty.
+        sought: texts that the scope `report` looks for in each line.
     """
 
     unit: Unit = "file"
     record_start: str | None = None
     formats: tuple[CompiledFormat, ...] = ()
+    sought: tuple[str, ...] = ()
 
     def open(self, path: Path) -> TextFile:
-        """The file with the limits that fit: a text that is handed over at once must fit into
-        memory.
-        """
+        """Open the file with limits: a text handed over at once must fit into memory."""
         if self.unit == "file":
             return TextFile(path, limit=MAX_TEXT_BYTES)
         return TextFile(path, limit=STREAMED_BYTES, longest_line=MAX_RECORD_CHARS)
@@ -81,21 +81,22 @@ class Seen:
 
 
 async def declared(worker: AtomWorker) -> tuple[Scope, tuple[Source, ...]]:
-    """Portion that the atoms want at a time, and the kinds of file that they declare.
+    """Return the portion that the atoms want at a time, and their kinds of files.
 
     Raises:
         AtomFailed: `SCOPE` is none of the three, a record has no `RECORD_START`, or `SOURCES` has
             not its shape.
     """
-    told = await worker.constants(["SCOPE", "RECORD_START", "SOURCES"])
-    unit, start = told.get("SCOPE", "file"), told.get("RECORD_START")
+    constants = await worker.constants(["SCOPE", "RECORD_START", "SOURCES"])
+    unit, start = constants.get("SCOPE", "file"), constants.get("RECORD_START")
+    # What the atoms declare is data of untrusted code, and checked like an answer.
     wrong = ""
     if unit not in get_args(Unit):
         wrong = f"SCOPE is {unit!r}, not 'file', 'line' or 'record'"
     elif unit == "record" and not (isinstance(start, str) and start):
         wrong = "SCOPE is 'record', but RECORD_START is no regular expression"
     try:
-        sources = _SOURCES.validate_python(told.get("SOURCES", ()))
+        sources = _SOURCES.validate_python(constants.get("SOURCES", ()))
     except ValidationError as error:
         wrong = wrong or f"SOURCES has not its shape: {_first(error)}"
     if wrong:
@@ -110,7 +111,7 @@ async def extract(
     source_file: str,
     readings: dict[str, FileReading] | None = None,
 ) -> list[Entry]:
-    """Entries that atom A sees in a file.
+    """Return the entries that atom A sees in a file.
 
     Args:
         readings: takes what the report formats read of the file, for atoms of the scope `report`.
@@ -122,8 +123,8 @@ async def extract(
     """
     entries: list[Entry] = []
 
-    def take(seen: Seen) -> None:
-        entries.extend(_checked(seen, source_file))
+    def take(extracted: Seen) -> None:
+        entries.extend(_checked(extracted, source_file))
         if len(entries) > MAX_ENTRIES:
             raise AtomFailed(
                 f"it sees more than {MAX_ENTRIES} things in one file",
@@ -157,7 +158,11 @@ async def hand_over(
     if scope.unit in ("file", "report"):
         if scope.unit == "report":
             reading = await asyncio.to_thread(
-                read_report_pieces, pieces, source_file, scope.formats or shipped_formats()
+                read_report_pieces,
+                pieces,
+                source_file,
+                scope.formats or shipped_formats(),
+                scope.sought,
             )
             text, lines = measured_lines(reading), reading.lines
         else:
@@ -165,18 +170,20 @@ async def hand_over(
             lines = text.count("\n") + 1
         answer = await worker.call("extract_context", {"text": text, "source_file": source_file})
         if not isinstance(answer, list):
-            what = f"extract_context returned {type(answer).__name__}, not a list"
-            raise AtomFailed(what, kind="schema", place="atoms.py")
+            message = f"extract_context returned {type(answer).__name__}, not a list"
+            raise AtomFailed(message, kind="schema", place="atoms.py")
         take(Seen(answer, lines))
         return reading
-    at = 0
+    line_count = 0
     async with _ahead(pieces) as following:
         piece: str | None = await following() or ""
         while piece is not None:
             coming = await following()
-            seen = await _see(worker, scope, piece, source_file, at, last=coming is None)
-            piece, at = coming, seen.lines
-            take(seen)
+            extracted = await _see(
+                worker, scope, piece, source_file, line_count, last=coming is None
+            )
+            piece, line_count = coming, extracted.lines
+            take(extracted)
     return None
 
 
@@ -187,12 +194,13 @@ def measured_lines(reading: FileReading) -> str:
     is none.
     """
     lines = list[str]()
-    for section in reading.sections:
-        for measurement in section.measurements:
+    groups = [(section.format, section.measurements) for section in reading.sections]
+    for report_format, measurements in [*groups, ("", reading.sought)]:
+        for measurement in measurements:
             printed = measurement.number
             row: dict[str, object] = {
                 "name": measurement.name,
-                "format": section.format,
+                "format": report_format,
                 "line": measurement.line,
                 "scope": dict(measurement.scope),
                 "value": measurement.value,
@@ -202,6 +210,7 @@ def measured_lines(reading: FileReading) -> str:
                 "problem": None,
                 "content": measurement.content,
             }
+            # Base units, so that a checker compares 1.2 ns and 1200 ps alike.
             if isinstance(printed, PrintedNumber):
                 factor = factor_to_base(printed.unit)
                 row["quantity"] = quantity_of(printed.unit) or ""
@@ -213,16 +222,16 @@ def measured_lines(reading: FileReading) -> str:
 
 
 async def _see(
-    worker: AtomWorker, scope: Scope, piece: str, source_file: str, at: int, *, last: bool
+    worker: AtomWorker, scope: Scope, piece: str, source_file: str, line_count: int, *, last: bool
 ) -> Seen:
-    """One piece through `transom_piece`."""
+    """Give one piece to `transom_piece`."""
     answer = await worker.call(
         "transom_piece",
         {
             "text": piece,
             "source_file": source_file,
             "record_start": scope.record_start,
-            "at": at,
+            "at": line_count,
             "last": last,
             "most": MAX_RECORD_CHARS,
         },
@@ -230,7 +239,8 @@ async def _see(
     match answer:
         case {"entries": list() as entries, "problems": []}:
             return Seen(
-                entries, at + piece.count("\n") + (0 if piece.endswith("\n") or not piece else 1)
+                entries,
+                line_count + piece.count("\n") + (0 if piece.endswith("\n") or not piece else 1),
             )
         case {"problems": [str() as problem]}:
             raise AtomFailed(problem, kind="schema", place="atoms.py")
@@ -260,25 +270,27 @@ async def _ahead(pieces: Iterator[str]) -> AsyncIterator[Callable[[], Awaitable[
         coming.exception()  # of a piece that nobody wants any more
 
 
-def _checked(seen: Seen, source_file: str) -> list[Entry]:
+def _checked(extracted: Seen, source_file: str) -> list[Entry]:
     try:
-        entries = _ENTRIES.validate_python(seen.entries, strict=True)
+        entries = _ENTRIES.validate_python(extracted.entries, strict=True)
     except ValidationError as error:
         raise AtomFailed(
             f"an entry has not its shape: {_first(error)}", kind="schema", place="atoms.py"
         ) from error
     for entry in entries:
+        # An entry of another file would be judged, and waived, as that one's.
         if entry.source_file != source_file:
             raise AtomFailed(
                 f"an entry names another source_file ({entry.source_file!r})", kind="schema"
             )
-        if entry.line_number is not None and entry.line_number > seen.lines:
+        # A report that points to a line which is not there cannot be verified by a person.
+        if entry.line_number is not None and entry.line_number > extracted.lines:
             raise AtomFailed(
-                f"an entry points to line {entry.line_number} of {seen.lines}", kind="schema"
+                f"an entry points to line {entry.line_number} of {extracted.lines}", kind="schema"
             )
     return entries
 
 
 def _first(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

@@ -89,54 +89,57 @@ conditions stay.
 def earlier_blocks(
     role: str, texts: Mapping[str, str], *, tokens: int = SUMMARY_TOKENS
 ) -> list[Block]:
-    """The blocks by which a round sees the earlier ones, from their texts by tag.
+    """Return the blocks by which a round sees the earlier ones, from their texts by tag.
 
     `tokens` bounds what the last round sees; where names and ids alone exceed it, they are given
     alone.
     """
+    # Details go one by one until the window is short enough.
     for dropped in range(len(DETAILS) + 1) if role == "checklist.section4" else (0,):
-        shown: dict[str, list[str]] = {}
-        for one in EARLIER[role]:
-            text = _excerpt(one.of, texts[one.of], {*one.without, *DETAILS[:dropped]})
-            shown.setdefault(one.block, []).append(text.strip("\n") + "\n")
+        excerpts: dict[str, list[str]] = {}
+        for excerpt in EARLIER[role]:
+            text = _excerpt(excerpt.of, texts[excerpt.of], {*excerpt.without, *DETAILS[:dropped]})
+            excerpts.setdefault(excerpt.block, []).append(text.strip("\n") + "\n")
         if dropped:
-            shown[EARLIER[role][0].block].append(
+            excerpts[EARLIER[role][0].block].append(
                 f"(Left out for want of room: {', '.join(DETAILS[:dropped])}.)\n"
             )
-        blocks = [Block(name, "\n".join(pieces)) for name, pieces in shown.items()]
+        blocks = [Block(name, "\n".join(pieces)) for name, pieces in excerpts.items()]
         if sum(estimate_tokens(block.text) for block in blocks) <= tokens:
             break
     return blocks
 
 
 def _excerpt(tag: str, text: str, names: Collection[str]) -> str:
-    shown = _cut(text, names)
-    return shown if _read(tag, shown, names) == _read(tag, text, names) else text
+    excerpt = _cut(text, names)
+    if _read(tag, excerpt, names) == _read(tag, text, names):
+        return excerpt
+    return text
 
 
 def _cut(text: str, names: Collection[str]) -> str:
-    """The text without the parts below headings that begin with one of the names, and without
-    those labels.
-    """
+    """Return the text without the parts and labels that begin with one of the names."""
     text = without(
         text,
         lambda part: any(f"{normal(part.title)} ".startswith(f"{n} ") for n in names),
         lambda _: True,
     )
     lines = source_lines(text)
-    gone: set[int] = set()
+    removed_lines: set[int] = set()
     for label in labels(parse(text)):
         first = label.line - 1
+        # A label is left out with everything that is indented below it.
         if normal(label.name) in names and not lines[first].lstrip().startswith("#"):
             depth = _depth(lines[first])
-            gone.add(first)
+            removed_lines.add(first)
             for number in range(first + 1, len(lines)):
                 if not lines[number].strip() or _depth(lines[number]) <= depth:
                     break
-                gone.add(number)
+                removed_lines.add(number)
+            # The example under a label belongs to it.
             for fence in fences(label.body)[:1]:
-                gone.update(range(fence.line - 2, fence.line + fence.text.count("\n") + 1))
-    return "\n".join(line for number, line in enumerate(lines) if number not in gone)
+                removed_lines.update(range(fence.line - 2, fence.line + fence.text.count("\n") + 1))
+    return "\n".join(line for number, line in enumerate(lines) if number not in removed_lines)
 
 
 def _depth(line: str) -> int:
@@ -144,23 +147,22 @@ def _depth(line: str) -> int:
 
 
 def _read(tag: str, text: str, names: Collection[str]) -> object:
-    """The names, ids and decisions of a text, which an excerpt without those parts must hold."""
+    """Return the names, ids and decisions that an excerpt must keep."""
     if tag == "analysis":
         analysis = parse_analysis(text)
-        told = {
+        parts = {
             "notation": analysis.reading,
             "capability type": analysis.capability_type,
             "reason": analysis.reason,
         }
-        return [value for label, value in told.items() if label not in names]
+        return [value for label, value in parts.items() if label not in names]
     if tag == "section1":
         parsing = parse_section1(text)
-        own = [
-            field.name
-            for one in parsing.categories
-            for field in one.fields
-            if field.name not in ENTRY_KEYS
-        ]
+        own = []
+        for category in parsing.categories:
+            for field in category.fields:
+                if field.name not in ENTRY_KEYS:
+                    own.append(field.name)
         return parsing.keys(), own
     if tag == "section2":
         check = parse_section2(text)
@@ -168,9 +170,18 @@ def _read(tag: str, text: str, names: Collection[str]) -> object:
         for item in check.items:
             rule = item.rule
             choices = {"check": rule.check, "mode": rule.mode, "quantifier": rule.quantifier}
-            readable = [value for part, value in choices.items() if part not in item.problems]
+            readable = []
+            for part, value in choices.items():
+                if part not in item.problems:
+                    readable.append(value)
             items.append((rule.id, rule.name, rule.required, item.condition_text, readable))
         return check.capability_type, items
     waiver = parse_section3(text)
-    scenarios = [(one.id, one.name, one.items, one.stages) for one in waiver.scenarios]
-    return waiver.supported, scenarios, [(one.item, one.waivable) for one in waiver.decisions]
+    scenarios = []
+    for scenario in waiver.scenarios:
+        scenarios.append((scenario.id, scenario.name, scenario.items, scenario.stages))
+    return (
+        waiver.supported,
+        scenarios,
+        [(decision.item, decision.waivable) for decision in waiver.decisions],
+    )

@@ -60,6 +60,7 @@ def add_examples(text: str, rows: Sequence[Mapping[str, str]]) -> str:
     lines = text.rstrip("\n").split("\n")
     entries = dump_yaml([dict(row) for row in rows]).rstrip("\n").split("\n")
     heading = _line_like(lines, _EXAMPLES_HEADING, 0)
+    # A list that is there is continued, or the ItemSpec would have two.
     if heading is not None:
         fence = _line_like(lines, _FENCE, heading)
         closing = _line_like(lines, _FENCE, fence + 1) if fence is not None else None
@@ -70,9 +71,9 @@ def add_examples(text: str, rows: Sequence[Mapping[str, str]]) -> str:
         hint = "add the heading `### 4.1 Item-Specific Implementation Points`"
         raise InputError("the ItemSpec has no Section 4.1", place="ItemSpec.md", hint=hint)
     end = _line_like(lines, _NEXT_SECTION, section + 1)
-    at = len(lines) if end is None else end
+    position = len(lines) if end is None else end
     block = ["", "#### Examples", "", "```yaml", *entries, "```", ""]
-    return "\n".join([*lines[:at], *block, *lines[at:]]).rstrip("\n") + "\n"
+    return "\n".join([*lines[:position], *block, *lines[position:]]).rstrip("\n") + "\n"
 
 
 def _line_like(lines: Sequence[str], pattern: re.Pattern[str], start: int) -> int | None:
@@ -84,7 +85,7 @@ def _line_like(lines: Sequence[str], pattern: re.Pattern[str], start: int) -> in
 
 
 def left_out(parts: Sequence[MarkdownPart]) -> tuple[str, ...]:
-    """The items of which the text says that there is no example: `No example for item 2.1: ...`."""
+    """Return the items for which the text says `No example for item 2.1: ...`."""
     part = _part(parts)
     lines = [line.text for line in iter_lines(part.blocks)] if part else []
     return words.item_ids(
@@ -93,4 +94,4 @@ def left_out(parts: Sequence[MarkdownPart]) -> tuple[str, ...]:
 
 
 def _part(parts: Sequence[MarkdownPart]) -> MarkdownPart | None:
-    return next((one for one in parts if one.title.strip(" :").casefold() == "examples"), None)
+    return next((part for part in parts if part.title.strip(" :").casefold() == "examples"), None)

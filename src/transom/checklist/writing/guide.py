@@ -19,33 +19,40 @@ from transom.checklist.writing.shapes import (
     SpecPattern,
 )
 from transom.formats.labels import Label, find, labels, normal
-from transom.formats.markdown import MarkdownPart, MarkdownTable, iter_nodes, region
+from transom.formats.markdown import MarkdownPart, MarkdownTable, Node, iter_nodes, region
 
 _RANKS: Final[tuple[Rank, ...]] = ("primary", "secondary", "fallback")
 _SCENARIO = re.compile(r"(?:special\s+)?scenario\s+(\d+)\b[\s:.)–—-]*(.*)", re.IGNORECASE)
 _KIND = re.compile(r"\s*`([A-Za-z_]\w*)`")
 
 
-def read_guide(parts: Sequence[MarkdownPart], known: Sequence[str] = ()) -> GuideSection:
-    """Section 4. `known` are the item ids of Section 2: what `all items` means."""
+def read_guide(parts: Sequence[MarkdownPart], item_ids: Sequence[str] = ()) -> GuideSection:
+    """Read Section 4; `item_ids` are Section 2's, which `all items` means."""
     points, special, testing = (subregion(parts, number) for number in ("4.1", "4.2", "4.3"))
-    found = labels(points)
+    point_labels = labels(points)
     examples, examples_line, problem = read_examples(points)
-    lines = {sub[0].number: sub[0].line for sub in (points, special, testing) if sub}
+    lines = {}
+    for sub in (points, special, testing):
+        if sub:
+            lines[sub[0].number] = sub[0].line
     if examples_line is not None:
         lines["examples"] = examples_line
     return GuideSection(
-        sources=tuple(_sources(found)),
+        sources=tuple(_sources(point_labels)),
         extractions=tuple(_extractions(points)),
         examples=examples,
         examples_problem=problem,
         no_examples=left_out(points),
-        references=entries(find(found, "References to Other Files", "References", "Reference")),
-        error_tolerance=entries(find(found, "Error Tolerance")),
-        steps=entries(
-            find(found, "Multi-Stage Steps", "Multi-Stage Extraction", "Multi-Stage", "Steps")
+        references=entries(
+            find(point_labels, "References to Other Files", "References", "Reference")
         ),
-        scenarios=tuple(_scenarios(special, known)),
+        error_tolerance=entries(find(point_labels, "Error Tolerance")),
+        steps=entries(
+            find(
+                point_labels, "Multi-Stage Steps", "Multi-Stage Extraction", "Multi-Stage", "Steps"
+            )
+        ),
+        scenarios=tuple(_scenarios(special, item_ids)),
         matrix=tuple(_matrix(testing)),
         line=parts[0].line if parts else 1,
         lines=lines,
@@ -53,9 +60,7 @@ def read_guide(parts: Sequence[MarkdownPart], known: Sequence[str] = ()) -> Guid
 
 
 def subregion(parts: Sequence[MarkdownPart], number: str) -> tuple[MarkdownPart, ...]:
-    """Parts under the heading with this number, up to the next one of the same section; empty if
-    it is absent.
-    """
+    """Return the parts under the heading with this number, or () if it is absent."""
     section = number.partition(".")[0]
     for index, part in enumerate(parts):
         if part.number == number:
@@ -66,27 +71,27 @@ def subregion(parts: Sequence[MarkdownPart], number: str) -> tuple[MarkdownPart,
     return ()
 
 
-def _sources(found: Sequence[Label]) -> Iterator[DescribedSource]:
-    for label in found:
-        rank = next(
-            (
-                rank
-                for rank in _RANKS
-                if re.match(rf"{rank}\b.*(source|strategy|fallback|$)", normal(label.name))
-            ),
-            None,
-        )
+def _sources(point_labels: Sequence[Label]) -> Iterator[DescribedSource]:
+    for label in point_labels:
+        rank = _rank_of(label)
         if rank is None or not label.text():
             continue
         text = label.text()
         kind = _KIND.match(text)
-        files = tuple(
-            code
-            for code in label.codes()
-            if re.search(r"[*?.]", code) and not re.search(r"[\s(\\]", code)
-        )
+        files = []
+        for code in label.codes():
+            # Other code on the line is a pattern or a command.
+            if re.search(r"[*?.]", code) and not re.search(r"[\s(\\]", code):
+                files.append(code)
         source = Source(kind=kind[1] if kind else "", rank=rank, files=tuple(dict.fromkeys(files)))
         yield DescribedSource(source, text, label.line)
+
+
+def _rank_of(label: Label) -> Rank | None:
+    for rank in _RANKS:
+        if re.match(rf"{rank}\b.*(source|strategy|fallback|$)", normal(label.name)):
+            return rank
+    return None
 
 
 def _extractions(parts: Sequence[MarkdownPart]) -> Iterator[Extraction]:
@@ -94,8 +99,9 @@ def _extractions(parts: Sequence[MarkdownPart]) -> Iterator[Extraction]:
         match = re.match(
             r"(?:information\s+)?extraction\s*(?:of|for|:|-|–|—)\s*(.+)", part.title, re.IGNORECASE
         )
-        found = labels(region(parts, index))[1:] if part.level > 3 else []
-        key = find(found, "Category key", "Key")
+        # Only headings below 4.1's own are extractions.
+        extraction_labels = labels(region(parts, index))[1:] if part.level > 3 else []
+        key = find(extraction_labels, "Category key", "Key")
         if match is None and key is None:
             continue
         codes = words.identifiers(key.codes() if key else re.findall(r"`(\w+)`", part.title))
@@ -104,58 +110,72 @@ def _extractions(parts: Sequence[MarkdownPart]) -> Iterator[Extraction]:
         yield Extraction(
             category=category,
             name=name,
-            location=body(find(found, "Location", "Where")),
-            keywords=words.keywords(find(found, "Keywords", "Search keywords")),
+            location=body(find(extraction_labels, "Location", "Where")),
+            keywords=words.keywords(find(extraction_labels, "Keywords", "Search keywords")),
             patterns=tuple(
                 _patterns(
-                    find(found, "Patterns", "Pattern", "Extraction pattern", "Parsing pattern")
+                    find(
+                        extraction_labels,
+                        "Patterns",
+                        "Pattern",
+                        "Extraction pattern",
+                        "Parsing pattern",
+                    )
                 )
             ),
-            method=body(find(found, "Method", "Strategy")),
+            method=body(find(extraction_labels, "Method", "Strategy")),
             line=part.line,
         )
 
 
 def _patterns(label: Label | None) -> Iterator[SpecPattern]:
-    """The first code span of every line is the pattern; others on the line explain it."""
+    """Yield the first code span of every line as its pattern; other spans explain it."""
     if label is None:
         return
     for line in label.lines():
+        # Code in the middle of a sentence is no pattern, unless it is the only code.
         if (line.codes and line.text.lstrip().startswith("`")) or len(line.codes) == 1:
             note = line.text.strip().removeprefix(f"`{line.codes[0]}`").strip(" :–—-")
             yield SpecPattern(line.codes[0].removeprefix("regex:"), line.line, note)
 
 
-def _scenarios(parts: Sequence[MarkdownPart], known: Sequence[str]) -> Iterator[SpecialScenario]:
+def _scenarios(parts: Sequence[MarkdownPart], item_ids: Sequence[str]) -> Iterator[SpecialScenario]:
     for index, part in enumerate(parts):
         match = _SCENARIO.match(part.title)
         if match is None:
             continue
-        found = labels(region(parts, index))[1:]
-        result = body(find(found, "Check result", "Expected result", "Result"))
+        scenario_labels = labels(region(parts, index))[1:]
+        result = body(find(scenario_labels, "Check result", "Expected result", "Result"))
         yield SpecialScenario(
             number=int(match[1]),
             name=match[2].strip(),
-            context=body(find(found, "Context", "Situation")),
+            context=body(find(scenario_labels, "Context", "Situation")),
             check_result=result,
-            waiver_handling=body(find(found, "Waiver handling", "Waiver")),
-            items=words.item_ids(result, known),
+            waiver_handling=body(find(scenario_labels, "Waiver handling", "Waiver")),
+            items=words.item_ids(result, item_ids),
             line=part.line,
         )
 
 
 def _matrix(parts: Sequence[MarkdownPart]) -> Iterator[MatrixRow]:
-    blocks = [block for part in parts for block in part.blocks]
-    for table in (node for node in iter_nodes(blocks) if isinstance(node, MarkdownTable)):
+    blocks: list[Node] = []
+    for part in parts:
+        blocks.extend(part.blocks)
+    for table in iter_nodes(blocks):
+        if not isinstance(table, MarkdownTable):
+            continue
         heads = [normal(cell.text) for cell in table.header]
-        columns = {
-            name: _column(heads, name)
-            for name in ("requirements", "waivers", "applicable", "objective")
-        }
+        columns = {}
+        for name in ("requirements", "waivers", "applicable", "objective"):
+            columns[name] = _column(heads, name)
+        # Section 4.3 may hold other tables, such as the commands of the tests.
         if columns["requirements"] is None or columns["waivers"] is None:
             continue
+        # A row without a number counts by its place.
         for position, row in enumerate(table.rows, 1):
-            cell = {name: row[at].text if at is not None else "" for name, at in columns.items()}
+            cell = {}
+            for name, index in columns.items():
+                cell[name] = row[index].text if index is not None else ""
             number = re.search(r"\d+", row[0].text)
             yield MatrixRow(
                 number=int(number[0]) if number else position,
@@ -168,11 +188,13 @@ def _matrix(parts: Sequence[MarkdownPart]) -> Iterator[MatrixRow]:
 
 
 def _column(heads: Sequence[str], name: str) -> int | None:
-    return next((at for at, head in enumerate(heads) if name in head.split()), None)
+    return next((index for index, head in enumerate(heads) if name in head.split()), None)
 
 
 def _value(text: str) -> str:
     plain = text.strip(" `*").upper().replace(" ", "")
     if plain in {">0", "N>0", "N(>0)", ">=1", "≥1", "N"}:
         return ">0"
-    return "N/A" if plain in {"N/A", "NA", "NONE", "-", "—"} else plain
+    if plain in {"N/A", "NA", "NONE", "-", "—"}:
+        return "N/A"
+    return plain

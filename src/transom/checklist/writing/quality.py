@@ -16,22 +16,41 @@ Parts = Mapping[str, Iterable[bool]]
 
 
 def quality_of(spec: SpecDocument, findings: Sequence[Finding]) -> dict[str, Json]:
-    """Metric -> `{"score": 9.2, "parts": {"items with a waiver decision": "3 of 4", ...}}`, and
-    sizes.
-    """
-    gates = [finding.gate for finding in findings]
+    """Return `{"score": 9.2, "parts": {"items with examples": "3 of 4"}}` by metric, and sizes."""
+    metrics = _metrics(spec, [finding.gate for finding in findings])
+    sizes: dict[str, Json] = {
+        "characters": len(spec.text),
+        "categories": len(spec.parsing.keys()),
+        "validation_items": len(spec.check.items),
+        "waiver_scenarios": len(spec.waiver.scenarios),
+        "special_scenarios": len(spec.guide.scenarios),
+    }
+    return {**sizes, **{name: _metric(parts) for name, parts in metrics.items()}}
+
+
+def _metrics(spec: SpecDocument, gates: Sequence[str]) -> dict[str, Parts]:
+    """Return the parts of each metric, with an answer for each thing that is counted."""
     items, waiver, guide = spec.check.items, spec.waiver, spec.guide
-    categories = [category for category in spec.parsing.categories if category.key]
+    categories = []
+    for category in spec.parsing.categories:
+        if category.key:
+            categories.append(category)
+    types: list[str] = []
+    for category in categories:
+        types += [field.type for field in category.fields]
+    regexes: list[str] = []
+    for extraction in guide.extractions:
+        regexes += [pattern.regex for pattern in extraction.patterns]
     read = {extraction.category for extraction in guide.extractions}
-    shown = {example.item for example in guide.examples} | set(guide.no_examples)
-    metrics: dict[str, Parts] = {
+    exemplified = {example.item for example in guide.examples} | set(guide.no_examples)
+    return {
         "consistency": {
             "references between sections that hold": (
                 not gate.startswith("spec.cross") for gate in gates or [""]
             ),
             "categories that Section 4 reads": (category.key in read for category in categories),
             "items with a waiver decision": (
-                item.id in {one.item for one in waiver.decisions} for item in items
+                item.id in {decision.item for decision in waiver.decisions} for item in items
             ),
         },
         "completeness": {
@@ -39,15 +58,13 @@ def quality_of(spec: SpecDocument, findings: Sequence[Finding]) -> dict[str, Jso
             "items with purpose, PASS and FAIL": (
                 bool(item.purpose and item.passes and item.fails) for item in items
             ),
-            "items with examples": (item.id in shown for item in items),
+            "items with examples": (item.id in exemplified for item in items),
         },
         "practicality": {
             "extractions with a pattern or keywords": (
                 bool(e.patterns or e.keywords) for e in guide.extractions
             ),
-            "patterns that compile": (
-                regex_problem(p.regex) is None for e in guide.extractions for p in e.patterns
-            ),
+            "patterns that compile": (regex_problem(regex) is None for regex in regexes),
             "sources with names of files": (
                 bool(described.source.files or described.note) for described in guide.sources
             ),
@@ -59,29 +76,25 @@ def quality_of(spec: SpecDocument, findings: Sequence[Finding]) -> dict[str, Jso
             ),
         },
         "traceability": {
-            "fields of a known type": (
-                field.type in FIELD_TYPES for one in categories for field in one.fields
-            ),
+            "fields of a known type": (type_name in FIELD_TYPES for type_name in types),
             "waiver scenarios that name items": (
                 bool(scenario.items) for scenario in waiver.scenarios
             ),
             "waiver decisions with a reason": (bool(decision.why) for decision in waiver.decisions),
         },
     }
-    sizes: dict[str, Json] = {
-        "characters": len(spec.text),
-        "categories": len(spec.parsing.keys()),
-        "validation_items": len(items),
-        "waiver_scenarios": len(waiver.scenarios),
-        "special_scenarios": len(guide.scenarios),
-    }
-    return {**sizes, **{name: _metric(parts) for name, parts in metrics.items()}}
 
 
 def _metric(parts: Parts) -> dict[str, Json]:
-    counted = {name: [bool(one) for one in held] for name, held in parts.items()}
-    shares = [sum(held) / len(held) for held in counted.values() if held]
-    told: dict[str, Json] = {
-        name: f"{sum(held)} of {len(held)}" for name, held in counted.items() if held
-    }
-    return {"score": round(10 * sum(shares) / len(shares), 1) if shares else 10.0, "parts": told}
+    shares = []
+    evidence: dict[str, Json] = {}
+    for name, parts_of_name in parts.items():
+        answers = [bool(answer) for answer in parts_of_name]
+        # A part that the ItemSpec does not have neither raises nor lowers the score.
+        if answers:
+            shares.append(sum(answers) / len(answers))
+            evidence[name] = f"{sum(answers)} of {len(answers)}"
+    score = 10.0
+    if shares:
+        score = round(10 * sum(shares) / len(shares), 1)
+    return {"score": score, "parts": evidence}

@@ -23,13 +23,16 @@ def debug_folder(folder: Path, item_id: str) -> Path:
     return folder / f"{item_id}_debug"
 
 
-async def export_rounds(run: Run, folder: Path, item: Item, more: Mapping[str, bytes]) -> None:
+async def export_rounds(
+    run: Run, folder: Path, item: Item, extra_files: Mapping[str, bytes]
+) -> None:
     """Copy every round's prompt and reply, the item, and more files by their names."""
+    # Sorted, so that messages about moved files come in the order of the rounds.
     for file in sorted((run.folder / "spec").glob("round*/*.md")):
         await export(
             run.store, folder / file.name, file.read_bytes(), artifact=file, progress=run.progress
         )
-    for name, data in {"config.yaml": item.text.encode("utf-8"), **more}.items():
+    for name, data in {"config.yaml": item.text.encode("utf-8"), **extra_files}.items():
         await export(run.store, folder / name, data, progress=run.progress)
 
 

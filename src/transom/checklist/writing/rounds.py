@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from transom.agent import call
@@ -29,12 +29,13 @@ from transom.checklist.writing.gate import (
     check_section3,
     check_section4,
 )
+from transom.checklist.writing.round_inputs import input_details, simplified
 from transom.checklist.writing.similar import SIMILAR, recall_similar
 from transom.checklist.writing.views import make_role
 from transom.errors import EgressError, NeedsModel, ReplyError, TransomError
 from transom.evidence.findings import Finding
 from transom.formats.tags import read_tag
-from transom.formats.yaml_files import dump_yaml, parse_yaml
+from transom.formats.yaml_files import parse_yaml
 from transom.llm import Block, CallSettings, Role, Tier, render
 from transom.memory import Memory
 from transom.runs import Artifact, Run, Stage, text_file
@@ -66,7 +67,7 @@ class Round:
     accept: Callable[[str], bool]
 
     def findings(self, written: str, texts: Sequence[str]) -> list[Finding]:
-        """Findings of the gate on the text that was written from the texts of the inputs."""
+        """Return the gate's findings on the text, given the texts of the inputs."""
         return self.gate(written, dict(zip(self.inputs, texts, strict=True)))
 
     @property
@@ -84,46 +85,6 @@ class Round:
     @property
     def stage(self) -> str:
         return f"spec/{self.stem}_{self.tag}"
-
-
-def simplified(item: Item) -> str:
-    """Description and what it means, requirements and waivers; of the input files only how many
-    there are.
-    """
-    requirements, waivers = item.requirements, item.waivers
-    count = len(item.input_files)
-    return dump_yaml(
-        {
-            "description": item.description,
-            "requirements": {
-                "value": _value(requirements.value if requirements else None),
-                "pattern_items": list(requirements.pattern_items) if requirements else [],
-            },
-            "input_files": f"{count} file{'' if count == 1 else 's'} configured",
-            "waivers": {
-                "value": _value(waivers.value if waivers else None),
-                "waive_items": (
-                    [waiver.pattern for waiver in waivers.waive_items] if waivers else []
-                ),
-            },
-        }
-    )
-
-
-def input_details(item: Item, sizes: Mapping[str, int]) -> str:
-    """Base names, endings and sizes (where the file was found) of the input files; never a path
-    or a content.
-    """
-    rows = []
-    for name in item.input_files:
-        path = PurePosixPath(name.written)
-        size = sizes.get(name.written)
-        rows.append({"name": path.name, "extension": "".join(path.suffixes[-2:]), "bytes": size})
-    return dump_yaml({"input_file_details": rows}) if rows else ""
-
-
-def _value(value: int | None) -> int | str:
-    return "N/A" if value is None else value
 
 
 async def write_sections(
@@ -154,18 +115,18 @@ async def write_sections(
     # Kept as it was at first: a log that grew is no reason to write the ItemSpec again.
     files = await run.stage("spec/inputs", details, item.text, out=text_file("input_files.yaml"))
     similar = await recall_similar(run, memory, item.item_id, item.description) if memory else ""
-    given: dict[str, object] = {"config": simplified(item), "files": files, "similar": similar}
+    material: dict[str, object] = {"config": simplified(item), "files": files, "similar": similar}
+    # A simple description needs fewer rules in the prompt.
     beyond = BEYOND[complexity_of(item.description)]
-    roles = {
-        each.tag: make_role(
+    roles = {}
+    for each in ROUNDS:
+        roles[each.tag] = make_role(
             each.role, (settings or {}).get(each.tag), beyond=beyond, prompts=prompts
         )
-        for each in ROUNDS
-    }
     written: dict[str, Artifact[str]] = {}
     drafts: dict[str, Artifact[str]] = {}
     for each in ROUNDS:
-        inputs = [given[name] if name in given else written[name] for name in each.inputs]
+        inputs = [material[name] if name in material else written[name] for name in each.inputs]
         if parallel and each.number == _FIRST_SIDE_BY_SIDE:
             # Section 1 needs the analysis alone anyway.
             section, drafts = await _side_by_side(run, each, roles, inputs)
@@ -173,20 +134,19 @@ async def write_sections(
             continue
         written[each.tag] = await _walk(run, each, roles[each.tag], inputs, drafts.get(each.tag))
     section4 = written["section4"]
-    seen = observed_file(run, section4.value)
-    if seen.is_file():
+    observed = observed_file(run, section4.value)
+    # Left by a build that found the real files to differ from Section 4.
+    if observed.is_file():
         last = ROUNDS[-1]
-        inputs = [given[name] if name in given else written[name] for name in last.inputs]
+        inputs = [material[name] if name in material else written[name] for name in last.inputs]
         written["section4"] = await _once_more(
-            run, last, roles[last.tag], inputs, section4, seen.read_text("utf-8")
+            run, last, roles[last.tag], inputs, section4, observed.read_text("utf-8")
         )
     return written
 
 
 def observed_file(run: Run, section4: str) -> Path:
-    """File that says what the real files showed against this text of Section 4; it is corrected
-    by that once.
-    """
+    """Return the file that says what the real files showed against this text of Section 4."""
     return run.folder / "spec" / "observed" / f"{digest(section4)[:16]}.md"
 
 
@@ -198,27 +158,28 @@ async def _once_more(
     before: Artifact[str],
     observed: str,
 ) -> Artifact[str]:
-    """Section 4 corrected by what real files showed; the text before where the answer is worse
-    or none.
-    """
+    """Correct Section 4 by what real files showed, or keep it if the answer is worse or none."""
 
     async def step(stage: Stage, before: str, observed: str, *texts: str) -> str:
         def read(reply: str) -> str:
             return read_tag(reply, each.tag, accept=each.accept).text.strip("\n") + "\n"
 
-        shown = [Block("previous_section", before), Block("observed", observed, trust="untrusted")]
+        blocks = [Block("previous_section", before), Block("observed", observed, trust="untrusted")]
         try:
-            answer = await call(stage, role, [*_blocks(each, texts), *shown], read)
+            answer = await call(stage, role, [*_blocks(each, texts), *blocks], read)
         except (EgressError, NeedsModel, ReplyError) as error:
-            run.progress(f"{stage.name}: left as it was: {error.problem}")
+            run.progress(f"{stage.name}: unchanged: {error.problem}")
             return before
         stage.note(f"{each.stem}_observed_response.md", answer.reply.text)
-        return before if each.findings(answer.value, texts) else answer.value
+        # A correction that breaks the section is worse than the section.
+        if each.findings(answer.value, texts):
+            return before
+        return answer.value
 
     run.progress(f"{each.stage}: the real files show something else; it is asked once more")
-    out = text_file(each.file)
+    output = text_file(each.file)
     return await run.stage(
-        f"{each.stage}{OBSERVED}", step, before, observed, *inputs, out=out, uses=[role]
+        f"{each.stage}{OBSERVED}", step, before, observed, *inputs, out=output, uses=[role]
     )
 
 
@@ -230,12 +191,12 @@ async def _side_by_side(
     Returns:
         Section 1, and the drafts by tag; a draft that could not be written is empty.
     """
-    others = ROUNDS[first.number : first.number + 2]
+    parallel_rounds = ROUNDS[first.number : first.number + 2]
     section, *drafts = await asyncio.gather(
         _walk(run, first, roles[first.tag], inputs),
-        *(_draft(run, each, roles[each.tag], inputs) for each in others),
+        *(_draft(run, each, roles[each.tag], inputs) for each in parallel_rounds),
     )
-    return section, {each.tag: draft for each, draft in zip(others, drafts, strict=True)}
+    return section, {each.tag: draft for each, draft in zip(parallel_rounds, drafts, strict=True)}
 
 
 async def _draft(run: Run, each: Round, role: Role, inputs: Sequence[object]) -> Artifact[str]:
@@ -258,8 +219,8 @@ async def _draft(run: Run, each: Round, role: Role, inputs: Sequence[object]) ->
         stage.note(f"{each.stem}_draft_response.md", answer.reply.text)
         return answer.value
 
-    out = text_file(f"{each.stem}_draft.md")
-    return await run.stage(f"{each.stage}{DRAFT}", step, *inputs, out=out, uses=[role])
+    output = text_file(f"{each.stem}_draft.md")
+    return await run.stage(f"{each.stage}{DRAFT}", step, *inputs, out=output, uses=[role])
 
 
 async def _walk(
@@ -271,6 +232,7 @@ async def _walk(
 ) -> Artifact[str]:
     last = ""
 
+    # The reply is remembered, so that an unreadable one can be shown to a person.
     def read(text: str) -> tuple[str, tuple[str, ...]]:
         nonlocal last
         last = text
@@ -280,32 +242,33 @@ async def _walk(
     async def step(stage: Stage, *texts: str) -> str:
         if draft is not None:
             texts, drafted = texts[:-1], texts[-1]
+            # A draft that the gate accepts saves the call.
             if drafted and not each.findings(drafted, texts):
                 return drafted
 
         def review(written: tuple[str, tuple[str, ...]]) -> list[str]:
-            return [
-                f"line {finding.line}: {finding.message}"
-                for finding in each.findings(written[0], texts)
-            ]
+            remarks: list[str] = []
+            for finding in each.findings(written[0], texts):
+                remarks.append(f"line {finding.line}: {finding.message}")
+            return remarks
 
         try:
             answer = await call(stage, role, _blocks(each, texts), read, review=review)
         except ReplyError as error:
-            kept = stage.note("unreadable.md", last)
-            said = " ".join(last.split())
-            quoted = (
-                f'; it says: "{said[:_QUOTED]}{"..." if len(said) > _QUOTED else ""}" (whole in'
-                f" {kept})"
-            )
+            unreadable = stage.note("unreadable.md", last)
+            excerpt = " ".join(last.split())
+            if len(excerpt) > _QUOTED:
+                excerpt = f"{excerpt[:_QUOTED]}..."
+            quoted = f'; it says: "{excerpt}" (whole in {unreadable})'
             hint = "ask again, or ask another model with --model"
             raise ReplyError(
                 f"{error.problem}{quoted}", place=stage.name, hint=hint, bare=error.bare
             ) from error
-        shown = render(answer.request)
-        stage.note(f"{each.stem}_system_prompt.md", shown.system)
+        prompt = render(answer.request)
+        stage.note(f"{each.stem}_system_prompt.md", prompt.system)
         stage.note(
-            f"{each.stem}_prompt.md", "\n\n".join(text for text in (shown.user, shown.tail) if text)
+            f"{each.stem}_prompt.md",
+            "\n\n".join(text for text in (prompt.user, prompt.tail) if text),
         )
         stage.note(f"{each.stem}_response.md", answer.reply.text)
         text, warnings = answer.value
@@ -314,22 +277,28 @@ async def _walk(
         return text
 
     drafts = [] if draft is None else [draft]
-    out = text_file(each.file)
-    return await run.stage(each.stage, step, *inputs, *drafts, out=out, uses=[role])
+    output = text_file(each.file)
+    return await run.stage(each.stage, step, *inputs, *drafts, out=output, uses=[role])
 
 
 def _blocks(each: Round, texts: Sequence[str]) -> list[Block]:
-    """Blocks that a round is given."""
-    given = dict(zip(each.inputs, texts, strict=True))
-    config = Block("configuration", given["config"] + given.get("files", ""), Tier.SESSION)
-    similar = [Block(SIMILAR, given["similar"], trust="untrusted")] if given.get("similar") else []
-    return [config, *similar, *earlier_blocks(each.role, given)]
+    """Return the blocks that a round is given."""
+    texts_by_tag = dict(zip(each.inputs, texts, strict=True))
+    config = Block(
+        "configuration", texts_by_tag["config"] + texts_by_tag.get("files", ""), Tier.SESSION
+    )
+    if texts_by_tag.get("similar"):
+        similar = [Block(SIMILAR, texts_by_tag["similar"], trust="untrusted")]
+    else:
+        similar = []
+    return [config, *similar, *earlier_blocks(each.role, texts_by_tag)]
 
 
-def _check_waivers(text: str, given: Mapping[str, str]) -> list[Finding]:
-    """Section 3, which cannot do without waivers where the item has some."""
-    check = parse_section2(given["section2"])
-    config: Any = parse_yaml(given["config"], Path("configuration")).data
+def _check_waivers(text: str, inputs: Mapping[str, str]) -> list[Finding]:
+    """Check Section 3, which cannot do without waivers if the item has some."""
+    # Only here is the item's configuration at hand; the gate for a file has none.
+    check = parse_section2(inputs["section2"])
+    config: Any = parse_yaml(inputs["config"], Path("configuration")).data
     if (
         parse_section3(text, check.item_ids()).supported is False
         and config["waivers"]["value"] != "N/A"
@@ -376,7 +345,7 @@ ROUNDS = (
         3,
         "section2",
         ("config", "section1", "analysis"),
-        lambda text, given: check_section2(text, parse_section1(given["section1"])),
+        lambda text, inputs: check_section2(text, parse_section1(inputs["section1"])),
         _accepts(parse_section2, "items"),
     ),
     Round(
@@ -390,8 +359,8 @@ ROUNDS = (
         5,
         "section4",
         ("config", "files", "section1", "section2", "section3"),
-        lambda text, given: check_section4(
-            text, parse_section1(given["section1"]), parse_section2(given["section2"])
+        lambda text, inputs: check_section4(
+            text, parse_section1(inputs["section1"]), parse_section2(inputs["section2"])
         ),
         _accepts(parse_section4, "sources"),
     ),

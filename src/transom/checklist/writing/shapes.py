@@ -41,8 +41,10 @@ class Category:
     line: int
 
     def dotted(self) -> tuple[str, ...]:
-        """The fields as Section 2 names them: `netlist.tool_name`."""
-        return tuple(f"{self.key}.{f.name}" for f in self.fields) if self.key else ()
+        """Return the fields as Section 2 names them: `netlist.tool_name`."""
+        if self.key:
+            return tuple(f"{self.key}.{f.name}" for f in self.fields)
+        return ()
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,12 @@ class ParsingSection:
         return tuple(name for category in self.categories for name in category.dotted())
 
     def keys(self) -> tuple[str, ...]:
-        """The keys of parsed_fields, in order."""
-        return tuple(category.key for category in self.categories if category.key)
+        """Return the keys of parsed_fields, in order."""
+        names = []
+        for category in self.categories:
+            if category.key:
+                names.append(category.key)
+        return tuple(names)
 
 
 UNSPECIFIED: Final = "unspecified"
@@ -142,7 +148,10 @@ class CheckSection:
 
     def ids_of(self, check: Literal["existence", "pattern"]) -> list[str]:
         """Return the ids of the items whose text asks for this kind of check."""
-        items = [item for item in self.items if "check" not in item.problems]
+        items = []
+        for item in self.items:
+            if "check" not in item.problems:
+                items.append(item)
         return [item.id for item in items if item.rule.check == check]
 
 
@@ -185,13 +194,13 @@ class WaiverSection:
     line: int = 1
 
     def keywords_of(self, item: str) -> tuple[str, ...]:
-        """Keywords of every scenario that covers the item, each once, in order."""
+        """Return the keywords of every scenario that covers the item, each once, in order."""
         return tuple(
             dict.fromkeys(word for scenario in self._of(item) for word in scenario.keywords)
         )
 
     def stages_of(self, item: str) -> tuple[str, ...]:
-        """Stage words of the same scenarios."""
+        """Return the stage words of the same scenarios."""
         return tuple(dict.fromkeys(word for scenario in self._of(item) for word in scenario.stages))
 
     def _of(self, item: str) -> Iterator[WaiverScenario]:
@@ -240,7 +249,9 @@ class Extraction:
 def _as_list(fields: object) -> object:
     if fields is None:
         return []
-    return [fields] if isinstance(fields, dict) else fields
+    if isinstance(fields, dict):
+        return [fields]
+    return fields
 
 
 def _dotted_names(fields: tuple[Mapping[str, Any], ...]) -> tuple[Mapping[str, Any], ...]:

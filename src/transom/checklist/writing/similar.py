@@ -20,18 +20,26 @@ _HEADING = (
 
 
 async def recall_similar(run: Run, memory: Memory, item_id: str, description: str) -> Artifact[str]:
-    """The nearest earlier items, as the text of a block; asked once, so that a run that is
-    resumed sees the same.
+    """Return the nearest earlier items as the text of a block.
+
+    They are looked up once, so that a run that is resumed sees the same.
     """
 
     async def step(_: Stage, item_id: str, description: str) -> str:
+        # Memory is a help and no condition: without it the item is written all the same.
         try:
-            found = await memory.retrieve(description, _MOST + 1, {"kind": _KIND})
+            neighbours = await memory.retrieve(description, _MOST + 1, {"kind": _KIND})
         except MemoryUnavailable as error:
             run.progress(f"{error}; the ItemSpec is written without examples of similar items")
             return ""
-        shown = [_line(one.entry) for one in found if one.entry.id != _key(item_id)][:_MOST]
-        return "\n".join([_HEADING, *shown]) if shown else ""
+        lines = []
+        for neighbour in neighbours:
+            # The item itself is its own nearest neighbour once it was built.
+            if neighbour.entry.id != _key(item_id):
+                lines.append(_line(neighbour.entry))
+        if lines:
+            return "\n".join([_HEADING, *lines[:_MOST]])
+        return ""
 
     return await run.stage(
         "spec/similar", step, item_id, description, out=text_file("similar_items.txt")
@@ -42,7 +50,7 @@ async def remember_spec(
     run: Run, memory: Memory, item_id: str, description: str, document: SpecDocument
 ) -> None:
     """Keep how an item was read, now that its checker passed."""
-    names: list[Json] = [one.name for one in document.check.items]
+    names: list[Json] = [item.name for item in document.check.items]
     noted: dict[str, Json] = {"kind": _KIND, "type": document.check.capability_type, "items": names}
     try:
         await memory.store(description, noted, key=_key(item_id))
@@ -56,13 +64,18 @@ def _key(item_id: str) -> str:
 
 def _line(entry: MemoryEntry) -> str:
     names = entry.metadata.get("items")
-    shown = [_short(str(name)) for name in names[:_MOST_NAMES]] if isinstance(names, list) else []
+    if isinstance(names, list):
+        short_names = [_short(str(name)) for name in names[:_MOST_NAMES]]
+    else:
+        short_names = []
     return (
         f"- {_short(entry.content)}\n  Type {entry.metadata.get('type')}; validation items:"
-        f" {'; '.join(shown)}"
+        f" {'; '.join(short_names)}"
     )
 
 
 def _short(text: str) -> str:
     plain = " ".join(text.split())
-    return plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST].rsplit(' ', 1)[0]} ..."
+    if len(plain) <= _LONGEST:
+        return plain
+    return f"{plain[:_LONGEST].rsplit(' ', 1)[0]} ..."

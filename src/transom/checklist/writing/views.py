@@ -47,12 +47,12 @@ class View:
 
 @cache
 def load_prompt(name: str) -> str:
-    """The text of `prompts/<name>.md`, without its final line end."""
+    """Return the text of `prompts/<name>.md`, without its final line end."""
     return (PROMPTS_DIR / f"{name}.md").read_text(encoding="utf-8").rstrip("\n")
 
 
 def own_prompt(name: str, folder: Path | None) -> str:
-    """The text of `<name>.md` in a person's folder of prompts, or else the shipped one."""
+    """Return the text of `<name>.md` from a person's folder of prompts, or else the shipped one."""
     if folder is not None and (path := folder / f"{name}.md").is_file():
         return read_text(path).rstrip("\n")
     return load_prompt(name)
@@ -66,10 +66,11 @@ def check_prompts(folder: Path) -> None:
     """
     if not folder.is_dir():
         raise InputError("no such folder", place=f"paths.prompts_dir: {folder}")
-    known = sorted({prompt.file for view in VIEWS.values() for prompt in view.prompt})
+    prompt_names = sorted({prompt.file for view in VIEWS.values() for prompt in view.prompt})
+    # A misspelt name would silently leave the shipped prompt in place.
     for path in sorted(folder.glob("*.md")):
-        if path.stem not in known:
-            near = nearest_key(path.stem, known)
+        if path.stem not in prompt_names:
+            near = nearest_key(path.stem, prompt_names)
             hint = f"did you mean {near}.md?" if near else "see the names in the shipped folder"
             raise InputError("no role reads this prompt", place=str(path), hint=hint)
 
@@ -81,9 +82,11 @@ def _view(files: str, dynamic: str, *tags: str) -> View:
 
 
 def _block(file: str) -> str:
-    """`task_round3` is a block of the name `task`."""
+    """Return the name of a file's block: `task_round3` is a block `task`."""
     short = re.match("(task|instructions|worked_answer)_|(template_section)", file)
-    return short[short.lastindex or 0] if short else file
+    if short:
+        return short[short.lastindex or 0]
+    return file
 
 
 _COMMON: Final = "role principles type_system data_structure important_notes"
@@ -171,8 +174,9 @@ def make_role(
     beyond: Collection[str] = (),
     prompts: Path | None = None,
 ) -> Role:
-    """The role of a name of `VIEWS`: its prompt blocks but those `beyond` it, and what it may
-    see beside them. Files in the folder `prompts` replace shipped ones of the same name.
+    """Return the role of a name of `VIEWS` without the prompt blocks `beyond` it.
+
+    Files in the folder `prompts` replace shipped ones of the same name.
     """
     view = VIEWS[name]
     prompt = tuple(

@@ -83,90 +83,92 @@ _COMPARISON = re.compile(
 _COUNT = re.compile(r"(?P<op>==|!=|<=|>=|<|>|=)\s*(?P<value>\d{1,9})")
 # JSON's, in an otherwise Python literal
 _NAMES = re.compile(r"(?<=[:\[,\s])(?:true|false|null)(?=\s*[,}\]])")
-SIGNS: Final[Mapping[Operator, str]] = {
-    operator: sign for sign, operator in reversed(list(OPERATORS.items()))
-}
-"""Sign of each operator."""
 
 
 def is_none(text: str) -> bool:
-    """Whether a value says that there is none: `none`, `N/A`, `not applicable, since ...`."""
+    """Return whether a value says that there is none: `none`, `N/A`, `not applicable, ...`."""
     return bool(_NONE.match(text.strip().strip("`*\"'")))
 
 
 def field_type(word: str) -> str | None:
-    """The type of `FIELD_TYPES` that a word such as `str` or `Boolean` means."""
+    """Return the type of `FIELD_TYPES` that a word such as `str` or `Boolean` means."""
     match = re.match(r"[A-Za-z]+", word.strip())
-    return _TYPE_WORDS.get(match[0].casefold()) if match else None
+    if match:
+        return _TYPE_WORDS.get(match[0].casefold())
+    return None
 
 
 def dotted_fields(texts: Iterable[str]) -> tuple[str, ...]:
-    """Dotted names in the texts, each once, without a leading `parsed_fields.`."""
-    found = [
-        name.removeprefix("parsed_fields.") for text in texts for name in _DOTTED.findall(text)
-    ]
-    return tuple(dict.fromkeys(found))
+    """Return dotted names in the texts, each once, without a leading `parsed_fields.`."""
+    names = []
+    for text in texts:
+        for name in _DOTTED.findall(text):
+            names.append(name.removeprefix("parsed_fields."))
+    return tuple(dict.fromkeys(names))
 
 
 def identifiers(codes: Iterable[str]) -> tuple[str, ...]:
-    """Code spans that are plain names, each once."""
+    """Return the code spans that are plain names, each once."""
     return tuple(dict.fromkeys(code for code in codes if _IDENTIFIER.fullmatch(code)))
 
 
-def item_ids(text: str, known: Sequence[str] = ()) -> tuple[str, ...]:
-    """Item ids named in a text, ranges written out; `all items` means the known ones."""
-    found: list[tuple[int, str]] = []
+def item_ids(text: str, all_ids: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the item ids named in a text, ranges written out; `all items` means all of them."""
+    occurrences: list[tuple[int, str]] = []
     for match in _ITEM_RANGE.finditer(text):
-        found += [
-            (match.start(), f"2.{n}")
-            for n in range(int(match[1]), min(int(match[2]), int(match[1]) + 20) + 1)
-        ]
-    found += [(match.start(), match[0]) for match in _ITEM_ID.finditer(text)]
-    ids = tuple(dict.fromkeys(name for _, name in sorted(found)))
+        # A mistyped range must not name thousands of items.
+        for n in range(int(match[1]), min(int(match[2]), int(match[1]) + 20) + 1):
+            occurrences.append((match.start(), f"2.{n}"))
+    for match in _ITEM_ID.finditer(text):
+        occurrences.append((match.start(), match[0]))
+    ids = tuple(dict.fromkeys(name for _, name in sorted(occurrences)))
     if not ids and re.search(r"\b(?:all|every|each)\b[^.]{0,20}\bitems?\b", text, re.IGNORECASE):
-        return tuple(known)
+        return tuple(all_ids)
     return ids
 
 
 def keywords(label: Label | None) -> tuple[str, ...]:
-    """Keywords of a label: what stands in quotes, else in code, else what commas separate."""
+    """Return a label's keywords: what stands in quotes, else in code, else between commas."""
     if label is None or (is_none(label.text()) and not _QUOTED.search(label.text())):
         return ()
     text = label.text()
-    found = _QUOTED.findall(text) or list(label.codes())
-    if not found:
-        found = re.split(r"[,;]", text.rstrip(" ."))
-    return tuple(dict.fromkeys(word.strip() for word in found if word.strip()))
+    # Quoted words may hold commas; plain ones are divided by them.
+    candidates = _QUOTED.findall(text) or list(label.codes())
+    if not candidates:
+        candidates = re.split(r"[,;]", text.rstrip(" ."))
+    return tuple(dict.fromkeys(word.strip() for word in candidates if word.strip()))
 
 
 def choice(text: str, words: Mapping[str, V]) -> V | None:
-    """The value of the word with which the text begins, or of the only one that it contains;
-    longer words first.
+    """Return the value of the word that begins the text, or of the only one that it contains.
+
+    Longer words are looked for first.
     """
     plain = re.sub(r"[`*_\s-]+", " ", text.casefold()).strip()
     for word, value in words.items():
         if re.match(rf"{word}\b", plain):
             return value
-    held = set()
+    # Two words of different meaning contradict each other, so neither counts.
+    values = set()
     for word, value in words.items():
         plain, times = re.subn(rf"\b{word}\b", " ", plain)
         if times:
-            held.add(value)
-    return held.pop() if len(held) == 1 else None
+            values.add(value)
+    if len(values) == 1:
+        return values.pop()
+    return None
 
 
 def count(text: str) -> Count | None:
     """Count: `<= 5`, `== 3`; None where it is no such comparison."""
     match = _COUNT.fullmatch(text.strip().strip("`").strip())
-    return (
-        Count.model_validate({"op": OPERATORS[match["op"]], "value": int(match["value"])})
-        if match
-        else None
-    )
+    if match:
+        return Count.model_validate({"op": OPERATORS[match["op"]], "value": int(match["value"])})
+    return None
 
 
 def yes_no(text: str) -> bool | None:
-    """True, False, or None where the text begins with neither."""
+    """Return True or False by the first word, or None if the text begins with neither."""
     plain = text.casefold().strip(" `*_.:—–-")
     if re.match(r"(?:no\b|not\b|never\b|non-?waivable|false\b|n/a|✗|❌)", plain):
         return False
@@ -176,45 +178,50 @@ def yes_no(text: str) -> bool | None:
 
 
 def capability(text: str) -> int | None:
-    """The type 1..4 with which a text begins: `4 (...)`, `Type 4`, `` `4` ``."""
+    """Return the type 1 to 4 with which a text begins: `4 (...)`, `Type 4`, `` `4` ``."""
     match = re.match(r"[\s`*]*(?:type\s*)?([1-4])(?![\d.])", text, re.IGNORECASE)
-    return int(match[1]) if match else None
+    if match:
+        return int(match[1])
+    return None
 
 
 def condition(text: str) -> Condition | None:
-    """One comparison: `netlist.loaded == True`, `x.slack >= 0`, `x.mode in ["a", "b"]`. None if
-    it is none.
-    """
+    """Return one comparison such as `netlist.loaded == True` or `x.slack >= 0`, or None."""
     match = _COMPARISON.fullmatch(text.strip().strip("`").strip())
     if match is None:
         return None
     name = match["field"].removeprefix("parsed_fields.")
     op = OPERATORS[match["op"]]
     if op is Operator.EXISTS:
-        return None if match["value"].strip() else Condition(field=name, op=op)
+        if match["value"].strip():
+            return None
+        return Condition(field=name, op=op)
     if op is Operator.MATCHES:
         regex = re.fullmatch(r"r?([\"'])(.+)\1", match["value"].strip())
-        return Condition(field=name, op=op, value=regex[2]) if regex else None
+        if regex:
+            return Condition(field=name, op=op, value=regex[2])
+        return None
     try:
         value = literal(match["value"].strip())
     except ValueError:
         return None
+    # A single value after "in" is more likely a mistake than a text to search.
     if op is Operator.IN and not isinstance(value, list):
         return None
     return Condition(field=name, op=op, value=value)
 
 
 def literal(text: str) -> Json:
-    """A JSON or Python literal as JSON data; an assignment (`parsed_fields = {...}`) counts as its
-    value.
+    """Read a JSON or Python literal as JSON data; an assignment counts as its value.
 
     Raises:
         ValueError: it is neither, with the reason.
     """
     bare, reason = re.sub(r"^\s*\w+\s*=(?!=)", "", text).strip(), ""
     python = _NAMES.sub(
-        lambda found: {"true": "True", "false": "False", "null": "None"}[found[0]], bare
+        lambda match: {"true": "True", "false": "False", "null": "None"}[match[0]], bare
     )
+    # JSON first, then Python, then Python with the names of JSON in it.
     for read, written in ((json.loads, bare), (ast.literal_eval, bare), (ast.literal_eval, python)):
         try:
             with warnings.catch_warnings():
@@ -231,7 +238,7 @@ def literal(text: str) -> Json:
 
 
 def example(fence: Fence | None) -> Example | None:
-    """The literal of a fence, or why it is none."""
+    """Return the literal of a fence, or why it is none."""
     if fence is None:
         return None
     try:

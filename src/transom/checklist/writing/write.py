@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from transom.checklist.writing.round_copies import debug_folder, take_back_round
 from transom.checklist.writing.rounds import OBSERVED, ROUNDS, observed_file, write_sections
 from transom.checklist.writing.shapes import SpecDocument
 from transom.errors import InputError
+from transom.evidence.findings import Finding
 from transom.llm import CallSettings
 from transom.memory import Memory
 from transom.runs import A_PERSON, Artifact, Run, Stage, text_file, write_file
@@ -62,9 +63,13 @@ async def write_spec(
     """
     folder = folder or run.folder / "spec"
     name = READY_NAME.format(item.item_id)
-    kept = run.folder / "spec" / "document" / name
+    run_file = run.folder / "spec" / "document" / name
     copies = [folder / form.format(item.item_id) for form in (READY_NAME, REVIEW_NAME)]
-    edited = [copy for copy in copies if _adopted(run, copy, kept)]
+    # Edits come first, since the rounds below are made from them.
+    edited = []
+    for copy in copies:
+        if _adopted(run, copy, run_file):
+            edited.append(copy)
     await take_back_rounds(run, debug_folder(folder, item.item_id))
     sections = await write_sections(
         run, item, sizes, settings, memory, parallel=parallel, prompts=prompts
@@ -78,18 +83,15 @@ async def write_spec(
         *check_analysis(sections["analysis"].value, artifact=ROUNDS[0].file),
         *check_spec(parsed, artifact=name),
     ]
+    # The name of the file says whether somebody has to look at it.
     path, twin = reversed(copies) if findings else copies
-    shown = needs_review(document.value, findings) if findings else document.value
+    text = needs_review(document.value, findings) if findings else document.value
     await export(
-        run.store, path, shown.encode("utf-8"), artifact=document.path, progress=run.progress
+        run.store, path, text.encode("utf-8"), artifact=document.path, progress=run.progress
     )
     retract(run.store, twin)
-    if (
-        twin in edited
-        and twin.is_file()
-        and clean(twin.read_text(encoding="utf-8")) == document.value
-    ):
-        twin.unlink()  # what a person changed in it is in the file of the other name
+    if twin in edited:
+        _remove_twin(twin, document.value)
     result = SpecResult(
         status="NEEDS_REVIEW" if findings else "READY",
         item_id=item.item_id,
@@ -97,14 +99,17 @@ async def write_spec(
         complexity=complexity_of(item.description),
         capability_type=parsed.check.capability_type,
         rounds=tuple(_round(each.number, sections[each.tag]) for each in ROUNDS),
-        findings=tuple(
-            replace(moved, artifact=path.name) if one.artifact == name else one
-            for one, moved in zip(findings, shifted(findings), strict=True)
-        ),
+        findings=tuple(_placed_in(path.name, name, findings)),
         quality=quality_of(parsed, findings),
         run_id=run.id,
     )
     return WrittenSpec(document, path, result, sections["section4"])
+
+
+def _remove_twin(twin: Path, text: str) -> None:
+    """Remove an edited copy of the other name, if all of its text is in the new one."""
+    if twin.is_file() and clean(twin.read_text(encoding="utf-8")) == text:
+        twin.unlink()
 
 
 def send_back(run: Run, spec: WrittenSpec, findings: Sequence[str]) -> bool:
@@ -115,8 +120,9 @@ def send_back(run: Run, spec: WrittenSpec, findings: Sequence[str]) -> bool:
         False where nobody may: a person or the embedded rules wrote it, or it was corrected
             already.
     """
-    section, seen = spec.section4, observed_file(run, spec.section4.value)
-    mended = section.path.parent.name.endswith(OBSERVED) or seen.exists()
+    # The file is the request: the next walk through the rounds finds it.
+    section, observed = spec.section4, observed_file(run, spec.section4.value)
+    mended = section.path.parent.name.endswith(OBSERVED) or observed.exists()
     if (
         not findings
         or mended
@@ -124,13 +130,22 @@ def send_back(run: Run, spec: WrittenSpec, findings: Sequence[str]) -> bool:
         or section.by in ("", "rules")
     ):
         return False
-    write_file(seen, "".join(f"- {finding}\n" for finding in findings).encode("utf-8"))
+    write_file(observed, "".join(f"- {finding}\n" for finding in findings).encode("utf-8"))
     return True
 
 
-def _adopted(run: Run, copy: Path, kept: Path) -> bool:
-    """Whether a person changed her copy; the change counts."""
-    changed = adopt(run.store, copy, kept, clean=clean)
+def _placed_in(copy: str, name: str, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield findings with the lines of a person's copy, if they are about the document."""
+    for finding, moved in zip(findings, shifted(findings), strict=True):
+        if finding.artifact == name:
+            yield replace(moved, artifact=copy)
+        else:
+            yield finding
+
+
+def _adopted(run: Run, copy: Path, run_file: Path) -> bool:
+    """Return whether a person changed her copy; the change counts."""
+    changed = adopt(run.store, copy, run_file, clean=clean)
     if changed:
         run.progress(f"{copy.name} was changed by hand; the change counts")
     return changed
@@ -145,11 +160,15 @@ def _parsed(document: Artifact[str], edited: list[Path]) -> SpecDocument:
     try:
         return parse_spec(document.value)
     except InputError as error:  # a person cut a section out
-        where = edited[-1] if edited else document.path
+        artifact = edited[-1] if edited else document.path
         hint = f"mend it, or delete {document.path} to have it made anew"
-        raise InputError(error.problem, place=str(where), hint=hint) from error
+        raise InputError(error.problem, place=str(artifact), hint=hint) from error
 
 
 def _round(number: int, section: Artifact[str]) -> RoundRow:
-    tokens = {name: count for name, count in asdict(section.usage).items() if name != "cost"}
+    # The cost depends on prices of today, so a result does not repeat it.
+    tokens = {}
+    for name, count in asdict(section.usage).items():
+        if name != "cost":
+            tokens[name] = count
     return RoundRow(round=number, by=section.by, **tokens)

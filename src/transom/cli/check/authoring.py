@@ -18,6 +18,7 @@ from transom.canonical import Json
 from transom.checklist.claims.ranking import limit_in
 from transom.checklist.interpreting import write_interpretation
 from transom.checklist.item import load_item
+from transom.checklist.item_files import own_files
 from transom.checklist.marking import (
     END,
     NO_END,
@@ -28,9 +29,9 @@ from transom.checklist.marking import (
     format_path,
     write_format,
 )
-from transom.checklist.pipeline import own_files
 from transom.checklist.sheet import read_sheet
-from transom.checklist.teach import Lesson, claim_name
+from transom.checklist.taught_format import claim_name
+from transom.checklist.teach import Lesson
 from transom.checklist.waiver_lint import waiver_findings
 from transom.cli.app import group
 from transom.cli.check.batch import paths_named

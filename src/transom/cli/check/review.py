@@ -23,11 +23,12 @@ from transom.checklist.building.regate import record_of, regate
 from transom.checklist.claiming import claim_report
 from transom.checklist.copies import source_of
 from transom.checklist.item import Item, load_item
+from transom.checklist.item_files import own_files
 from transom.checklist.judging import APPROVAL, CONFIG, Verdict, load_checker, text_report
 from transom.checklist.judging import approve as approval_of
 from transom.checklist.judging.overturning import write_overturned
 from transom.checklist.judging.verdict import VERDICT_FILE
-from transom.checklist.pipeline import Places, own_files
+from transom.checklist.pipeline import Places
 from transom.checklist.results import DOUBTS, LintResult
 from transom.checklist.writing.document import parse_spec
 from transom.checklist.writing.gate import check_spec

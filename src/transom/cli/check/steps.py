@@ -18,6 +18,7 @@ from transom.checklist.building.checker import SPEC_FILE
 from transom.checklist.building.flow import BuiltChecker
 from transom.checklist.building.lessons import DOMAIN
 from transom.checklist.item import Item, load_item
+from transom.checklist.item_files import input_problems, own_files
 from transom.checklist.judging import Verdict, load_checker, printed
 from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.writing.round_copies import debug_folder, export_rounds
@@ -155,7 +156,7 @@ async def build(
             if isinstance(built, BuiltChecker) and built.judges and item:
                 await registry.record_checker(store, item, built.folder, text)
                 for doubt in await pipeline.try_scenarios(run, built.folder, item, places, manner):
-                    say(f"transom: {doubt.gate}: {doubt.message}")
+                    session.warn(f"transom: {doubt.gate}: {doubt.message}")
             await _finish(run, result)
     return answers.print_step(session, result)
 
@@ -249,7 +250,7 @@ async def _judge(
         except TransomError as error:
             if len(targets) == 1:
                 raise
-            say(f"transom: {error}")
+            session.warn(f"transom: {error}")
             outcome = error
         verdicts.append(compared(answers.verdict_for(target, outcome, day)))
     return answers.print_verdicts(session, verdicts, reports, descriptions_of(targets))
@@ -261,7 +262,7 @@ async def answer_of(session: Session, store: Store, options: CheckOptions) -> an
     item = answers.load_checked(session, cast("Path", options.item), strict=options.strict)
     places = places_of(session, options, session.settings.paths.output_dir)
     # An undefined variable is an error before a run opens.
-    pipeline.own_files(item, places.roots(item, item.path.parent))
+    own_files(item, places.roots(item, item.path.parent))
     session.record_arguments(as_of=options.day)
     async with _run_of(session, store, item) as run:
         async with learning(session, LEARNED) as (playbook, memory):
@@ -291,7 +292,7 @@ async def answer_of(session: Session, store: Store, options: CheckOptions) -> an
     if answer is None:
         return await answer_of(session, store, options)
     if isinstance(result, pipeline.Judged) and result.verdict.doubted:
-        say(
+        session.warn(
             f"transom: {item.item_id}: the gates doubt its checker, see the verdict; it is"
             f" {result.checker}"
         )
@@ -370,5 +371,5 @@ def _say_inputs(
     item: Item | None, places: pipeline.Places, fallback: Path, result: answers.Answer
 ) -> None:
     """Print what is wrong with the input files of an item."""
-    for line in pipeline.input_problems(item, places, fallback, result):
+    for line in input_problems(item, places.roots(item, fallback), result):
         say(f"transom: {line}")

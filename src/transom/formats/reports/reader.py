@@ -38,6 +38,7 @@ from transom.formats.reports.readings import (
 from transom.formats.reports.report_commands import command_of, head_options, is_command, is_step
 from transom.formats.reports.rules import CompiledFormat, LineRule
 from transom.formats.reports.section import SectionPass
+from transom.formats.reports.sought_texts import TextSearch
 from transom.formats.reports.trees import json_lines, kind_of_tree, xml_lines
 from transom.formats.text_files import STREAMED_BYTES, TextFile, clean
 
@@ -73,13 +74,27 @@ def read_report_text(
 
 
 def read_report_pieces(
-    pieces: Iterator[str], path: str, formats: Sequence[CompiledFormat]
+    pieces: Iterator[str],
+    path: str,
+    formats: Sequence[CompiledFormat],
+    sought: Sequence[str] = (),
 ) -> FileReading:
     """Recognise and read a report that comes in pieces of whole lines.
+
+    Args:
+        pieces: the pieces.
+        path: the path, for the reading.
+        formats: the formats that it may have.
+        sought: texts to look for in each of its lines.
 
     Raises:
         InputError: as the pieces do.
     """
+    if sought:
+        search = TextSearch(sought)
+        reading = read_report_pieces(search.passing(pieces), path, formats)
+        search.finish(reading)
+        return reading
     file_pass = FilePass(path, formats)
     first = next(pieces, "")
     kind = kind_of_tree(first)
@@ -117,7 +132,7 @@ class FilePass:
         self._reading = FileReading(path)
         self._formats = tuple(formats)
         self._any_begin = pattern_of_begins(formats)
-        self._preceding = {each.name: each.preceded_by for each in formats}
+        self._by_name = {each.name: each for each in formats}
         self._number = 0
         self._line = ""
         # `log` may hold `report`; either may be missing.
@@ -197,7 +212,7 @@ class FilePass:
             and (shape.reason != "trouble" or "remark" in pattern.groupindex)
             for section in self._reading.sections
             if section.first_line > shape.lines[-1]
-            for pattern in self._preceding[section.format]
+            for pattern in self._by_name[section.format].preceded_by
         )
 
     def _take(self, number: int, line: str, shape: str) -> None:

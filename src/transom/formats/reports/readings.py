@@ -237,6 +237,7 @@ class FileReading:
         ambiguous: for the first line of a section that several formats claim, their names.
         facts: digest, size, number of lines and encoding.
         lines: number of its lines.
+        sought: lines that hold a text which the reader was asked to look for.
     """
 
     path: str
@@ -245,6 +246,7 @@ class FileReading:
     ambiguous: dict[int, tuple[str, ...]] = field(default_factory=dict)
     facts: Facts | None = None
     lines: int = 0
+    sought: list[Measurement] = field(default_factory=list)
 
     @property
     def formats(self) -> list[str]:
@@ -255,5 +257,6 @@ class FileReading:
 
     @property
     def measurements(self) -> list[Measurement]:
-        """The facts of all sections."""
-        return [fact for section in self.sections for fact in section.measurements]
+        """The facts of all sections, and the lines that were looked for."""
+        facts = [fact for section in self.sections for fact in section.measurements]
+        return [*facts, *self.sought]

@@ -14,7 +14,7 @@ from transom.learning import Curator, Insight, InsightSource, Playbook
 from transom.learning.ledger import scores_of
 from transom.server.charts import score_chart
 from transom.server.forms import form_of
-from transom.server.names import keep_name, name_of
+from transom.server.names import keep_name, name_of, signature_of
 from transom.server.rendering import page
 from transom.server.shapes import Item, Offset
 from transom.server.site import PAGE_ROWS
@@ -87,7 +87,7 @@ async def change_insight(request: Request, item_id: str) -> Response:
     """Count an outcome for or against an insight, retire it, or restore it."""
     book: Playbook = request.app.state.playbook
     form = form_of(await request.body())
-    insight, person = visible(book, item_id), form.get("by", "").strip()
+    insight, person = visible(book, item_id), signature_of(request, form)
     if not person:
         raise InputError("the change has no name", hint="write your name; it is kept with it")
     match form.get("change"):

@@ -33,7 +33,7 @@ def show_studies(request: Request) -> Response:
 def show_study(request: Request, name: str) -> Response:
     """Show a study as it stands, also while it runs."""
     result = study_result(request.app.state.site, name)
-    has_dashboard = Dashboards.is_offered(request.url.hostname or "")
+    has_dashboard = Dashboards.is_offered(request.url)
     values = {"name": name, "result": result, "has_dashboard": has_dashboard}
     return page(request, "study.html", values | result.values)
 

@@ -23,7 +23,7 @@ from transom.runs.questions import in_full, short_name
 from transom.runs.summarising import WAITS_FOR_ANSWER, WAITS_FOR_WORK
 from transom.server.children import resume
 from transom.server.forms import form_of
-from transom.server.names import keep_name, name_of
+from transom.server.names import keep_name, name_of, signature_of
 from transom.server.rendering import page
 from transom.server.run_results import investigation_of
 from transom.server.shapes import Offset
@@ -156,7 +156,7 @@ async def answer_sheet(request: Request) -> Response:
     """Take the answers of a sheet; each run goes on that waits for no further one."""
     site: Site = request.app.state.site
     form = form_of(await request.body())
-    person, reason = form.get("by", "").strip(), form.get("reason", "").strip()
+    person, reason = signature_of(request, form), form.get("reason", "").strip()
     notes: list[str] = []
     count = 0
     for field, words in form.items():
@@ -189,7 +189,7 @@ async def answer(request: Request, run_id: str) -> Response:
     reply = GivenAnswer(
         words=form.get("answer", "").strip(),
         question=form.get("question") or None,
-        person=form.get("by", "").strip(),
+        person=signature_of(request, form),
         reason=form.get("reason", "").strip(),
     )
     try:

@@ -9,60 +9,32 @@ names it; but atom A must not read it as good news.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from rapidfuzz import fuzz
 
-from transom.canonical import Json
 from transom.checklist.atoms import Entry, Operator, Requirements, ValidationItem
-from transom.checklist.building.mutation.alterations import is_prose, other_token, places
+from transom.checklist.building.mutation.alterations import is_prose
+from transom.checklist.building.mutation.bad_lines import (
+    BadLines,
+    bad_copies,
+    behind_record,
+    messages_of_trouble,
+    takes_more_lines,
+)
 from transom.checklist.building.mutation.examples import Examples
-from transom.checklist.building.mutation.patterns import without_examples
-from transom.checklist.building.mutation.values import bad_texts
 from transom.checklist.building.prober import RealFile
-from transom.checklist.judging.entries import field_of, has_field, shortfall
+from transom.checklist.judging.entries import has_field, shortfall
 from transom.checklist.writing.shapes import SpecDocument, SpecExample
-from transom.evidence.vocabulary import shipped_vocabulary
 
 WAY: Final = "bad line added"
-# A report of thousands of rows is tried at its first, its last and some rows between.
-_JUDGED_LINES: Final = 4
 _BASES: Final = 2
 _LONGEST_SHOWN: Final = 90
 _LIKE_A_ROW: Final = 75.0
 # Of an item with one of these counts, more lines can never break it.
 _AT_LEAST: Final = (Operator.GE, Operator.GT, Operator.NOT_EQUALS)
-
-
-@dataclass(frozen=True)
-class BadLines:
-    """Lines to add to a report.
-
-    Attributes:
-        text: the lines.
-        after_line: the number of the line that they are laid behind; 0 before the first.
-        replaces: whether they take the place of that line.
-        must_be_read: whether they are of the kind that atom A reads; a message is not.
-    """
-
-    text: str
-    after_line: int
-    replaces: bool = False
-    must_be_read: bool = True
-
-    def laid_into(self, lines: Sequence[str]) -> str:
-        """Return the text of a report with these lines."""
-        before = lines[: self.after_line - 1] if self.replaces else lines[: self.after_line]
-        return "\n".join([*before, *self.text.split("\n"), *lines[self.after_line :]])
-
-    def line_numbers(self) -> range:
-        """Return the numbers of these lines in the report."""
-        first = self.after_line if self.replaces else self.after_line + 1
-        return range(first, first + self.text.count("\n") + 1)
 
 
 @dataclass(frozen=True)
@@ -81,6 +53,7 @@ async def try_additions(examples: Examples, spec: SpecDocument) -> list[Addition
         # A further line changes nothing if one entry suffices, or if patterns name what may appear.
         if item.quantifier == "exists" or item.mode == "allow":
             continue
+        # More lines can only help an item that asks for at least some.
         if item.count is not None and item.count.op in _AT_LEAST:
             continue
         item_trials = list[AdditionTrial]()
@@ -99,11 +72,12 @@ async def _try_report(
     for entry in entries:
         if entry.line_number and has_field(entry.parsed_fields, item.select):
             judged.append(entry)
-    additions = list(_bad_copies(item, report, judged, spec))
+    # Copies first: they are the surest, since the report itself has such lines.
+    additions = list(bad_copies(item, report, judged, spec))
     for example in spec.guide.examples:
         if example.item == item.id and example.outcome == "fails":
             additions += await _failing_example(examples, item, example, report, judged)
-    additions += list(_messages(report))
+    additions += list(messages_of_trouble(report))
     trials = list[AdditionTrial]()
     for addition in additions:
         problem = await _problem(examples, item, report, addition)
@@ -128,15 +102,16 @@ async def _problem(
     text = addition.laid_into(report.lines)
     if not await is_accepted(examples, item, report.name, text):
         return None
-    shown = " ".join(addition.text.split())
-    if len(shown) > _LONGEST_SHOWN:
-        shown = f"{shown[:_LONGEST_SHOWN]}..."
-    where = f"behind line {addition.after_line} of {report.name}"
+    bad_text = " ".join(addition.text.split())
+    if len(bad_text) > _LONGEST_SHOWN:
+        bad_text = f"{bad_text[:_LONGEST_SHOWN]}..."
+    place = f"behind line {addition.after_line} of {report.name}"
     if addition.replaces:
-        where = f"in place of line {addition.after_line} of {report.name}"
-    message = f"item {item.id} still holds with the bad line {shown!r} {where}"
+        place = f"in place of line {addition.after_line} of {report.name}"
+    message = f"item {item.id} still holds with the bad line {bad_text!r} {place}"
     if addition.must_be_read:
         return f"{message}: atom A passes over it or reads it as good"
+    # A message that is not read is for the account of the check, not for atom A.
     answer = await examples.prober.answer(report.name, text)
     numbers = addition.line_numbers()
     lines = text.split("\n")
@@ -146,7 +121,7 @@ async def _problem(
         if is_read and (shortfall(item, entry.parsed_fields) is None) is (item.mode == "require"):
             line = " ".join(lines[(entry.line_number or 1) - 1].split())
             return (
-                f"item {item.id} still holds with the bad line {line!r} {where}:"
+                f"item {item.id} still holds with the bad line {line!r} {place}:"
                 " atom A reads it as good"
             )
     return None
@@ -170,9 +145,11 @@ async def _good_reports(
         if await is_accepted(examples, item, file.name, file.text):
             reports.append(RealFile(file.name, file.text))
             continue
+        # A real report with one bad row is still the best report to add rows to.
         text = await _without_failing_lines(examples, item, file)
         if text is not None and await is_accepted(examples, item, file.name, text):
             reports.append(RealFile(file.name, text))
+    # Without any real report an example has to do.
     for example in spec.guide.examples if not reports else ():
         name = examples.name_of(example)
         is_good = example.item == item.id and example.outcome == "holds"
@@ -194,97 +171,9 @@ async def _without_failing_lines(
             has_good = True
         else:
             lines[entry.line_number - 1] = ""
-    return "\n".join(lines) if has_good else None
-
-
-# -- the bad lines
-
-
-def _bad_copies(
-    item: ValidationItem, report: RealFile, judged: Sequence[Entry], spec: SpecDocument
-) -> Iterator[BadLines]:
-    """Yield copies of judged lines whose value breaks the condition, beside these lines."""
-    if item.condition is None or item.count is not None:
-        return
-    field = item.condition.field
-    rows = list[Entry]()
-    for entry in judged:
-        if _is_printed_once(report, entry, field_of(entry.parsed_fields, field)):
-            rows.append(entry)
-    chosen = _spread(rows, _JUDGED_LINES)
-    if item.take is not None:
-        chosen = chosen[-1:] if item.take == "last" else chosen[:1]
-    in_place = not _takes_more_lines(report)
-    words = _failing_words(item, field, spec)
-    for entry in chosen:
-        number = entry.line_number or 1
-        line = report.lines[number - 1]
-        value = field_of(entry.parsed_fields, field)
-        is_last = entry is chosen[-1]
-        # All values at the last line, one at each other line: the rows are of one form.
-        for index, (text, is_known) in enumerate(bad_texts(item, line, value, words)):
-            if index and not is_last:
-                break
-            if in_place:
-                yield BadLines(text, number, replaces=True, must_be_read=is_known)
-            elif item.take == "first":
-                yield BadLines(text, number - 1, must_be_read=is_known)
-            else:
-                renamed = _renamed(text, entry, field, spec)
-                behind = _behind_record(report, number)
-                if renamed != text and is_last and not index:
-                    # The same name again, with a worse value.
-                    yield BadLines(text, behind, must_be_read=is_known)
-                yield BadLines(renamed, behind, must_be_read=is_known)
-
-
-def _failing_words(item: ValidationItem, field: str, spec: SpecDocument) -> list[str]:
-    """Return the words that the judged field has in failing examples of the ItemSpec."""
-    words = dict[str, None]()
-    for example in spec.guide.examples:
-        if example.item != item.id or example.outcome != "fails":
-            continue
-        for fields in example.fields:
-            word = fields.get(field)
-            if isinstance(word, str) and word in example.text:
-                words[word] = None
-    return list(words)
-
-
-def _is_printed_once(report: RealFile, entry: Entry, value: Json) -> bool:
-    """Return whether a judged value stands in its entry's line, at one place."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, str | int | float)
-        or not str(value).strip()
-    ):
-        return False
-    return len(places(report.lines[(entry.line_number or 1) - 1], value)) == 1
-
-
-def _renamed(text: str, entry: Entry, field: str, spec: SpecDocument) -> str:
-    """Return a row with other names, since an atom may keep one row for each name.
-
-    Names that the ItemSpec speaks of are kept: the item may be about them alone.
-    """
-    known = set(re.findall(r"\w+", without_examples(spec.text)))
-    for fields in entry.parsed_fields.values():
-        for key, value in fields.items() if isinstance(fields, dict) else ():
-            is_judged = field.endswith(f".{key}")
-            if is_judged or not isinstance(value, str) or set(re.findall(r"\w+", value)) <= known:
-                continue
-            for start, end in places(text, value)[:1]:
-                text = f"{text[:start]}{_other_name(value)}{text[end:]}"
-    return text
-
-
-def _other_name(name: str) -> str:
-    """Return a name of the same form: its longest part differs, as in `u_dec/r0/D`."""
-    parts = list(re.finditer(r"\w+", name))
-    if not parts:
-        return name
-    longest = max(parts, key=lambda part: len(part[0]))
-    return f"{name[: longest.start()]}{other_token(longest[0])}{name[longest.end() :]}"
+    if has_good:
+        return "\n".join(lines)
+    return None
 
 
 async def _failing_example(
@@ -303,26 +192,28 @@ async def _failing_example(
     is_read = any(has_field(entry.parsed_fields, item.select) for entry in alone)
     if not is_read and not _is_row(item, example, report, judged):
         return []
+    # An example that does not even fail alone is another gate's finding.
     if await is_accepted(examples, item, name, f"{example.text}\n"):
         return []
-    if not _takes_more_lines(report):
+    if not takes_more_lines(report):
         return []
     text = example.text.strip("\n")
     count = len(report.lines) - (report.lines[-1] == "")
     numbers = [entry.line_number or 1 for entry in judged]
-    at = list[int]()
+    positions = list[int]()
+    # An entry before the one that counts changes nothing, so it is not tried there.
     if item.take != "last":
-        at.append(0)
+        positions.append(0)
     if item.take is None and not numbers:
-        at += [count // 4, count // 2, 3 * count // 4]
+        positions += [count // 4, count // 2, 3 * count // 4]
     if item.take is None and numbers and "\n" not in text:
-        at += [min(numbers), max(numbers)]
+        positions += [min(numbers), max(numbers)]
     if item.take != "first":
-        at.append(count)
+        positions.append(count)
     if not is_prose(report):
         # The first line of a table names its columns.
-        at = [number for number in at if number > 0]
-    places_in_report = dict.fromkeys(_behind_record(report, number) for number in at)
+        positions = [number for number in positions if number > 0]
+    places_in_report = dict.fromkeys(behind_record(report, number) for number in positions)
     return [BadLines(text, number) for number in places_in_report]
 
 
@@ -335,50 +226,3 @@ def _is_row(
         return False
     lines = [report.lines[(entry.line_number or 1) - 1] for entry in judged]
     return any(fuzz.ratio(line, row) >= _LIKE_A_ROW for line in lines)
-
-
-def _behind_record(report: RealFile, number: int) -> int:
-    """Return the line that a line belongs to as far as it is continued with a backslash."""
-    lines = report.lines
-    while 0 < number < len(lines) and lines[number - 1].rstrip().endswith("\\"):
-        number += 1
-    return number
-
-
-def _messages(report: RealFile) -> Iterator[BadLines]:
-    """Yield all messages of trouble at the end of a report, where a log tells of its failure."""
-    if _takes_more_lines(report) and is_prose(report):
-        count = len(report.lines) - (report.lines[-1] == "")
-        yield BadLines("\n".join(trouble_messages()), count, must_be_read=False)
-
-
-@lru_cache(maxsize=1)
-def trouble_messages() -> tuple[str, ...]:
-    """Return messages of the shipped vocabulary: for each state its first words, as tools write."""
-    messages = list[str]()
-    for entry in shipped_vocabulary().entries:
-        if not entry.is_of("eda"):
-            continue
-        for word in entry.words.get("en", ())[:2]:
-            plain = word.replace("*", "")
-            if "prefix" in entry.places:
-                messages += [
-                    f"{plain.upper()}: step 3 of the run",
-                    f"{plain.capitalize()}: u_top/u_core",
-                ]
-            elif "text" in entry.places:
-                messages.append(f"step 3 of the run is {plain}")
-    return tuple(messages)
-
-
-def _takes_more_lines(report: RealFile) -> bool:
-    """Return whether a line can be added without breaking the form, as it would in JSON or XML."""
-    return report.text.lstrip()[:1] not in ("{", "[", "<") or is_prose(report)
-
-
-def _spread(entries: Sequence[Entry], most: int) -> list[Entry]:
-    """Return the first and the last of entries, and some between."""
-    if len(entries) <= most:
-        return list(entries)
-    step = (len(entries) - 1) / (most - 1)
-    return [entries[round(index * step)] for index in range(most)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from transom.checklist.atoms import REFERENCE_FIELD, Entry
-from transom.checklist.building.prober import Answer, RealFile
+from transom.checklist.building.prober import ParserAnswer, RealFile
 
 Way: TypeAlias = Literal["line emptied", "text changed"]
 PER_FILE: Final = 6
@@ -35,73 +35,74 @@ class Alteration:
     text: str
     of: str
     sure: bool = True
-    shown: str = ""
+    change: str = ""
 
     @property
     def says(self) -> str:
-        return f"{self.file.name}:{self.line} altered ({self.way}{self.shown})"
+        return f"{self.file.name}:{self.line} altered ({self.way}{self.change})"
 
 
 def alterations(file: RealFile, entries: Sequence[Entry]) -> list[Alteration]:
-    """Alterations of one file, spread over its entries."""
-    placed = [
-        entry
-        for entry in entries
-        if entry.line_number and file.lines[entry.line_number - 1].strip()
-    ]
-    found: list[Alteration] = []
+    """Return alterations of one file, spread over its entries."""
+    placed = []
+    for entry in entries:
+        # An entry without a line, or of a blank one, has no evidence to alter.
+        if entry.line_number and file.lines[entry.line_number - 1].strip():
+            placed.append(entry)
+    altered: list[Alteration] = []
     for entry in _spread(placed):
         number = entry.line_number or 0
-        found.append(
+        altered.append(
             Alteration(
                 "line emptied", file, number, file.with_line(number, ""), f"{number} emptied"
             )
         )
-        found += _changed(file, number, entry)
-    return found
+        altered += _changed(file, number, entry)
+    return altered
 
 
-def noticed(one: Alteration, before: Answer, after: Answer) -> bool:
-    """Whether atom A follows: it says something else, or that it cannot judge the file."""
+def noticed(alteration: Alteration, before: ParserAnswer, after: ParserAnswer) -> bool:
+    """Return whether atom A follows: it says something else, or that it cannot judge the file."""
     if after.refused is not None:
         return True
     # The text of a changed line may stand in `value` as it is; only what was read from it counts.
-    return (
-        after.fields != before.fields
-        if one.way == "text changed"
-        else after.placed != before.placed
-    )
+    if alteration.way == "text changed":
+        return after.fields != before.fields
+    return after.placed != before.placed
 
 
 def _spread(entries: Sequence[Entry]) -> list[Entry]:
-    """Some of each kind of entry: the first, the last and some between."""
+    """Return some alterations of each kind of entry: the first, the last and some between."""
+    # Entries with the same categories are read by the same part of atom A.
     kinds: dict[str, list[Entry]] = {}
     for entry in entries:
         kinds.setdefault(",".join(sorted(entry.parsed_fields)), []).append(entry)
-    most = max(2, PER_FILE // max(1, len(kinds)))
-    steps = {kind: max(1, -(-len(group) // most)) for kind, group in kinds.items()}
-    return [
-        one
-        for kind, group in kinds.items()
-        for one in [*group[:: steps[kind]], group[-1]][:PER_FILE]
-    ]
+    limit = max(2, PER_FILE // max(1, len(kinds)))
+    steps = {kind: max(1, -(-len(group) // limit)) for kind, group in kinds.items()}
+    spread: list[Entry] = []
+    for kind, group in kinds.items():
+        spread.extend([*group[:: steps[kind]], group[-1]][:PER_FILE])
+    return spread
 
 
 def _changed(file: RealFile, number: int, entry: Entry) -> Iterator[Alteration]:
-    """A digit or letter changed of each value that stands in the entry's line."""
+    """Yield alterations of a digit or letter in each value that stands in the entry's line."""
     line = file.lines[number - 1]
     for value in dict.fromkeys(_values(entry)):
         for start, end in places(line, value):
             token = line[start:end]
             text = file.with_line(number, f"{line[:start]}{other_token(token)}{line[end:]}")
+            # A short or repeated token may mean something else at this place, so silence is no
+            # proof.
             alone = file.text.count(token) == 1 and len(token) > 1
-            shown = f": {token} to {other_token(token)}"
-            yield Alteration("text changed", file, number, text, f"{number} {value}", alone, shown)
+            change = f": {token} to {other_token(token)}"
+            yield Alteration("text changed", file, number, text, f"{number} {value}", alone, change)
 
 
 def _values(entry: Entry) -> Iterator[str | float]:
-    """Texts and numbers among an entry's fields; true and false stand for something that is
-    written otherwise.
+    """Yield the texts and numbers among an entry's fields.
+
+    True and false stand for something that is written otherwise.
     """
     for category, fields in entry.parsed_fields.items():
         for value in (
@@ -116,40 +117,47 @@ def _values(entry: Entry) -> Iterator[str | float]:
 
 
 def places(line: str, value: str | float) -> list[tuple[int, int]]:
-    """Places where a value is printed in a line: a text as it is, a number in any unit that is a
-    power of ten.
+    """Return where a value is printed in a line.
+
+    A text must stand as it is, a number in any unit that is a power of ten.
     """
     if isinstance(value, str):
-        return [found.span() for found in re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", line)]
-    wanted = _digits(f"{value:.12g}")
-    return [found.span() for found in _NUMBER.finditer(line) if _digits(found[0]) == wanted]
+        return [match.span() for match in re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", line)]
+    digits = _digits(f"{value:.12g}")
+    return [match.span() for match in _NUMBER.finditer(line) if _digits(match[0]) == digits]
 
 
 def _digits(number: str) -> str:
-    """The significant digits of a number: those of 1.23e-03, 0.00123 and 1.230 are the same."""
+    """Return the significant digits of a number: 1.23e-03, 0.00123 and 1.230 have the same."""
     return _ZEROS.sub("", re.split(r"[eE]", number)[0].replace(".", "").lstrip("+-"))
 
 
 def other_token(token: str) -> str:
-    """The token with its last digit one higher, of a number the first; without a digit its last
-    letter is another.
+    """Return the token with its last digit raised by one, of a number the first digit.
+
+    A token without a digit gets another last letter.
     """
+    # The exponent stays: it would change the number beyond any limit.
     digits = [
         index
         for index, sign in enumerate(re.split(r"[eE](?=[-+]?\d+$)", token)[0])
         if sign.isdigit()
     ]
-    at = digits[-1] if digits else len(token) - 1
-    sign = token[at]
-    other = str((int(sign) + 1) % 10) if digits else ("x" if sign != "x" else "y")
-    return f"{token[:at]}{other}{token[at + 1 :]}"
+    position = digits[-1] if digits else len(token) - 1
+    sign = token[position]
+    if digits:
+        other = str((int(sign) + 1) % 10)
+    elif sign == "x":
+        other = "y"
+    else:
+        other = "x"
+    return f"{token[:position]}{other}{token[position + 1 :]}"
 
 
 def is_prose(file: RealFile) -> bool:
-    """Whether a blank line at the top means nothing: not in JSON, XML or a table whose first
-    line names its columns.
-    """
+    """Return whether a blank line at the top means nothing, as it does in JSON or a table."""
     head = file.text.lstrip()[:1]
+    # A log may begin with a bracket as well, so the text has to be JSON to count as such.
     if head in ("{", "[", "<", ""):
         try:
             json.loads(file.text)

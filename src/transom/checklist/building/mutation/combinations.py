@@ -13,7 +13,7 @@ from typing import Final
 
 from transom.checklist.atoms import AnyOf, Entry, Requirements, ValidationItem, Waiver, Waivers
 from transom.checklist.building.mutation.examples import Examples
-from transom.checklist.judging.verdict import CheckedItem
+from transom.checklist.judging.verdict_rows import CheckedItem
 from transom.checklist.judging.waivers import apply_waivers
 from transom.checklist.results import Combination, Expected
 from transom.checklist.writing.gate.guide import ALLOWED
@@ -37,29 +37,36 @@ _ALL: Final = Waivers(value=0, waive_items=(Waiver(pattern="all is waived"),))
 
 
 async def run_tests(examples: Examples, spec: SpecDocument) -> tuple[Combination, ...]:
-    """Every test of the examples that atom A reads alone; each says what was expected and what
-    came of it.
+    """Run every test of the examples that atom A reads alone.
+
+    Each says what was expected and what came of it.
     """
+    # A type of capability decides which rows of the matrix apply.
     names = {NAMES[row - 1] for row in ALLOWED[examples.config.capability_type]}
     rows: list[Combination] = []
     for example in spec.guide.examples:
-        item = next((one for one in examples.config.items if one.id == example.item), None)
-        entries = (
-            await examples.entries(example, item) if item and example.outcome != "none" else None
+        item = next(
+            (candidate for candidate in examples.config.items if candidate.id == example.item), None
         )
+        if item and example.outcome != "none":
+            entries = await examples.entries(example, item)
+        else:
+            entries = None
         if item and entries is not None:
             for name, requirements, waivers in _tests(
                 item, example, entries, _selective(spec, item)
             ):
                 if name in names:
-                    rows.append(await _tried(examples, example, item, name, requirements, waivers))
+                    rows.append(
+                        await _try_combination(examples, example, item, name, requirements, waivers)
+                    )
     return tuple(rows)
 
 
 def _tests(
     item: ValidationItem, example: SpecExample, entries: Sequence[Entry], selective: Waivers
 ) -> Iterator[tuple[str, Requirements, Waivers]]:
-    """Tests of an example: one that holds passes by its own text and fails by any other."""
+    """Yield tests of an example: one that holds passes by its own text and fails by any other."""
     yield "base", _NO_PATTERN, Waivers()
     if example.outcome == "fails":
         yield "global_waiver", _NO_PATTERN, _ALL
@@ -73,18 +80,21 @@ def _tests(
 
 
 def _selective(spec: SpecDocument, item: ValidationItem) -> Waivers:
-    """A waiver that Section 3 gives for the item, else one that names it; and one that fits
-    nothing.
-    """
+    """Return a waiver that fits the item, by Section 3 or by name, and one that fits nothing."""
+    # A waiver that needs a stage in the log would not fit an example alone.
     stages = {word.casefold() for word in spec.waiver.stages_of(item.id)}
-    words = [word for word in spec.waiver.keywords_of(item.id) if word.casefold() not in stages]
-    named = (next(iter(words), item.id), _NOT_NEEDED)
-    return Waivers(value=2, waive_items=tuple(Waiver(pattern=text) for text in named))
+    words = []
+    for word in spec.waiver.keywords_of(item.id):
+        if word.casefold() not in stages:
+            words.append(word)
+    keyword_waiver = (next(iter(words), item.id), _NOT_NEEDED)
+    return Waivers(value=2, waive_items=tuple(Waiver(pattern=text) for text in keyword_waiver))
 
 
 def _expected(
     example: SpecExample, item: ValidationItem, requirements: Requirements, waivers: Waivers
 ) -> Expected:
+    # A pattern that no file holds fails even an example that holds.
     if example.outcome == "holds" and requirements != _WRONG:
         return Expected(status="PASS", found=(item.id,))
     if waivers.value is None:
@@ -93,7 +103,7 @@ def _expected(
     return Expected(status="PASS", waived=(item.id,), unused_waivers=unused)
 
 
-async def _tried(
+async def _try_combination(
     examples: Examples,
     example: SpecExample,
     item: ValidationItem,
@@ -110,7 +120,7 @@ async def _tried(
         found=() if violations or waived.waived else _ids(outcome.found_items),
         violations=violations,
         waived=_ids(waived.waived),
-        unused_waivers=tuple(one.pattern for one in waived.unused_waivers),
+        unused_waivers=tuple(waiver.pattern for waiver in waived.unused_waivers),
     )
     expected = _expected(example, item, requirements, waivers)
     return Combination(

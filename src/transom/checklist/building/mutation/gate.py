@@ -24,7 +24,7 @@ from transom.checklist.building.mutation.suggestion import (
     SuggestedLine,
     suggest_lines,
 )
-from transom.checklist.building.prober import Answer, Prober, RealFile
+from transom.checklist.building.prober import ParserAnswer, Prober, RealFile
 from transom.checklist.results import SPEC, Combination, MutationRow, Survivor
 from transom.checklist.writing.shapes import SpecDocument
 
@@ -63,7 +63,8 @@ class _Score:
 
     def take(self, way: str, survivor: Survivor | None) -> None:
         self.tried[way] = self.tried.get(way, 0) + 1
-        self.survivors += [survivor] if survivor else []
+        if survivor:
+            self.survivors.append(survivor)
 
     def row(self) -> MutationRow | None:
         applicable = sum(self.tried.values())
@@ -92,20 +93,20 @@ async def mutate(
     With `tests` the combinations of requirements and waivers are tried, too.
     """
     score = _Score()
-    seen = [(file, await prober.answer(file.name, file.text)) for file in files]
-    readable = list[tuple[RealFile, Answer]]()
-    for file, answer in seen:
+    answers = [(file, await prober.answer(file.name, file.text)) for file in files]
+    readable = list[tuple[RealFile, ParserAnswer]]()
+    for file, answer in answers:
         if answer.refused is None:
             readable.append(await shortened(prober, file, answer))
-    refused = [
-        f"{file.name} cannot be tried: {one.refused}"
-        for file, one in seen
-        if one.refused is not None
-    ]
+    # A refused file is no fault, but somebody has to know that it was not tried.
+    refused = []
+    for file, answer in answers:
+        if answer.refused is not None:
+            refused.append(f"{file.name} cannot be tried: {answer.refused}")
     examples = Examples(prober, config, await prober.sources(), tuple(file for file, _ in readable))
     wrong, spec_wrong, untried = await _examples(examples, spec, score)
     combinations = await run_tests(examples, spec) if tests else ()
-    problems, asked = await _altered(prober, readable, score)
+    problems, questions = await _altered(prober, readable, score)
     overlooked = await _added(examples, spec, score)
     problems += await _same_again(prober, readable, score)
     read = [(file, answer.entries) for file, answer in readable]
@@ -119,7 +120,7 @@ async def mutate(
         ("untested", SPEC): _untested(config, spec, suggestions),
         ("addition", ATOM_A): overlooked,
         ("mutation", ATOM_A): (*problems, *patterns.keyed),
-        ("questions", ATOM_A): (*asked, *patterns.questions),
+        ("questions", ATOM_A): (*questions, *patterns.questions),
         ("patterns", SPEC): patterns.missed,
         ("untried", ATOM_A): (*refused, *untried, *patterns.untried),
     }
@@ -129,29 +130,32 @@ async def mutate(
 async def _examples(
     examples: Examples, spec: SpecDocument, score: _Score
 ) -> tuple[list[str], list[str], list[str]]:
-    """Examples that atom A reads wrong, contradictions of the ItemSpec, and what could not be
+    """Try the examples.
+
+    Returns those that atom A reads wrong, contradictions of the ItemSpec, and what could not be
     tried.
     """
     wrong: list[str] = []
     spec_wrong: list[str] = []
     untried: list[str] = []
     for example in spec.guide.examples:
-        for way, tried in (
+        # Alone and among real lines: either may hide what the other shows.
+        for way, problems in (
             ("example alone", await examples.alone(example)),
             ("example in a real file", await examples.in_place(example) or Tried(untried="")),
         ):
-            if tried.untried is not None:
-                untried += [tried.untried] if tried.untried else []
+            if problems.untried is not None:
+                if problems.untried:
+                    untried.append(problems.untried)
                 continue
-            told = example.file or "example"
-            lost = (
-                Survivor(mutation=way, artifact=told, line=None, why=tried.problem)
-                if tried.problem
-                else None
-            )
+            label = example.file or "example"
+            if problems.problem:
+                lost = Survivor(mutation=way, artifact=label, line=None, why=problems.problem)
+            else:
+                lost = None
             score.take(way, lost)
-            if tried.problem:
-                (spec_wrong if tried.spec else wrong).append(tried.problem)
+            if problems.problem:
+                (spec_wrong if problems.spec else wrong).append(problems.problem)
     return wrong[:_SHOWN], spec_wrong[:_SHOWN], untried
 
 
@@ -170,40 +174,50 @@ async def _added(examples: Examples, spec: SpecDocument, score: _Score) -> list[
 
 
 async def _altered(
-    prober: Prober, seen: Sequence[tuple[RealFile, Answer]], score: _Score
+    prober: Prober, answers: Sequence[tuple[RealFile, ParserAnswer]], score: _Score
 ) -> tuple[list[str], list[str]]:
-    """Alterations that change nothing: faults, and mere questions."""
+    """Return the alterations that change nothing: faults, and mere questions."""
     problems: list[str] = []
-    asked: list[str] = []
-    for file, before in seen:
+    questions: list[str] = []
+    for file, before in answers:
+        # Of alterations of one value a single one has to be noticed.
         alive: list[Alteration] = []
         followed: dict[str, str] = {}
-        for one in alterations(file, before.entries):
-            if noticed(one, before, await prober.answer(file.name, one.text)):
-                followed[one.of] = one.way
+        for alteration in alterations(file, before.entries):
+            if noticed(alteration, before, await prober.answer(file.name, alteration.text)):
+                followed[alteration.of] = alteration.way
             else:
-                alive.append(one)
+                alive.append(alteration)
         lines: set[int] = set()
-        for one in (one for one in alive if one.of not in followed):
-            why = f"{one.says}: atom A says the same as before"
+        for alteration in alive:
+            if alteration.of in followed:
+                continue
+            why = f"{alteration.says}: atom A says the same as before"
             score.take(
-                one.way, Survivor(mutation=one.way, artifact=file.name, line=one.line, why=why)
+                alteration.way,
+                Survivor(
+                    mutation=alteration.way, artifact=file.name, line=alteration.line, why=why
+                ),
             )
-            problems += [why] if one.sure else []
-            asked += [] if one.sure or one.line in lines else [f"{why}; why?"]
-            lines.add(one.line)
+            if alteration.sure:
+                problems.append(why)
+            elif alteration.line not in lines:
+                questions.append(f"{why}; why?")
+            lines.add(alteration.line)
         for way in followed.values():
             score.take(way, None)
-        asked += await _moved(prober, file, before)
-    return problems[:_SHOWN], asked[:_SHOWN]
+        questions += await _moved(prober, file, before)
+    return problems[:_SHOWN], questions[:_SHOWN]
 
 
-async def _moved(prober: Prober, file: RealFile, before: Answer) -> list[str]:
-    """A blank line at the top changes nothing but the numbers of the lines."""
+async def _moved(prober: Prober, file: RealFile, before: ParserAnswer) -> list[str]:
+    """Ask whether a blank line at the top changes anything but the numbers of the lines."""
     if not is_prose(file) or not before.entries:
         return []
     after = await prober.answer(file.name, f"\n{file.text}")
-    lower = [(line + 1 if isinstance(line, int) else line, *rest) for line, *rest in before.placed]
+    lower = []
+    for line, *fields in before.placed:
+        lower.append((line + 1 if isinstance(line, int) else line, *fields))
     if after.refused is not None or after.placed == lower:
         return []
     return [
@@ -213,33 +227,33 @@ async def _moved(prober: Prober, file: RealFile, before: Answer) -> list[str]:
 
 
 async def _same_again(
-    prober: Prober, seen: Sequence[tuple[RealFile, Answer]], score: _Score
+    prober: Prober, answers: Sequence[tuple[RealFile, ParserAnswer]], score: _Score
 ) -> list[str]:
-    """The same text gives the same entries: after other texts, in a fresh process, with another
-    order of sets.
-    """
+    """Report entries that differ for the same text: after others, in a fresh process, reordered."""
     problems: list[str] = []
-    for file, before in seen:
+    for file, before in answers:
         if (await prober.asked_again(file.name, file.text)) != before:
             problems.append(
                 f"{file.name}: atom A keeps something between calls; it reads something else after"
                 " others"
             )
-    for seed in _SEEDS if seen and not problems else ():
+    # Another seed reorders sets; code that goes by their order gives other entries.
+    for seed in _SEEDS if answers and not problems else ():
         async with Prober(prober.code, prober.sandbox.seeded(seed)) as fresh:
-            other = [
-                file.name
-                for file, before in seen
-                if (await fresh.answer(file.name, file.text)) != before
-            ]
-        problems += [f"{name}: atom A goes by the order of a set" for name in other]
-    if seen:
+            other = []
+            for file, before in answers:
+                if (await fresh.answer(file.name, file.text)) != before:
+                    other.append(file.name)
+        for name in other:
+            problems.append(f"{name}: atom A goes by the order of a set")
+    if answers:
         why = problems[0] if problems else None
-        lost = (
-            Survivor(mutation="fresh process", artifact=seen[0][0].name, line=None, why=why)
-            if why
-            else None
-        )
+        if why:
+            lost = Survivor(
+                mutation="fresh process", artifact=answers[0][0].name, line=None, why=why
+            )
+        else:
+            lost = None
         score.take("fresh process", lost)
     return list(dict.fromkeys(problems))
 
@@ -248,10 +262,13 @@ def lacking_examples(
     config: CheckerConfig, spec: SpecDocument
 ) -> list[tuple[ValidationItem, list[ExampleOutcome]]]:
     """Return the items of which the ItemSpec has no example that holds, or none that fails."""
-    known = {(example.item, example.outcome) for example in spec.guide.examples}
+    covered = {(example.item, example.outcome) for example in spec.guide.examples}
     lacking = list[tuple[ValidationItem, list[ExampleOutcome]]]()
     for item in config.items:
-        outcomes = [outcome for outcome in _outcomes(item) if (item.id, outcome) not in known]
+        outcomes = []
+        for outcome in _outcomes(item):
+            if (item.id, outcome) not in covered:
+                outcomes.append(outcome)
         if outcomes:
             lacking.append((item, outcomes))
     return lacking
@@ -273,13 +290,15 @@ def _untested(
             f' report>", fields: {{{item.select}: <what it must yield>}}}}`, or pass --good and'
             " --bad to `transom check lint`"
         )
-        own = [line for line in suggestions if line.item == item.id]
-        for line in own:
-            message += f"; is this a line that {line.outcome}? {line}"
+        for line in suggestions:
+            if line.item == item.id:
+                message += f"; is this a line that {line.outcome}? {line}"
         messages.append(message)
     return tuple(messages)
 
 
 def _outcomes(item: ValidationItem) -> tuple[ExampleOutcome, ...]:
     is_by_pattern = item.check == "pattern" and item.condition is None
-    return ("holds",) if is_by_pattern else ("holds", "fails")
+    if is_by_pattern:
+        return ("holds",)
+    return ("holds", "fails")

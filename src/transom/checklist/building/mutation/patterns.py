@@ -70,32 +70,35 @@ async def try_patterns(
     patterns = [pattern for extraction in spec.guide.extractions for pattern in extraction.patterns]
     names = _names_of_atom_a(prober.code, spec)
     asked_names = _questions_about(names, files)
+    # Names can be asked about without any pattern.
     if not patterns or not files:
         return PatternTrial(asked_names)
-    asked: dict[str, str] = {}
+    questions: dict[str, str] = {}
     hit: set[int] = set()
     keyed: list[str] = []
     try:
         async with prober.sandbox.worker(_SCAN) as worker:
 
             async def hits(text: str) -> list[tuple[int, int]]:
-                given = {"text": text, "patterns": [pattern.regex for pattern in patterns]}
-                return _HITS.validate_python(await worker.call("scan", given))
+                request = {"text": text, "patterns": [pattern.regex for pattern in patterns]}
+                return _HITS.validate_python(await worker.call("scan", request))
 
             for file, entries in files:
-                found = await hits(file.text)
-                there = {entry.line_number for entry in entries}
-                hit |= {index for _, index in found}
+                matches = await hits(file.text)
+                entry_lines = {entry.line_number for entry in entries}
+                hit |= {index for _, index in matches}
                 settled = _without_own_entries(spec, entries)
-                for line, index in found:
+                for line, index in matches:
                     pattern = patterns[index]
-                    if line not in there and pattern in judged and pattern not in settled:
-                        asked.setdefault(pattern.regex, _question(pattern, file, line))
+                    if line not in entry_lines and pattern in judged and pattern not in settled:
+                        questions.setdefault(pattern.regex, _question(pattern, file, line))
                 for name in sorted(names.intersection(_WORD.findall(file.text))):
-                    if _NAME.match(name) and await _is_keyed(prober, file, name, found, hits):
-                        what = f"{file.name}: atom A reads less when {name} has another name there"
+                    if _NAME.match(name) and await _is_keyed(prober, file, name, matches, hits):
+                        message = (
+                            f"{file.name}: atom A reads less when {name} has another name there"
+                        )
                         keyed.append(
-                            f"{what}, although the patterns of Section 4.1 match the same lines"
+                            f"{message}, although the patterns of Section 4.1 match the same lines"
                         )
     except AtomFailed as error:
         return PatternTrial(
@@ -106,7 +109,7 @@ async def try_patterns(
             asked_names, untried=("the patterns of Section 4.1 cannot be tried on the files",)
         )
     missed, untried = _unmatched(spec, {patterns[index] for index in hit}, files)
-    return PatternTrial((*asked.values(), *asked_names), tuple(keyed[:_SHOWN]), missed, untried)
+    return PatternTrial((*questions.values(), *asked_names), tuple(keyed[:_SHOWN]), missed, untried)
 
 
 def without_examples(text: str) -> str:
@@ -115,23 +118,29 @@ def without_examples(text: str) -> str:
 
 
 def _judged(spec: SpecDocument, config: CheckerConfig) -> set[SpecPattern]:
-    """The patterns that fill a field by which an item is judged; where no group names a field,
-    the category counts.
+    """Return the patterns that fill a field by which an item is judged.
+
+    If no group names a field, the category counts.
     """
-    conditions = [item.condition.field for item in config.items if item.condition]
-    asked = {
+    conditions = []
+    for item in config.items:
+        if item.condition:
+            conditions.append(item.condition.field)
+    questions = {
         *conditions,
         *(name for item in config.items for name in (item.select, *item.required)),
     }
-    categories = {name.partition(".")[0] for name in asked}
+    categories = {name.partition(".")[0] for name in questions}
     fields = {*spec.parsing.dotted_fields()}
-    found: set[SpecPattern] = set()
-    for one in spec.guide.extractions:
-        for pattern in one.patterns:
-            filled = fields & {f"{one.category}.{group}" for group in _GROUP.findall(pattern.regex)}
-            if filled & asked if filled else one.category in categories:
-                found.add(pattern)
-    return found
+    matching: set[SpecPattern] = set()
+    for extraction in spec.guide.extractions:
+        for pattern in extraction.patterns:
+            filled = fields & {
+                f"{extraction.category}.{group}" for group in _GROUP.findall(pattern.regex)
+            }
+            if filled & questions if filled else extraction.category in categories:
+                matching.add(pattern)
+    return matching
 
 
 def _without_own_entries(spec: SpecDocument, entries: Sequence[Entry]) -> set[SpecPattern]:
@@ -140,67 +149,72 @@ def _without_own_entries(spec: SpecDocument, entries: Sequence[Entry]) -> set[Sp
     Such a line opens a block, or is counted into an entry that stands elsewhere. The file must have
     an entry of the category; otherwise the words of Section 4.1 would hide that nothing is read.
     """
-    return {
-        pattern
-        for extraction in spec.guide.extractions
-        if any(extraction.category in entry.parsed_fields for entry in entries)
-        for pattern in extraction.patterns
-        if _NO_OWN_ENTRY.search(pattern.note)
-    }
+    silent_patterns: set[SpecPattern] = set()
+    for extraction in spec.guide.extractions:
+        if any(extraction.category in entry.parsed_fields for entry in entries):
+            for pattern in extraction.patterns:
+                if _NO_OWN_ENTRY.search(pattern.note):
+                    silent_patterns.add(pattern)
+    return silent_patterns
 
 
 async def _is_keyed(
     prober: Prober, file: RealFile, name: str, before: Hits, hits: Callable[[str], Awaitable[Hits]]
 ) -> bool:
-    """Whether entries go where a name becomes another one, although the same patterns match the
-    same lines.
+    """Return whether entries go if a name becomes another one.
+
+    The same patterns must match the same lines.
     """
     renamed = re.sub(
         rf"(?<!\w){re.escape(name)}(?!\w)",
         f"{name[:-1]}{'q' if name[-1] != 'q' else 'p'}",
         file.text,
     )
-    seen, after = await prober.answer(file.name, file.text), await prober.answer(file.name, renamed)
+    before_renaming, after = (
+        await prober.answer(file.name, file.text),
+        await prober.answer(file.name, renamed),
+    )
     lost = (
-        {one.line_number for one in seen.entries}
-        - {one.line_number for one in after.entries}
+        {entry.line_number for entry in before_renaming.entries}
+        - {entry.line_number for entry in after.entries}
         - {None}
     )
     if after.refused is not None or not lost:
         return False
     still = set(await hits(renamed))
-    matched = [one for one in before if one[0] in lost]
-    return bool(matched) and all(one in still for one in matched)
+    matched = []
+    for placed in before:
+        if placed[0] in lost:
+            matched.append(placed)
+    return bool(matched) and all(placed in still for placed in matched)
 
 
 def _unmatched(
     spec: SpecDocument, matched: set[SpecPattern], files: Read
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Extractions none of whose patterns matches: those that atom A reads all the same, and the
-    others.
-    """
+    """Return the extractions none of whose patterns matches, those that atom A reads apart."""
     names = ", ".join(file.name for file, _ in files)
     missed: list[str] = []
     untried: list[str] = []
-    for one in spec.guide.extractions:
-        if one.patterns and not matched & {*one.patterns}:
-            said, read = (
-                f"no pattern of Section 4.1 for {one.name} matches a line of {names}",
-                _read(one.category, files),
-            )
-            missed += [f"{said}; atom A reads it from {read}"] if read else []
-            untried += [] if read else [said]
+    for extraction in spec.guide.extractions:
+        if extraction.patterns and not matched & {*extraction.patterns}:
+            remark = f"no pattern of Section 4.1 for {extraction.name} matches a line of {names}"
+            read = _read(extraction.category, files)
+            if read:
+                missed.append(f"{remark}; atom A reads it from {read}")
+            else:
+                # The files may hold nothing of it, which is no fault of the ItemSpec.
+                untried.append(remark)
     return tuple(missed), tuple(untried)
 
 
 def _read(category: str | None, files: Read) -> str:
-    """The lines from which atom A takes that category all the same."""
-    read = [
-        f"{file.name}:{entry.line_number} {quoted(file, entry.line_number)}"
-        for file, entries in files
-        for entry in entries
-        if entry.line_number and category in entry.parsed_fields
-    ]
+    """Return the lines from which atom A takes that category all the same."""
+    read = []
+    for file, entries in files:
+        for entry in entries:
+            if entry.line_number and category in entry.parsed_fields:
+                read.append(f"{file.name}:{entry.line_number} {quoted(file, entry.line_number)}")
     return " and ".join(read[:_SHOWN])
 
 
@@ -213,31 +227,40 @@ def _question(pattern: SpecPattern, file: RealFile, line: int) -> str:
 
 
 def _names_of_atom_a(code: str, spec: SpecDocument) -> set[str]:
-    """Words among the texts of atom A that stand nowhere in the ItemSpec but in its examples,
-    which may be copied.
-    """
-    known, tree, logic = without_examples(spec.text).casefold(), tree_of(code), split(code).first
+    """Return words of atom A that the ItemSpec has in examples only, which may be copied."""
+    spec_text, tree, logic = (
+        without_examples(spec.text).casefold(),
+        tree_of(code),
+        split(code).first,
+    )
     texts = [text for line, text in literals(tree) if line < logic] if tree else []
-    words = {word for text in texts for word in _WORD.findall(_NO_TEXT.sub(" ", text))}
-    return {word for word in words if word.casefold() not in known}
+    words = set()
+    for text in texts:
+        words.update(_WORD.findall(_NO_TEXT.sub(" ", text)))
+    names: set[str] = set()
+    for word in words:
+        if word.casefold() not in spec_text:
+            names.add(word)
+    return names
 
 
 def _questions_about(names: set[str], files: Read) -> tuple[str, ...]:
-    """A question for each such name of these files: an atom that looks for one design's own
-    names reads no other.
+    """Return a question for each such name.
+
+    An atom that looks for one design's own names reads no other.
     """
-    asked: dict[str, str] = {}
+    questions: dict[str, str] = {}
     for file, entries in files:
         emitted = set(
             _WORD.findall(" ".join(f"{entry.value} {entry.parsed_fields}" for entry in entries))
         )
         for word in sorted(names.intersection(_WORD.findall(file.text))):
             if word in emitted or _NAME.match(word):
-                said = (
+                remark = (
                     f"atom A looks for {word!r}, a name of {file.name} that the ItemSpec says"
                     " nothing of"
                 )
-                asked.setdefault(
-                    word, f"{said}; how does it read a design that has another name there?"
+                questions.setdefault(
+                    word, f"{remark}; how does it read a design that has another name there?"
                 )
-    return tuple(asked.values())[:_SHOWN]
+    return tuple(questions.values())[:_SHOWN]

@@ -35,9 +35,9 @@ class SuggestedLine:
 
     def __str__(self) -> str:
         """Return the line as a question shows it."""
-        where = f" ({self.place})" if self.place else ""
+        place = f" ({self.place})" if self.place else ""
         reading = f", read as {self.reading}" if self.reading else ""
-        return f"{' '.join(self.text.split())!r}{where}{reading}"
+        return f"{' '.join(self.text.split())!r}{place}{reading}"
 
 
 async def suggest_lines(
@@ -63,7 +63,9 @@ async def suggest_lines(
 
 def _outcome(item: ValidationItem, entry: Entry) -> ExampleOutcome:
     is_fulfilled = shortfall(item, entry.parsed_fields) is None
-    return "holds" if is_fulfilled is (item.mode == "require") else "fails"
+    if is_fulfilled is (item.mode == "require"):
+        return "holds"
+    return "fails"
 
 
 def _reading(item: ValidationItem, entry: Entry) -> str:
@@ -82,4 +84,6 @@ def _bad_copy(item: ValidationItem, entry: Entry, line: str) -> str | None:
         return None
     texts = [text for text, _ in bad_texts(item, line, value)]
     # The last number is clearly beyond the limit.
-    return texts[-1] if texts else None
+    if texts:
+        return texts[-1]
+    return None

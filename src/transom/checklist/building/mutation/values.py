@@ -49,6 +49,7 @@ def bad_texts(
     smallest = 10.0**-decimals
     printed_limit = float(limit) / factor
     unit = max(smallest, abs(printed_limit) / 25)
+    # Parsers go wrong at different sizes: by rounding, by a sign, by one more digit.
     distances = [step * unit for step in _STEPS]
     distances.append(12 * max(abs(printed), abs(printed_limit), 1))
     for distance in distances:
@@ -64,9 +65,13 @@ def bad_texts(
 def _signs(item: ValidationItem, condition: Condition) -> tuple[int, ...]:
     """Return in which direction a value breaks the condition."""
     if condition.op is Operator.EQUALS:
-        return (1,) if item.mode == "require" else (0,)
+        if item.mode == "require":
+            return (1,)
+        return (0,)
     is_upper_limit = condition.op in (Operator.LE, Operator.LT)
-    return (1,) if is_upper_limit is (item.mode == "require") else (-1,)
+    if is_upper_limit is (item.mode == "require"):
+        return (1,)
+    return (-1,)
 
 
 def _breaks(item: ValidationItem, condition: Condition, value: Json) -> bool:

@@ -25,22 +25,22 @@ _TYPES: Final[Mapping[str, cs.CoreSchema]] = {
 }
 
 
-def check_parsing(found: Problems, section: ParsingSection) -> None:
-    """The findings of Section 1."""
-    what = "no category with a key in parsed_fields (`### 1.1 ...`)"
-    found.unless(section.keys(), "spec.categories", section.line, what)
-    found.numbered(
+def check_parsing(problems: Problems, section: ParsingSection) -> None:
+    """Check Section 1."""
+    message = "no category with a key in parsed_fields (`### 1.1 ...`)"
+    problems.unless(section.keys(), "spec.categories", section.line, message)
+    problems.numbered(
         "spec.categories", [category.number for category in section.categories], "1", section.line
     )
     for key, count in Counter(section.keys()).items():
-        found.unless(
+        problems.unless(
             count == 1, "spec.categories", section.line, f"category key {key} is used {count} times"
         )
     for category in section.categories:
-        _category(found, category)
-    fields, output = _fields(section, whole=True), cs.list_schema(_entry(section), min_length=1)
+        _category(problems, category)
+    fields, output = _fields(section, required=True), cs.list_schema(_entry(section), min_length=1)
     _example(
-        found,
+        problems,
         section,
         "parsed_fields Example",
         section.fields_example,
@@ -48,36 +48,42 @@ def check_parsing(found: Problems, section: ParsingSection) -> None:
         "spec.fields.example",
     )
     _example(
-        found, section, "Output Example", section.output_example, output, "spec.output.example"
+        problems, section, "Output Example", section.output_example, output, "spec.output.example"
     )
 
 
-def _category(found: Problems, category: Category) -> None:
+def _category(problems: Problems, category: Category) -> None:
     name, line = f"{category.number} {category.name}".strip(), category.line
-    found.thin(category.purpose, "spec.category.purpose", line, f"{name}: Purpose")
-    strange = [field.name for field in category.fields if field.name not in ENTRY_KEYS]
+    problems.thin(category.purpose, "spec.category.purpose", line, f"{name}: Purpose")
+    strange = []
+    for field in category.fields:
+        if field.name not in ENTRY_KEYS:
+            strange.append(field.name)
     keyless = category.key is None and (strange or not category.fields)
-    found.unless(not keyless, "spec.category.key", line, f"{name}: Category key is missing")
+    problems.unless(not keyless, "spec.category.key", line, f"{name}: Category key is missing")
+    # These keys belong to the entry itself, and would be overwritten.
     reserved = category.key in (*ENTRY_KEYS, REFERENCE_FIELD)
-    found.unless(
+    problems.unless(
         not reserved, "spec.category.key", line, f"{name}: the key {category.key} is reserved"
     )
-    found.unless(category.fields, "spec.fields", line, f"{name}: Key Fields is missing or empty")
-    for field, count in Counter(field.name for field in category.fields).items():
-        found.unless(
-            count == 1, "spec.fields", line, f"{name}: field {field} stands there {count} times"
+    problems.unless(category.fields, "spec.fields", line, f"{name}: Key Fields is missing or empty")
+    for key, count in Counter(field.name for field in category.fields).items():
+        problems.unless(
+            count == 1, "spec.fields", line, f"{name}: field {key} stands there {count} times"
         )
-    for one in category.fields:
-        what = (
-            f"field {one.name} has type {one.type or 'none'}; must be one of"
+    for field in category.fields:
+        message = (
+            f"field {field.name} has type {field.type or 'none'}; must be one of"
             f" {', '.join(FIELD_TYPES)}"
         )
-        found.unless(one.type in FIELD_TYPES, "spec.fields.type", one.line, what)
-        found.thin(one.meaning, "spec.fields.meaning", one.line, f"what field {one.name} is")
+        problems.unless(field.type in FIELD_TYPES, "spec.fields.type", field.line, message)
+        problems.thin(
+            field.meaning, "spec.fields.meaning", field.line, f"what field {field.name} is"
+        )
 
 
 def _example(
-    found: Problems,
+    problems: Problems,
     section: ParsingSection,
     label: str,
     example: Example | None,
@@ -85,45 +91,49 @@ def _example(
     gate: str,
 ) -> None:
     if example is None:
-        found.add(gate, section.line, f"{label} is missing (a fenced literal)")
+        problems.add(gate, section.line, f"{label} is missing (a fenced literal)")
     elif example.error:
-        found.add(gate, example.line, f"{label} cannot be read: {example.error}")
+        problems.add(gate, example.line, f"{label} cannot be read: {example.error}")
     else:
         try:
             SchemaValidator(schema).validate_python(example.value, strict=True)
         except ValidationError as error:
-            for one in error.errors(include_url=False, include_input=False):
-                place = f", {'.'.join(map(str, one['loc']))}" if one["loc"] else ""
-                found.add(gate, example.line, f"{label}{place}: {one['msg']}")
+            for detail in error.errors(include_url=False, include_input=False):
+                place = f", {'.'.join(map(str, detail['loc']))}" if detail["loc"] else ""
+                problems.add(gate, example.line, f"{label}{place}: {detail['msg']}")
 
 
-def _fields(section: ParsingSection, *, whole: bool) -> cs.CoreSchema:
-    """`parsed_fields` with these categories and fields alone; where it is `whole`, all of them
-    with their types.
-    """
-    categories = {
-        category.key: {
-            field.name: cs.nullable_schema(
-                _TYPES.get(field.type, cs.any_schema()) if whole else cs.any_schema()
-            )
-            for field in category.fields
-        }
-        for category in section.categories
-        if category.key
-    }
-    made = {
-        key: cs.typed_dict_field(_exactly(fields, whole), required=whole)
-        for key, fields in categories.items()
-    }
+def _fields(section: ParsingSection, *, required: bool) -> cs.CoreSchema:
+    """Return the schema of `parsed_fields`; if `required`, of all fields with their types."""
+    categories = {}
+    for category in section.categories:
+        if category.key:
+            categories[category.key] = {
+                field.name: cs.nullable_schema(
+                    _TYPES.get(field.type, cs.any_schema()) if required else cs.any_schema()
+                )
+                for field in category.fields
+            }
+    typed_fields = {}
+    for key, fields in categories.items():
+        typed_fields[key] = cs.typed_dict_field(_exactly(fields, required), required=required)
     reference = cs.typed_dict_field(
         _exactly({"kind": cs.any_schema(), "path": cs.any_schema()}), required=False
     )
-    return cs.typed_dict_schema({**made, REFERENCE_FIELD: reference}, extra_behavior="forbid")
+    return cs.typed_dict_schema(
+        {**typed_fields, REFERENCE_FIELD: reference}, extra_behavior="forbid"
+    )
 
 
 def _entry(section: ParsingSection) -> cs.CoreSchema:
     line = cs.nullable_schema(cs.int_schema(ge=1))
-    kinds = (cs.str_schema(), cs.str_schema(), line, cs.any_schema(), _fields(section, whole=False))
+    kinds = (
+        cs.str_schema(),
+        cs.str_schema(),
+        line,
+        cs.any_schema(),
+        _fields(section, required=False),
+    )
     return _exactly(dict(zip(ENTRY_KEYS, kinds, strict=True)))
 
 

@@ -17,41 +17,42 @@ class Problems:
 
     def __init__(self, artifact: str) -> None:
         self.artifact = artifact
-        self._found: list[Finding] = []
+        self._findings: list[Finding] = []
 
     @property
     def findings(self) -> list[Finding]:
-        return sort_findings(self._found)
+        return sort_findings(self._findings)
 
     def add(self, gate: str, line: int | None, message: str) -> None:
-        self._found.append(Finding(gate, self.artifact, line, message))
+        self._findings.append(Finding(gate, self.artifact, line, message))
 
     def unless(self, holds: object, gate: str, line: int | None, message: str) -> None:
-        """A finding where something does not hold."""
+        """Add a finding if something does not hold."""
         if not holds:
             self.add(gate, line, message)
 
-    def thin(self, text: str, gate: str, line: int, what: str, words: int = 2) -> None:
-        """A finding where a text has fewer words than that, or only stands in for one."""
-        self.unless(not is_thin(text, words), gate, line, f"{what} is missing or says nothing")
+    def thin(self, text: str, gate: str, line: int, label: str, words: int = 2) -> None:
+        """Add a finding if a text has fewer words than that, or only stands in for one."""
+        self.unless(not is_thin(text, words), gate, line, f"{label} is missing or says nothing")
 
     def numbered(self, gate: str, numbers: Sequence[str], section: str, line: int) -> None:
-        """Headings must be numbered N.1, N.2, ... without gap or repetition."""
-        wanted = [f"{section}.{n}" for n in range(1, len(numbers) + 1)]
+        """Check that headings are numbered N.1, N.2, ... without gap or repetition."""
+        expected = [f"{section}.{n}" for n in range(1, len(numbers) + 1)]
         self.unless(
-            list(numbers) == wanted,
+            list(numbers) == expected,
             gate,
             line,
-            f"numbered {', '.join(numbers)}; must be {', '.join(wanted)}",
+            f"numbered {', '.join(numbers)}; must be {', '.join(expected)}",
         )
 
 
 def is_thin(text: str, words: int = 2) -> bool:
-    """Whether a text has fewer words than that, or only stands in for one."""
-    found = re.findall(r"\w+", text)
-    return len(found) < words or " ".join(found).casefold() in _EMPTY_WORDS
+    """Return whether a text has fewer words than that, or only stands in for one."""
+    words_of_text = re.findall(r"\w+", text)
+    # Some models write that a text is to be written.
+    return len(words_of_text) < words or " ".join(words_of_text).casefold() in _EMPTY_WORDS
 
 
 def comma_list(names: Sequence[str]) -> str:
-    """Names for a message: `a, b`, or `none`."""
+    """Return names for a message: `a, b`, or `none`."""
     return ", ".join(names) or "none"

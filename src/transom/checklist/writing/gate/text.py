@@ -22,7 +22,8 @@ from transom.formats.markdown import (
 
 _PLACEHOLDER = re.compile(r"\{\s*TODO\b[^}]*\}?|\{(?:ITEM_ID|DESCRIPTION)\}|<TO_BE_[A-Z]+>")
 _POSIX = re.compile(
-    r"(?<![\w/.*\\)\]}$<>])(?:~?/[A-Za-z_][\w.-]*(?:/[\w.*-]+)+|/(?:home|tmp|usr|opt|mnt|etc|var)\b)"
+    r"(?<![\w/.*\\)\]}$<>])"
+    r"(?:~?/[A-Za-z_][\w.-]*(?:/[\w.*-]+)+|/(?:home|tmp|usr|opt|mnt|etc|var)\b)"
 )
 _WINDOWS = re.compile(r"(?<![\w?(])[A-Za-z]:[\\/](?=\w)|(?<!\\)\\\\\w+\\\w+")
 _QUOTED = re.compile(r"`[^`]*`|[\"“”][^\"“”]*[\"“”]")
@@ -40,36 +41,39 @@ _LETTERS = (
 )
 
 
-def check_text(found: Problems, text: str, patterns: Collection[str] = ()) -> None:
+def check_text(problems: Problems, text: str, patterns: Collection[str] = ()) -> None:
     """Check a Markdown text. `patterns` are its regular expressions: in them a slash is no path.
 
     What precedes Section 1 is the person's own description, which no round can mend; only its
     comments count.
     """
     every = parse(text)
-    first = next(
-        (at for at, part in enumerate(every) if part.number == "1" and 1 <= part.level <= 2), 0
-    )
+    first = 0
+    for index, part in enumerate(every):
+        if part.number == "1" and 1 <= part.level <= 2:
+            first = index
+            break
     lines = list(_lines(every[first:]))
     for line in [*lines, *_fenced(every[first:])]:
         for match in _PLACEHOLDER.finditer(line.text):
-            found.add("spec.placeholders", line.line, f"unfilled placeholder {match[0][:60]}")
-        _paths(found, line, patterns)
+            problems.add("spec.placeholders", line.line, f"unfilled placeholder {match[0][:60]}")
+        _paths(problems, line, patterns)
     for line in lines:
-        _script(found, line)
+        _script(problems, line)
     for part in every:
-        _comments(found, part)
+        _comments(problems, part)
 
 
-def check_headings(found: Problems, text: str) -> None:
-    """The main headings of a whole ItemSpec are those of the four sections, each once and in
-    order.
-    """
-    wanted = list(SECTION_TITLES)
-    mains = [part for part in parse(text) if part.number in SECTION_TITLES and 1 <= part.level <= 2]
+def check_headings(problems: Problems, text: str) -> None:
+    """Check that the main headings are those of the four sections, each once and in order."""
+    expected = list(SECTION_TITLES)
+    mains = []
+    for part in parse(text):
+        if part.number in SECTION_TITLES and 1 <= part.level <= 2:
+            mains.append(part)
     for position, part in enumerate(mains):
-        right = position < len(wanted) and part.number == wanted[position]
-        found.unless(
+        right = position < len(expected) and part.number == expected[position]
+        problems.unless(
             right,
             "spec.sections",
             part.line,
@@ -87,39 +91,45 @@ def _lines(parts: Sequence[MarkdownPart]) -> Iterator[InlineText]:
 
 
 def _fenced(parts: Sequence[MarkdownPart]) -> Iterator[InlineText]:
-    for node in (node for part in parts for node in iter_nodes(part.blocks)):
-        if isinstance(node, Fence):
-            yield from (
-                InlineText(row, (), node.line + offset)
-                for offset, row in enumerate(node.text.split("\n"))
-            )
+    for part in parts:
+        for node in iter_nodes(part.blocks):
+            if isinstance(node, Fence):
+                for offset, row in enumerate(node.text.split("\n")):
+                    yield InlineText(row, (), node.line + offset)
 
 
-def _paths(found: Problems, line: InlineText, patterns: Collection[str]) -> None:
+def _paths(problems: Problems, line: InlineText, patterns: Collection[str]) -> None:
     text = line.text
+    # A slash inside a pattern is no path.
     for code in line.codes:
         if code.removeprefix("regex:") in patterns:
             text = text.replace(f"`{code}`", " ")
     for match in (*_POSIX.finditer(text), *_WINDOWS.finditer(text)):
-        what = f"absolute path {match[0][:60]}; name files by pattern or relative to a variable"
-        found.add("spec.paths", line.line, what)
+        message = f"absolute path {match[0][:60]}; name files by pattern or relative to a variable"
+        problems.add("spec.paths", line.line, message)
 
 
-def _script(found: Problems, line: InlineText) -> None:
-    """Letters of another script outside code and quotations: the ItemSpec is written in English."""
+def _script(problems: Problems, line: InlineText) -> None:
+    """Report letters of another script outside code and quotations.
+
+    The ItemSpec is written in English.
+    """
     plain = _QUOTED.sub(" ", line.text)
-    strange = "".join(
-        c for c in plain if c.isalpha() and not unicodedata.name(c, "").startswith(_LETTERS)
-    )
-    found.unless(
+    strange = ""
+    for character in plain:
+        script = unicodedata.name(character, "")
+        if character.isalpha() and not script.startswith(_LETTERS):
+            strange += character
+    problems.unless(
         not strange, "spec.english", line.line, f"must be written in English; found {strange[:12]}"
     )
 
 
-def _comments(found: Problems, part: MarkdownPart) -> None:
+def _comments(problems: Problems, part: MarkdownPart) -> None:
     for node in (node for node in iter_nodes(part.blocks) if not isinstance(node, Paragraph)):
+        # The comment of a review at the top is ours.
         first = part.level == 0 and node is part.blocks[0]
         if isinstance(node, Comment) and not (first and REVIEW_MARK in node.text):
-            found.add(
+            problems.add(
                 "spec.comments", node.line, "comment left in the text; a finished section has none"
             )

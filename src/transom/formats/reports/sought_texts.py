@@ -1,0 +1,72 @@
+"""Texts that are looked for in every line of a file, whatever report formats it has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from transom.formats.reports.readings import FileReading, Measurement
+
+SOUGHT_LINE = "sought_line"
+SEARCHED_LOG = "searched_log"
+# A reader is shown that the log was searched; a text that may be looked for must not equal it.
+_TO_ITS_END = "\N{END OF PROOF}"
+
+
+class TextSearch:
+    """Looks for texts in the pieces of a file that pass through it.
+
+    A line holds a text if it has its words, in whatever case; the scope of the measurement says
+    whether it has the text as it is written (`case: same`), or only similar (`case: other`).
+
+    Args:
+        texts: what is looked for.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = tuple(texts)
+        words = [r"[ \t]+".join(map(re.escape, text.split())) for text in texts]
+        self._pattern = re.compile("|".join(words), re.IGNORECASE)
+        self._lines_before = 0
+        self.lines: list[Measurement] = []
+
+    def passing(self, pieces: Iterable[str]) -> Iterator[str]:
+        """Yield the pieces, and note the lines that hold a text."""
+        for piece in pieces:
+            self._search(piece)
+            yield piece
+
+    def finish(self, reading: FileReading) -> None:
+        """Add the lines to a reading, and whether a log was searched to the end that it shows."""
+        reading.sought = list(self.lines)
+        outer = [section for section in reading.sections if not section.inside]
+        if not outer or not outer[-1].is_log:
+            return
+        log = outer[-1]
+        if log.completeness == "complete":
+            proof = Measurement(SEARCHED_LOG, log.completed_at, {}, text=_TO_ITS_END)
+        else:
+            content = "the log does not show its end"
+            proof = Measurement(SEARCHED_LOG, log.last_line, {}, "N/A", content=content)
+        reading.sought.append(proof)
+
+    def _search(self, piece: str) -> None:
+        """Note the lines of a piece of whole lines that hold a text."""
+        end = 0
+        counted, number = 0, self._lines_before + 1
+        for match in self._pattern.finditer(piece):
+            if match.start() < end:
+                # The line is noted already.
+                continue
+            start = piece.rfind("\n", 0, match.start()) + 1
+            end = piece.find("\n", match.end())
+            end = len(piece) if end < 0 else end
+            number += piece.count("\n", counted, start)
+            counted = start
+            line = piece[start:end]
+            is_same = any(text in line for text in self._texts)
+            scope = {"case": "same" if is_same else "other"}
+            self.lines.append(
+                Measurement(SOUGHT_LINE, number, scope, text=line.strip(), content=line)
+            )
+        self._lines_before += piece.removesuffix("\n").count("\n") + 1
