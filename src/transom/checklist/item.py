@@ -123,9 +123,7 @@ class Item:
 
     @property
     def meaning(self) -> str:
-        """Meaning that an ItemSpec and a checker are made for: the description, and a person's
-        word on it.
-        """
+        """Return what an ItemSpec and a checker are made for: description and a person's choice."""
         # Files and waivers are no part of it: the same checker serves other files.
         chosen = self.claim.model_dump(mode="json") if self.claim else None
         words = self.description + (canonical_json(chosen) if chosen else "")
@@ -154,7 +152,7 @@ def load_item(path: Path, *, strict: bool = False) -> Item:
 
 
 def parse_item(text: str, path: Path, *, strict: bool = False) -> Item:
-    """As `load_item`, for a text at hand; `path` names it and gives the item its id."""
+    """Read an item as `load_item` does, from a text; `path` names it and gives it its id."""
     return _ItemReader(parse_yaml(text, path), strict=strict).read()
 
 
