@@ -9,12 +9,13 @@ from _pytest.mark.structures import ParameterSet
 
 from tests.evidence.tables import load_rows
 from tests.sampled import sampled
-from transom.formats.reports import FileReading, read_report_text, shipped_formats
+from transom.formats.reports import FileReading, load_formats, read_report_text
+from transom.formats.reports.loading import SHIPPED
 from transom.formats.reports.readings import Measurement
 from transom.formats.reports.report_format import ExpectedMeasurement, ReportExample
 from transom.formats.reports.rules import CompiledFormat
 
-FORMATS = shipped_formats()
+FORMATS = load_formats([SHIPPED])
 BAD_ROWS = [row for row in load_rows("trouble", "noticed") if "line" in row]
 BAD_LINES = [row["line"] for row in BAD_ROWS if row.get("field", "eda") in ("all", "eda")]
 # The tool prints no end of these, so nobody can tell that lines are missing.

@@ -12,7 +12,12 @@ from transom.errors import InputError
 from transom.formats.reports import FileReading, read_report, read_report_text, shipped_formats
 from transom.formats.reports.loading import SHIPPED, load_format, load_formats
 from transom.formats.reports.report_format import ReportFormat
-from transom.formats.reports.rules import CompiledFormat, compile_format, loosen
+from transom.formats.reports.rules import (
+    RESERVED_GROUPS,
+    CompiledFormat,
+    compile_format,
+    loosen,
+)
 
 EXAMPLES: dict[str, Any] = {"good": [{"text": "x"}], "bad": [{"text": "x"}]}
 
@@ -326,3 +331,14 @@ def test_a_log_that_echoes_constraints_goes_on_behind_them() -> None:
     assert reading.formats == ["synopsys.session"]
     assert [section.completeness for section in reading.sections] == ["complete"]
     assert any(fact.is_trouble for fact in reading.measurements)
+
+
+def test_the_shipped_formats_are_read_without_their_examples_and_nothing_else() -> None:
+    for quick, whole in zip(shipped_formats(), load_formats([SHIPPED]), strict=True):
+        left_out = {"examples"}
+        assert quick.model.model_dump(exclude=left_out) == whole.model.model_dump(exclude=left_out)
+        for rule in (*quick.rules, *quick.begins):
+            groups = set(rule.exact.groupindex) - RESERVED_GROUPS
+            # A group that becomes the value of a measurement is no scope.
+            values = {measure.group for measure in rule.measures}
+            assert groups - values == set(rule.scope_groups), rule.pattern

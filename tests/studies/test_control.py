@@ -44,11 +44,11 @@ def test_an_outage_in_unknown_words_stops_the_study_and_leaves_no_trace(tmp_path
     made = flaky(tmp_path, range(9, 100))
     with pytest.raises(StudyStopped, match=r"which was solved before, now ends with.*kdx broker"):
         made.run()
-    # Two failures in a row, the third that led to the control, and the control.
+    # Three failures in a row, the third of which led to the control, and the control.
     assert isinstance(made.solver, Flaky) and made.solver.calls == 8 + 3 + 1
     trials = made.trials()
     lost = [trial for trial in trials if trial.kind == "lost"]
-    assert len(lost) == 2
+    assert len(lost) == 3
     assert not [trial for trial in trials if trial.failure == "solver_error" and trial not in lost]
     # While the machine is down, the study waits: one solve is enough to see that.
     again = flaky(tmp_path, range(1, 100))
@@ -61,6 +61,24 @@ def test_an_outage_in_unknown_words_stops_the_study_and_leaves_no_trace(tmp_path
     assert {trial.failure for trial in after.trials() if trial.kind == "failed"} <= {
         "geometry_error"
     }
+
+
+@pytest.mark.parametrize("begins", [3, 9, 15])
+def test_after_an_outage_a_study_solves_what_it_would_have_solved(
+    tmp_path: Path, begins: int
+) -> None:
+    for name in ("calm", "outage"):
+        (tmp_path / name).mkdir()
+    undisturbed = flaky(tmp_path / "calm", range(0)).run()
+    with pytest.raises(StudyStopped):
+        flaky(tmp_path / "outage", range(begins, 100)).run()
+    repaired = flaky(tmp_path / "outage", range(0)).run()
+
+    def designs(trials: list[StudyTrial]) -> list[Any]:
+        return [trial.params for trial in trials if trial.kind != "lost"]
+
+    assert designs(repaired) == designs(undisturbed)
+    assert len(repaired) == len(undisturbed) + 3
 
 
 def test_designs_that_fail_in_unknown_words_are_learned_from_as_before(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ class CodeReport:
 
     @property
     def valid(self) -> bool:
-        """Whether every gate passed."""
+        """Return whether every gate passed."""
         return all(self.gate_results.values())
 
 

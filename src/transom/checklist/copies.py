@@ -115,9 +115,7 @@ async def record_copy(store: Store, target: Path, artifact: Path) -> None:
 
 
 def _copy_record(store: Store, target: Path) -> dict[str, str]:
-    """Digests of what was last written to a place, and of what it was made from; empty where
-    nothing was.
-    """
+    """Return digests of what was last written to a place, and of what it was made from."""
     row = store.get(_EXPORTS, str(target.absolute()))
     if isinstance(row, dict):
         return {key: str(value) for key, value in row.items()}

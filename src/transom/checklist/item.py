@@ -123,9 +123,7 @@ class Item:
 
     @property
     def meaning(self) -> str:
-        """Meaning that an ItemSpec and a checker are made for: the description, and a person's
-        word on it.
-        """
+        """Return what an ItemSpec and a checker are made for: description and a person's choice."""
         # Files and waivers are no part of it: the same checker serves other files.
         chosen = self.claim.model_dump(mode="json") if self.claim else None
         words = self.description + (canonical_json(chosen) if chosen else "")
@@ -154,7 +152,7 @@ def load_item(path: Path, *, strict: bool = False) -> Item:
 
 
 def parse_item(text: str, path: Path, *, strict: bool = False) -> Item:
-    """As `load_item`, for a text at hand; `path` names it and gives the item its id."""
+    """Read an item as `load_item` does, from a text; `path` names it and gives it its id."""
     return _ItemReader(parse_yaml(text, path), strict=strict).read()
 
 
@@ -284,15 +282,15 @@ class _ItemReader(SectionReader):
 
     def stated_check(self, data: dict[str, Json]) -> StatedCheck | None:
         """Return the entry `stated`: of which check the values are that no report names."""
-        at = ("stated",)
+        keys = ("stated",)
         if data.get("stated") is None:
             return None
-        section = self.mapping(data["stated"], _STATED, at)
+        section = self.mapping(data["stated"], _STATED, keys)
         if section.get("check") not in _CHECKS:
-            self.fail((*at, "check"), "check is not setup or hold", "write one of them")
-        person = self.file.written.get((*at, "by"), "").strip()
+            self.fail((*keys, "check"), "check is not setup or hold", "write one of them")
+        person = self.file.written.get((*keys, "by"), "").strip()
         if not person:
-            self.fail(at, "stated has no by", "write who states it")
+            self.fail(keys, "stated has no by", "write who states it")
         return StatedCheck(str(section["check"]), person)
 
     def overturned(self, data: dict[str, Json]) -> tuple[OverturnedVerdict, ...]:

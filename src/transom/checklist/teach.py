@@ -153,9 +153,7 @@ class Lesson:
         return any(mark == "bad" for mark, _ in self.rows)
 
     def read(self, line: str) -> Mark | Literal["unread"] | None:
-        """Fate of a line: a mark, `unread` where it must be read and is not, None where it is
-        about nothing.
-        """
+        """Return a mark for a line, `unread` if no pattern reads it but one must, or None."""
         for mark, regex in self.rows:
             if re.match(regex, line):
                 return mark
@@ -260,8 +258,9 @@ def _tell_apart(pattern: LinePattern, marked: Sequence[Marked]) -> None:
 
 
 def end_regex(line: str) -> str:
-    """Regex of the last line of such a log on any day: its words, with any numbers, names and
-    days.
+    """Return a regex of the last line of such a log on any day.
+
+    It has the line's words, with any numbers, names and days.
     """
     free = {"number": NUMBER, "name": NAME, "blank": r"\s+"}
     pieces = []
@@ -293,13 +292,14 @@ def fitting(regexes: Sequence[str], lines: Sequence[str]) -> int:
 
 
 def _shape(parts: Sequence[LineToken]) -> tuple[object, ...]:
-    """Form that lines share: their kinds of tokens, and the signs among them."""
+    """Return the form that lines share: their kinds of tokens, and the signs among them."""
     return tuple((part.kind, part.text if part.kind == "sign" else "") for part in parts)
 
 
 def _must(marked: Sequence[Marked]) -> Iterable[str]:
-    """Regexes of what speaks of the matter: how marked lines begin, words of bad lines alone,
-    and words of alarm.
+    """Yield regexes of what speaks of the matter.
+
+    They are how marked lines begin, words of bad lines alone, and words of alarm.
     """
     if not any(line.mark == "good" for line in marked):
         # Lines like these are violations, and all others may be ignored.

@@ -192,17 +192,18 @@ class MachineCheck:
             The failed trial, with the number of the design that was solved again, if there was one.
 
         Raises:
-            StudyStopped: the control failed, so the failures in a row are forgotten, and the
-                caller must not record this one.
+            StudyStopped: the control failed, so the failures in a row are forgotten, this one with
+                them.
         """
         # Another worker's control has failed meanwhile.
         if self.study.user_attrs.get(_WAITING) is not None:
+            self.forget([failed.number])
             raise StudyStopped("another worker found that the machine or the set-up fails")
         streak = failures_in_a_row([*trials, failed])
         control = good_design(trials)
         if control is not None and needs_control(streak, self.taxonomy):
             problem = f"{len(streak)} solves in a row failed, and not because of their designs"
-            self._control(control, problem, [trial.number for trial in streak[1:]])
+            self._control(control, problem, [trial.number for trial in streak])
             return failed.model_copy(update={"control": control.number})
         return failed
 

@@ -52,6 +52,7 @@ from transom.studies.trials import (
 
 if TYPE_CHECKING:
     import optuna
+    from optuna.samplers import BaseSampler
     from optuna.storages import BaseStorage
 
 _LOST_IN_A_ROW = 3  # trials that the machine failed, after which a run stops
@@ -111,6 +112,7 @@ class StudyRunner:
             self.folder,
             self.guide,
             self._ranges,
+            lambda: self.machine.forgotten,
             self._reject,
             self._report,
         )
@@ -129,8 +131,12 @@ class StudyRunner:
     def _set_sampler(self) -> None:
         from transom.studies.samplers import SeeingSampler  # noqa: PLC0415  slow: Optuna
 
-        of_trial = sampler_of(self.study)
-        self._optuna.sampler = SeeingSampler(of_trial(0, ""), self._as_seen, of_trial)
+        make = sampler_of(self.study)
+
+        def of_trial(number: int, name: str) -> BaseSampler:
+            return make(self._queue.place_of(number), name)
+
+        self._optuna.sampler = SeeingSampler(make(0, ""), self._as_seen, of_trial)
 
     def _as_seen(self, frozen: optuna.trial.FrozenTrial) -> optuna.trial.FrozenTrial | None:
         """Return a trial as samplers see it; None if it does not count."""
@@ -266,10 +272,13 @@ class StudyRunner:
                 return  # stopped by us; the next run takes the trial over
         with self._recording_lock, self._recording:
             if ended.kind == "failed" and ended.same_as is None and not record:
-                ended = self.machine.before_recording(ended, self.trials())
-            trial.set_user_attr(LIMITS, self.study.limits_digest)
-            trial.set_user_attr(RECORD, ended.to_record())
-            self._tell(trial, ended)
+                try:
+                    ended = self.machine.before_recording(ended, self.trials())
+                except StudyStopped:
+                    # It is forgotten, but a person can still read it.
+                    self._record(trial, ended)
+                    raise
+            self._record(trial, ended)
             if ended.kind in ("solved", "failed") and self._is_first(ended):
                 for line in rehearsal_lines(
                     self.study, ended, self._design_solver.trial_folder(ended.number)
@@ -281,6 +290,12 @@ class StudyRunner:
             self.guide.score(ended)
             self._clean_up()
         self._progress(ended, budget)
+
+    def _record(self, trial: optuna.Trial, ended: StudyTrial) -> None:
+        """Store how a trial ended, and report it."""
+        trial.set_user_attr(LIMITS, self.study.limits_digest)
+        trial.set_user_attr(RECORD, ended.to_record())
+        self._tell(trial, ended)
 
     def _clean_up(self) -> None:
         """Remove the folders of solves that the study does not keep."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # Designs in a row that rules may reject; the next one is solved to test the rules.
 _REJECTIONS = 100
+_PLACE = "place"  # attribute of a trial that took the place of a forgotten one
 _SILENCE = 5.0  # seconds without a line while designs are rejected
 
 
@@ -52,6 +53,7 @@ class TrialQueue:
         optuna_study: the study in its storage.
         folder: the study's folder, which has the locks of its trials.
         ranges: name -> distribution of each variable.
+        forgotten: returns the numbers of the trials that tell nothing about their designs.
         reject: stores a trial as rejected.
         progress: called with one line every few seconds while designs are rejected.
     """
@@ -61,12 +63,31 @@ class TrialQueue:
     folder: Path
     guide: StudyGuide
     ranges: Mapping[str, Any]
+    forgotten: Callable[[], frozenset[int]]
     reject: Callable[[optuna.Trial, Rejection], None]
     progress: Callable[[str], None]
 
     def claim_of(self, number: int) -> FileLock:
         """Return the lock of a trial."""
         return FileLock(self.folder / "locks" / f"{number:05d}")
+
+    def place_of(self, number: int) -> int:
+        """Return a trial's place among the trials that count, which decides its random numbers.
+
+        It is the trial's number, unless trials were forgotten: the next ones take their places. So
+        a study goes on after an outage as if there had been none.
+        """
+        forgotten = self.forgotten()
+        if not forgotten:
+            return number
+        taken = set()
+        for frozen in self.optuna_study.get_trials(deepcopy=False)[: number + 1]:
+            place = frozen.user_attrs.get(_PLACE)
+            if frozen.number == number and place is not None:
+                return int(place)
+            if frozen.number < number and frozen.number not in forgotten:
+                taken.add(frozen.number if place is None else place)
+        return min(place for place in range(number + 1) if place not in taken)
 
     def take(
         self, budget: int, trials: Callable[[], list[StudyTrial]], is_stopping: Callable[[], bool]
@@ -86,7 +107,8 @@ class TrialQueue:
         for rejected in range(20 * _REJECTIONS):
             claimed = self._unfinished()
             if claimed is None:
-                started = trials()
+                forgotten = self.forgotten()
+                started = [trial for trial in trials() if trial.number not in forgotten]
                 if is_stopping() or spent(started) >= budget:
                     return None
                 if design := next_step(self.study, started, budget, self._fits):
@@ -115,13 +137,14 @@ class TrialQueue:
         """Return whether a design that rules reject is solved to score them."""
         # A killed worker had begun it, or its number is drawn for an audit.
         has_begun = (self.folder / "trials" / f"{number:05d}").exists()
-        seed = f"{self.study.study}/{self.study.sampler.seed}/{number}"
+        seed = f"{self.study.study}/{self.study.sampler.seed}/{self.place_of(number)}"
         is_audit = random.Random(seed).random() < self.study.learning.audit
         return has_begun or is_audit or rejected >= _REJECTIONS
 
     def _enqueue_repaired(self, trial: optuna.Trial) -> None:
         """Let the next design be the nearest one that meets the requirements, if one is found."""
-        pick = random.Random(f"{self.study.study}/{self.study.sampler.seed}/{trial.number}")
+        place = self.place_of(trial.number)
+        pick = random.Random(f"{self.study.study}/{self.study.sampler.seed}/{place}")
         design = repaired(self.study, trial.params, pick)
         if design is not None:
             self.optuna_study.enqueue_trial(design)
@@ -130,6 +153,9 @@ class TrialQueue:
         trial = self.optuna_study.ask(dict(self.ranges))
         claim = self.claim_of(trial.number)
         claim.acquire()
+        place = self.place_of(trial.number)
+        if place != trial.number:
+            trial.set_user_attr(_PLACE, place)
         return ClaimedTrial(trial, claim)
 
     def _unfinished(self) -> ClaimedTrial | None:

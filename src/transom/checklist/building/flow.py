@@ -61,7 +61,7 @@ class BuiltChecker:
 
     @property
     def judges(self) -> bool:
-        """Whether there is a checker that gives verdicts, doubted ones included."""
+        """Return whether there is a checker that gives verdicts, doubted ones included."""
         return self.result.status in ("done", "needs_review") and self.result.waits_for is None
 
 
@@ -140,8 +140,9 @@ class _Nodes:
         )
 
     async def preprocess(self, state: BuildState) -> BuildState:
-        """Discovery and the views of files. It is kept with the run, so that new logs never
-        rebuild a checker.
+        """Discover the files and view them.
+
+        The views are kept with the run, so that new logs never rebuild a checker.
         """
         inputs, limits = state.inputs, self.settings.limits
 
@@ -284,9 +285,7 @@ class _Nodes:
         write: Callable[[BuildState], Awaitable[Artifact[T]]],
         artifact: str,
     ) -> tuple[Artifact[T] | None, tuple[Finding, ...], str]:
-        """Artifact that a repair wrote, what could not be read of it, and why nobody could make
-        it.
-        """
+        """Return what a repair wrote, what could not be read of it, and why it was not made."""
         number = state.iteration + 1
         self.run.progress(
             f"{role} {number} of {state.repairs}, because of {shortly(state.findings)}"
@@ -313,7 +312,7 @@ class _Nodes:
 async def _read(
     writing: Awaitable[Artifact[T]], artifact: str
 ) -> tuple[Artifact[T] | None, tuple[Finding, ...]]:
-    """Artifact that a role wrote; a reply that could not be read is a finding like any other."""
+    """Return the artifact that a role wrote; an unreadable reply is a finding like any other."""
     try:
         return await writing, ()
     except ReplyError as error:

@@ -72,7 +72,7 @@ class Trial:
 
     @property
     def files(self) -> list[Path]:
-        """All files that there are today."""
+        """Return all files that exist today."""
         existing: list[Path] = []
         # Logs of the last build may be gone today.
         for path in dict.fromkeys((*self.own, *self.other_files)):

@@ -39,8 +39,7 @@ async def regate(
 
 
 def record_of(checker: LoadedChecker, report: GateReport, sandbox: Sandbox) -> bytes:
-    """`build.json` of a checker that the gates looked at as it lies there now: edited after its
-    build, or hand-written.
+    """Return `build.json` of a checker as it lies there now, edited or hand-written.
 
     What the gates only doubt leaves it for a person to review.
     """

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from transom.checklist.atoms import TYPE_NAMES
-from transom.checklist.judging.verdict import (
-    CheckedItem,
-    Note,
-    Verdict,
-    Verdicts,
-    Violation,
-    WaivedItem,
-)
+from transom.checklist.judging.verdict import Verdict, Verdicts
+from transom.checklist.judging.verdict_rows import CheckedItem, Note, Violation, WaivedItem
 from transom.checklist.results import ReadingRow, WordsRow
 from transom.formats.report_page import (
     SHOWN,
@@ -297,7 +291,7 @@ def _judged(
 
 
 def title_of(entry: CheckedItem) -> str:
-    """Entries that were judged, and what was seen."""
+    """Return what was judged, and what was seen."""
     return f"{entry.id} {entry.name}" + (f": {entry.value}" if entry.value else "")
 
 
@@ -330,7 +324,7 @@ def _facts(entry: CheckedItem, lines: Mapping[str, int]) -> Iterator[tuple[str, 
 
 
 def _provenance(verdict: Verdict) -> Iterator[str]:
-    """Provenance of the verdict in one line, and what its words mean."""
+    """Yield the provenance of the verdict in one line, and what its words mean."""
     maker, level = verdict.made_by, verdict.sandbox_level
     parts = [f"transom {maker.transom}", f"as of {verdict.as_of}", f"sandbox {level or 'none'}"]
     if maker.checker_sha256:

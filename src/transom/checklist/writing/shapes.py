@@ -194,13 +194,13 @@ class WaiverSection:
     line: int = 1
 
     def keywords_of(self, item: str) -> tuple[str, ...]:
-        """Keywords of every scenario that covers the item, each once, in order."""
+        """Return the keywords of every scenario that covers the item, each once, in order."""
         return tuple(
             dict.fromkeys(word for scenario in self._of(item) for word in scenario.keywords)
         )
 
     def stages_of(self, item: str) -> tuple[str, ...]:
-        """Stage words of the same scenarios."""
+        """Return the stage words of the same scenarios."""
         return tuple(dict.fromkeys(word for scenario in self._of(item) for word in scenario.stages))
 
     def _of(self, item: str) -> Iterator[WaiverScenario]:

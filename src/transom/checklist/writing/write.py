@@ -144,7 +144,7 @@ def _placed_in(copy: str, name: str, findings: Sequence[Finding]) -> Iterator[Fi
 
 
 def _adopted(run: Run, copy: Path, run_file: Path) -> bool:
-    """Whether a person changed her copy; the change counts."""
+    """Return whether a person changed her copy; the change counts."""
     changed = adopt(run.store, copy, run_file, clean=clean)
     if changed:
         run.progress(f"{copy.name} was changed by hand; the change counts")

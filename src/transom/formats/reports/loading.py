@@ -9,9 +9,9 @@ from typing import Final
 
 from transom.canonical import Json
 from transom.errors import InputError
-from transom.formats.reports.report_format import ReportFormat
+from transom.formats.reports.report_format import TRUSTED, ReportExamples, ReportFormat
 from transom.formats.reports.rules import CompiledFormat, compile_format
-from transom.formats.yaml_files import load_yaml
+from transom.formats.yaml_files import load_yaml, parse_yaml, read_text
 from transom.formats.yaml_models import validate_yaml
 
 SHIPPED: Final = Path(__file__).parent
@@ -65,5 +65,19 @@ def load_formats(folders: Sequence[Path]) -> tuple[CompiledFormat, ...]:
 
 @lru_cache(maxsize=1)
 def shipped_formats() -> tuple[CompiledFormat, ...]:
-    """Return the report formats that Transom ships."""
-    return load_formats([SHIPPED])
+    """Return the report formats that Transom ships, without their examples.
+
+    Examples make up half of a file, and only tests read them: see `load_formats`.
+    """
+    return tuple(_load_without_examples(path) for path in sorted(SHIPPED.glob("*.yaml")))
+
+
+def _load_without_examples(path: Path) -> CompiledFormat:
+    """Return a shipped report format; its examples stand at the end of its file."""
+    text, _, _ = read_text(path).partition("\nexamples:\n")
+    data = parse_yaml(text, path).data
+    assert isinstance(data, dict)
+    without = ReportExamples.model_construct(good=(), bad=())
+    return compile_format(
+        ReportFormat.model_validate({**data, "examples": without}, context=TRUSTED)
+    )

@@ -132,7 +132,7 @@ class FilePass:
         self._reading = FileReading(path)
         self._formats = tuple(formats)
         self._any_begin = pattern_of_begins(formats)
-        self._preceding = {each.name: each.preceded_by for each in formats}
+        self._by_name = {each.name: each for each in formats}
         self._number = 0
         self._line = ""
         # `log` may hold `report`; either may be missing.
@@ -212,7 +212,7 @@ class FilePass:
             and (shape.reason != "trouble" or "remark" in pattern.groupindex)
             for section in self._reading.sections
             if section.first_line > shape.lines[-1]
-            for pattern in self._preceding[section.format]
+            for pattern in self._by_name[section.format].preceded_by
         )
 
     def _take(self, number: int, line: str, shape: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from transom.evidence.subject_names import FACETS, Facet
@@ -32,6 +33,7 @@ RESERVED_GROUPS = frozenset({"value", "text", "free", "unit", "cells", "columns"
 
 _COUNT = re.compile(r"\{\d*(?:,\d*)?\}")
 _GROUP_NAME = re.compile(r"\(\?P[<=]\w+[>)]")
+_GROUP = re.compile(r"\(\?P<(\w+)>")
 _CLASS_DIGITS = re.compile(r"\d-\d|\d")
 
 
@@ -119,7 +121,7 @@ class LineRule:
     """One pattern of a format.
 
     Attributes:
-        exact: the pattern as written.
+        pattern: the pattern as written.
         loose_pattern: see `loosen`; it is compiled when a report is read by its format.
         index: its place among the rules of its kind.
         part: the part that it opens or closes, or in which alone it holds.
@@ -131,7 +133,7 @@ class LineRule:
     """
 
     kind: RuleKind
-    exact: re.Pattern[str]
+    pattern: str
     loose_pattern: str
     index: int = 0
     part: str = ""
@@ -144,9 +146,15 @@ class LineRule:
     @property
     def depends_on_digits(self) -> bool:
         """Whether two lines of one shape may differ in whether they match."""
-        return self.exact.pattern != self.loose_pattern
+        return self.pattern != self.loose_pattern
 
-    @property
+    # Most formats are never met in a file, so their patterns are compiled when they are needed.
+    @cached_property
+    def exact(self) -> re.Pattern[str]:
+        """The pattern as written, compiled."""
+        return compiled(self.pattern)
+
+    @cached_property
     def loose(self) -> re.Pattern[str]:
         """The pattern in which any digit stands for a digit."""
         return compiled(self.loose_pattern)
@@ -161,8 +169,6 @@ class CompiledFormat:
         rules: its rules, in the order in which a line is tried.
         finder: finds trouble that no phrase explains.
         topic: finds words of the matter in a shape in lower case, or None.
-        confirmed_by: patterns that must all follow the beginning.
-        preceded_by: patterns of lines that may stand in front of the report.
     """
 
     model: ReportFormat
@@ -171,14 +177,22 @@ class CompiledFormat:
     finder: TroubleFinder
     topic: re.Pattern[str] | None
     prompt: re.Pattern[str] | None
-    confirmed_by: tuple[re.Pattern[str], ...]
-    preceded_by: tuple[re.Pattern[str], ...]
     ends: int = 0
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         return self.model.name
+
+    @cached_property
+    def confirmed_by(self) -> tuple[re.Pattern[str], ...]:
+        """Patterns that must all follow the beginning."""
+        return tuple(compiled(pattern) for pattern in self.model.confirmed_by)
+
+    @cached_property
+    def preceded_by(self) -> tuple[re.Pattern[str], ...]:
+        """Patterns of lines that may stand in front of the report."""
+        return tuple(compiled(pattern) for pattern in self.model.preceded_by)
 
     @property
     def seen(self) -> Provenance:
@@ -219,8 +233,6 @@ def compile_format(model: ReportFormat) -> CompiledFormat:
         finder=TroubleFinder("eda"),
         topic=topic,
         prompt=re.compile(model.prompt) if model.prompt else None,
-        confirmed_by=tuple(re.compile(pattern) for pattern in model.confirmed_by),
-        preceded_by=tuple(re.compile(pattern) for pattern in model.preceded_by),
         ends=ends,
         words=model.words,
     )
@@ -235,21 +247,21 @@ def _rules(kind: RuleKind, patterns: tuple[str, ...]) -> tuple[LineRule, ...]:
 
 
 def _rule(kind: RuleKind, pattern: str, index: int = 0, part: str = "") -> LineRule:
-    exact = compiled(pattern)
-    scope_groups = tuple(name for name in exact.groupindex if name not in RESERVED_GROUPS)
-    facets = tuple(facet for facet in FACETS if facet in exact.groupindex)
-    if kind == "identity" and set(facets) != set(exact.groupindex):
+    groups = _GROUP.findall(pattern)
+    scope_groups = tuple(name for name in groups if name not in RESERVED_GROUPS)
+    facets = tuple(facet for facet in FACETS if facet in groups)
+    if kind == "identity" and set(facets) != set(groups):
         message = f"a group of an identity is one of {', '.join(FACETS)}: {pattern}"
         raise ValueError(message)
     return LineRule(
         kind,
-        exact,
+        pattern,
         loosen(pattern),
         index,
         part,
         scope_groups=scope_groups,
         facets=facets,
-        has_free_text="free" in exact.groupindex,
+        has_free_text="free" in groups,
     )
 
 
@@ -266,7 +278,7 @@ def _row_rule(row: ReportRow) -> LineRule:
         measures.append(MeasureRule(row.name, "value", row.scope, _number_rule(row)))
     return LineRule(
         rule.kind,
-        rule.exact,
+        rule.pattern,
         rule.loose_pattern,
         part=row.part,
         row=row,
