@@ -14,6 +14,7 @@ from typing import (
     NewType,
     Optional,
     Protocol,
+    Self,
     TypedDict,
     TypeVar,
     Union,
@@ -22,7 +23,7 @@ from typing import (
 from unittest.mock import Mock
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, field_validator, model_validator
 
 from transom import Agent, Budget, Role, SubAgent, SyncAgent, ToolContext, ToolRetry, tool
 from transom.errors import InputError, ReplyError, ToolError
@@ -95,6 +96,85 @@ async def test_a_dataclass_can_be_the_output() -> None:
         assert_type(answer.value, Count)
         assert answer.value == Count(7, ["bolts"])
     assert len(script.requests) == 2, "the first answer does not follow the class"
+
+
+class Order(BaseModel):
+    item: str
+
+    @field_validator("item")
+    @classmethod
+    def check(cls, value: str) -> str:
+        if value == "anvil":
+            raise TypeError("an anvil is no item")
+        if not value.endswith("s"):
+            raise ValueError("an item is named in the plural")
+        return value.upper()
+
+
+@dataclass
+class Span:
+    first: int
+    last: int
+
+    def __post_init__(self) -> None:
+        if self.first > self.last:
+            raise ValueError("it ends before it begins")
+
+
+class Trip(BaseModel):
+    spans: list[Span]
+
+    @model_validator(mode="after")
+    def check(self) -> Self:
+        assert len(self.spans) > 1, "one span is no trip"
+        return self
+
+
+@pytest.mark.parametrize(
+    ("output", "wrong", "right", "value", "told"),
+    [
+        (Order, '{"item": "bolt"}', '{"item": "bolts"}', Order(item="bolts"), "in the plural"),
+        (
+            Span,
+            '{"first": 2, "last": 1}',
+            '{"first": 1, "last": 2}',
+            Span(1, 2),
+            "all of it: Value",
+        ),
+        (
+            Trip,
+            '{"spans": [{"first": 3, "last": 1}]}',
+            '{"spans": [{"first": 1, "last": 1}, {"first": 2, "last": 2}]}',
+            Trip(spans=[Span(1, 1), Span(2, 2)]),
+            "spans.0: Value error, it ends before it begins",
+        ),
+        (
+            Trip,
+            '{"spans": []}',
+            '```json\n{"spans": [{"first": 1, "last": 1}, {"first": 2, "last": 2}]}\n```\n',
+            Trip(spans=[Span(1, 1), Span(2, 2)]),
+            "one span is no trip",
+        ),
+    ],
+)
+async def test_what_a_validator_refuses_is_sent_back(
+    output: Any, wrong: str, right: str, value: Any, told: str
+) -> None:
+    script = provider(wrong, right, wrong, wrong, right)
+    async with Agent("You order.", output=output, provider=script) as agent:
+        assert (await agent.send("Order.")).value == value
+        assert told in str(script.requests[1].window.turns[-1])
+        with pytest.raises(ReplyError, match="nor does its repair") as caught:
+            await agent.send("Order more.")
+        assert told in str(caught.value)
+        again = await agent.resume()
+        assert again is not None and again.value == value
+
+
+async def test_a_validator_that_breaks_is_an_error_that_names_the_class() -> None:
+    async with Agent("You order.", output=Order, provider=provider('{"item": "anvil"}')) as agent:
+        with pytest.raises(InputError, match=r"Order cannot check an answer: .* raised TypeError"):
+            await agent.send("Order.")
 
 
 async def test_a_schema_as_output_gives_data() -> None:

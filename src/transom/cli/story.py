@@ -28,7 +28,8 @@ from transom.llm import Provider
 from transom.runs.history import RUNNING
 from transom.runs.stage_rows import stages_of
 from transom.sandbox import Level, needs
-from transom.stories.backlog import Backlog, find_backlog
+from transom.stories.backlog import find_backlog
+from transom.stories.backlog_search import Backlog
 from transom.stories.dependencies import Dependencies
 from transom.stories.epic import open_project, plan, run_epic
 from transom.stories.finishing import epic_junit, existing_branch, notify, open_request, use_branch

@@ -17,7 +17,7 @@ from urllib.parse import urlencode, urlsplit
 from urllib.request import Request, urlopen
 
 from transom.errors import InputError, NetworkFailed
-from transom.stories.backlog import Backlog
+from transom.stories.backlog_search import Backlog
 from transom.stories.markdown_story import read_boxes, read_story_file
 from transom.stories.story import Status, Story
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from transom.stories.backlog import Backlog
+from transom.stories.backlog_search import Backlog
 from transom.stories.criteria import Covering
 from transom.stories.git import OWN_TRAILER, STORY_TRAILER, Git
 from transom.stories.shared import Baseline, Epic, Merged

@@ -30,7 +30,7 @@ Deps = TypeVar("Deps")
 class ToolContext(Generic[Deps]):
     """The first parameter of a tool's function that needs more than the model's arguments.
 
-    The model neither sees it nor can set it.
+    The model neither sees it nor can set it. It holds the dependencies and nothing else.
 
     Attributes:
         deps: the dependencies of the agent, as in `Agent(..., deps=...)`: the same object for each
