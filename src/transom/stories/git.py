@@ -87,9 +87,11 @@ class Git:
     ) -> tuple[int, str, str]:
         """Run `git ARGS`; returns exit code, output and errors, also when it fails."""
         line = ("git", *(word for setting in _SAFE for word in ("-c", setting)), *args)
+        # Variables such as GIT_DIR, which a hook sets, would lead git to another repository.
         around = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
         around |= {
             "LC_ALL": "C.UTF-8",
+            # Git must never wait for a password, nor take a lock that an editor needs.
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_OPTIONAL_LOCKS": "0",
             **(env or {}),
@@ -130,25 +132,22 @@ class Git:
         """Return an unused branch name: this name, with a number from `number` on appended where
         needed.
         """
-        name = f"{branch}-{number}" if number else branch
-        return (
-            await self.free(branch, number + 1)
-            if await self.commit_of(f"refs/heads/{name}")
-            else name
-        )
+        while True:
+            name = f"{branch}-{number}" if number else branch
+            if await self.commit_of(f"refs/heads/{name}") is None:
+                return name
+            number += 1
 
     async def worktrees(self) -> dict[str, Path]:
         """Return branch -> folder of its worktree."""
-        rows = [
-            row.splitlines()
-            for row in (await self("worktree", "list", "--porcelain")).split("\n\n")
-        ]
-        entries = [dict(line.partition(" ")[::2] for line in row) for row in rows]
-        return {
-            entry["branch"].removeprefix("refs/heads/"): Path(entry["worktree"])
-            for entry in entries
-            if "branch" in entry
-        }
+        folders: dict[str, Path] = {}
+        for block in (await self("worktree", "list", "--porcelain")).split("\n\n"):
+            entry = dict(line.partition(" ")[::2] for line in block.splitlines())
+            # A worktree with a detached head has no branch.
+            if "branch" in entry:
+                branch = entry["branch"].removeprefix("refs/heads/")
+                folders[branch] = Path(entry["worktree"])
+        return folders
 
     async def look(self) -> tuple[str, str, tuple[str, ...]]:
         """Return the branch, the head's commit, and the paths that differ from it, without the
@@ -209,6 +208,7 @@ class Git:
 
     async def note_merge(self, commit: str) -> None:
         """Note a merge commit before the target has it, for epics that run at the same time."""
+        # Worktrees share this folder, so each epic sees the merges of all others.
         notes = Path(await self("rev-parse", "--path-format=absolute", "--git-common-dir"), _MERGES)
         notes.parent.mkdir(exist_ok=True)
         with notes.open("a", encoding="ascii") as file:
@@ -216,6 +216,7 @@ class Git:
 
     async def has_only_merges(self, old: str, new: str) -> bool:
         """Whether a branch went on from one commit to another by noted merges alone."""
+        # A branch that was moved back, or rewritten, did not go on from the old commit.
         if (await self.attempt("merge-base", "--is-ancestor", old, new))[0]:
             return False
         folder = await self("rev-parse", "--path-format=absolute", "--git-common-dir")
@@ -228,39 +229,37 @@ class Git:
 
     async def merged(self, epic: str, target: str | None = None, since: str = "") -> dict[str, str]:
         """Return story -> merge commit for an epic, on a branch (None: the checked-out one)."""
+        # Only the first parent: a merge commit that somebody merged along was not made here.
         form = f"--format=%H %(trailers:key={STORY_TRAILER},valueonly,separator=%x2C)"
-        commits = (
-            f"{since}..refs/heads/{target}"
-            if since
-            else f"refs/heads/{target}"
-            if target
-            else "HEAD"
-        )
+        commits = f"refs/heads/{target}" if target else "HEAD"
+        if since:
+            commits = f"{since}..{commits}"
         code, output, _ = await self.attempt("log", "--first-parent", form, commits)
-        rows = [row.partition(" ")[::2] for row in ("" if code else output).splitlines()]
-        return {
-            key.strip().removeprefix(f"{epic}/"): commit
-            for commit, key in rows
-            if key.startswith(f"{epic}/")
-        }
+        stories: dict[str, str] = {}
+        # A branch without a commit has no log, and no merges.
+        for row in output.splitlines() if code == 0 else ():
+            commit, _, key = row.partition(" ")
+            if key.startswith(f"{epic}/"):
+                stories[key.strip().removeprefix(f"{epic}/")] = commit
+        return stories
 
     async def changes(self, base: str, head: str) -> tuple[Change, ...]:
         """Return the changed files between two commits; a renamed file is one deleted and one
         created.
         """
         pieces = (await self(*_PLAIN_DIFF, "--raw", "-z", "--abbrev=40", base, head)).split("\0")
-        rows = [
-            (meta.split(), path) for meta, path in zip(pieces[0::2], pieces[1::2], strict=False)
-        ]
-        return tuple(Change(path, _ACTIONS[meta[4]], meta[1]) for meta, path in rows)
+        changes = []
+        # Fields about a file and its path take turns; the last piece is empty.
+        for meta, path in zip(pieces[0::2], pieces[1::2], strict=False):
+            _, mode, _, _, letter = meta.split()
+            changes.append(Change(path, _ACTIONS[letter], mode))
+        return tuple(changes)
 
     async def diff(self, base: str, head: str) -> str:
         """Return the diff between two commits as text."""
-        return (
-            (await self(*_PLAIN_DIFF, base, head))
-            .encode("utf-8", "surrogateescape")
-            .decode("utf-8", "replace")
-        )
+        text = await self(*_PLAIN_DIFF, base, head)
+        # Bytes that are no UTF-8 came in as surrogates, which no file and no prompt can hold.
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
     async def text(self, commit: str, path: str) -> str | None:
         """Return a file's text at a commit, or None."""
@@ -298,6 +297,7 @@ class Git:
         await self("update-ref", f"refs/heads/{branch}", commit)
         return branch
 
+    # A ref outside of refs/heads: the unfinished work is no branch that people see.
     async def keep_partial(self, name: str, start: str) -> None:
         """Keep all local files under a name, for a call that goes on with them, and return the
         worktree to the commit that the call began with.
@@ -335,6 +335,7 @@ class Git:
         with tempfile.TemporaryDirectory() as folder:
             env = {"GIT_INDEX_FILE": f"{folder}/index"}
             await self("read-tree", tree, env=env)
+            # The index of this command alone: that of the person stays unchanged.
             await self("update-index", "-z", "--index-info", stdin="".join(rows), env=env)
             return await self("write-tree", env=env)
 
@@ -367,17 +368,17 @@ class Git:
         rows = (await self("for-each-ref", "--format=%(refname) %(objectname)")).splitlines()
         digests = dict(row.split(" ") for row in rows if not row.startswith(_UNWATCHED))
         common = Path(await self("rev-parse", "--path-format=absolute", "--git-common-dir"))
+        # Whoever writes hooks or settings runs commands later, with the rights of a person.
         settings = [common / "config", *(common / "hooks").glob("*"), *(common / "info").glob("*")]
+        # Only files that differ are read: a large checkout would take minutes.
         tracked = (await self("diff", "--name-only", "-z", "HEAD")).split("\0")[:_MOST_WATCHED]
         for file in [*(self.folder / path for path in tracked if path), *settings]:
-            path = (
-                file.relative_to(self.folder).as_posix()
-                if file.is_relative_to(self.folder)
-                else str(file)
-            )
-            digests[path] = (
-                digest(file.read_bytes()) if file.is_file() and not file.is_symlink() else "none"
-            )
+            path = str(file)
+            if file.is_relative_to(self.folder):
+                path = file.relative_to(self.folder).as_posix()
+            digests[path] = "none"
+            if file.is_file() and not file.is_symlink():
+                digests[path] = digest(file.read_bytes())
         return digests
 
     async def _identity(self) -> dict[str, str]:
@@ -455,12 +456,14 @@ class Worktrees:
         position, parked_branch = await worktree.look(), ""
         if position == (branch, commit, ()):
             return ""
+        # Commits of the orchestrator can be made again; nobody needs them on a branch.
         own = f"--format=%(trailers:key={OWN_TRAILER},valueonly,separator=%x2C)"
         # a line per commit, empty for commits of others
         above = await worktree("log", own, f"{commit}..HEAD")
         if position[2] or not above or not all(row.strip() for row in above.split("\n")):
             parked_branch = await worktree.park(branch.removeprefix("transom/"))
             self.parked.append(parked_branch)
+        # Ignored files stay: packages that were installed are not installed again.
         await worktree("checkout", "--quiet", "--force", "-B", branch, commit)
         await worktree("clean", "-fdq")
         return parked_branch
@@ -468,6 +471,7 @@ class Worktrees:
     @asynccontextmanager
     async def probe(self, branch: str, commit: str) -> AsyncIterator[Git]:
         """Make a worktree beside a branch's, without a branch, and remove it at the end."""
+        # Beside the worktree, since paths may be part of what tests check.
         worktree = Git(Path(f"{self.git(branch).folder}-probe"))
         await self._drop(worktree)  # a killed process may have left it
         try:
@@ -498,6 +502,7 @@ class Worktrees:
         async with self.lock:
             if worktree.folder.exists():
                 await self.project("worktree", "remove", "--force", str(worktree.folder))
+        # Git refuses to delete a branch that is not merged, which is wanted here.
         await self.project.attempt("branch", "--quiet", "-d", branch)
 
 

@@ -38,7 +38,7 @@ from transom.stories.testrun import Comparison, TestRun
 from transom.stories.workers import AgentLimit
 
 _DIFF_SHOWN = 40_000  # characters of the diff that QA sees
-_BUILD = "build it as it is"
+_BUILD = "build it unchanged"
 _REDRAFT = "draft it again with my reason"
 _DIFF_FOR_PERSON = 100_000  # characters of the diff that a page shows beside a question
 
@@ -132,6 +132,7 @@ class StoryFlow:
             return Baseline(base=base, branch=name, target=branch, at=timestamp())
 
         # A commit that mended the tests made another baseline, see `_try_tests`.
+        # The newest one is that which a resumed run goes on from.
         folders = (self.run.folder / self.name).glob("baseline-*")
         later = sorted(folders, key=lambda folder: folder.stat().st_mtime)
         name = "baseline"
@@ -142,6 +143,7 @@ class StoryFlow:
         artifact = model_file("baseline.json", Baseline)
         stage = f"{self.name}/{name}"
         self.base = (await self.run.stage(stage, step, self.story, target, out=artifact)).value
+        # Only now: without a baseline nothing of the story is written.
         self.handoff.path = self.run.folder / "handoffs" / f"{self.story.slug}.yaml"
         self.handoff.created_at = self.base.at
         self.handoff.set_acceptance_criteria(self.story.criteria)
@@ -166,6 +168,7 @@ class StoryFlow:
         )
         remove = "remove it, and keep its work on a branch"
         if (await self._ask("reclaim", prompt, remove, "leave it"))[0] == remove:
+            # Its work may be wanted; only the folder is in the way.
             await Git(folder).park(slug)
             async with places.lock:
                 await project("worktree", "remove", "--force", str(folder))
@@ -173,6 +176,7 @@ class StoryFlow:
     async def _ready(self) -> None:
         """Run SM and PO until the story is approved."""
         feedback = ""
+        # The first draft, and one more for each review that may be answered.
         for number in range(1, self.settings.reviews + 2):
             artifact = await self.seats.ask(
                 "sm", number, self.story, {"feedback": feedback}, self.base.base
@@ -180,6 +184,7 @@ class StoryFlow:
             self.story = _drafted(self.story, artifact.value.reply)
             self.handoff.set_acceptance_criteria(self.story.criteria)
             self._record("sm", number, read_reply(artifact.value.reply), artifact)
+            # An incomplete story goes back to SM; PO is not paid to say the same.
             valid, feedback = AgentValidator.validate_sm_output(self.story, self.handoff)
             if not valid:
                 continue
@@ -199,6 +204,7 @@ class StoryFlow:
                     break
                 if answer != _REDRAFT:
                     raise Stopped("blocked", f"PO blocked it: {reason}")
+                # PO's reasons and the person's: SM sees both.
                 feedback = "\n".join(filter(None, (feedback, advice)))
         else:
             prompt = f"{self.story.label} is not ready after {number} reviews: {feedback}"
@@ -235,6 +241,7 @@ class StoryFlow:
         If they cannot be run, and the target has a newer commit, the story begins from there.
         """
         before = await self.judge.tests("tests-before", self.base.base)
+        # The person may have mended the command by a commit while the story was paused.
         head = await self.epic.places.project.commit_of(f"refs/heads/{self.base.target}")
         if before.problem and head and head != self.base.base:
             await self.epic.places.remove(self.base.branch, unless_beyond=self.base.base)
@@ -259,6 +266,7 @@ class StoryFlow:
         """Run Dev and QA until the work is merged."""
         start = self.base.base
         findings: tuple[str, ...] = ()
+        # What the tests made before Dev came is not Dev's work.
         self.seats.leftovers = before.left
         number, last = 0, self.settings.attempts
         while number < last:
@@ -268,6 +276,7 @@ class StoryFlow:
                 "playbook": await self.seats.recall(self.story),
             }
             worked = await self.seats.ask("dev", number, self.story, context, start)
+            # Asked before anything is judged: the tests may be what was changed.
             if worked.value.outside:
                 await self._ask_who(number, ", ".join(worked.value.outside[:5]))
             evidence, tests = await self._look(number, start, worked, before)
@@ -284,6 +293,7 @@ class StoryFlow:
             if not findings:
                 await self._merge(number, start, before, evidence.coverage)
                 return
+            # The same finding again: more attempts would cost as much and show the same.
             if repeated := [finding for finding in findings if finding in earlier]:
                 prompt = f"{self.story.label}: the same finding came twice: {repeated[0]}"
                 answer, reason = await self._ask(
@@ -304,10 +314,12 @@ class StoryFlow:
         """
         missing = [row for row in evidence.coverage if not row.is_covered]
         findings = tuple(row.lack for row in missing)
+        # A finding that came twice is one that Dev cannot mend; nor can it after its last try.
         is_last = number == self.settings.attempts or bool({*findings} & {*earlier})
         if missing and evidence.is_shown_by_tests and not is_last:
             return findings, evidence
         lacks = [Lack(f"doubt-{place}", text) for place, text in enumerate(evidence.doubts, 1)]
+        # One question for the story: as many as it has criteria would have the same answer.
         if missing and not evidence.is_shown_by_tests:
             text = f"no test can show {self.story.label}: it changes no code that tests run"
             lacks.append(Lack("story", text))
@@ -344,10 +356,12 @@ class StoryFlow:
         evidence, tests = await self.judge.look(
             number, self.story, read, (start, reply.head), before
         )
+        # The first finding: the others may only follow from it.
         if reply.strayed:
             evidence = replace(evidence, findings=(reply.strayed, *evidence.findings))
         for change in self._by_time(evidence.changes):
             self.handoff.add_file_modified(change.path, change.action, at=reply.at)
+        # The hand-over is bounded; the result lists the same files.
         rows = self.handoff.files_modified
         self.result.files_modified = [
             FileChange(path=change.path, action=change.action)
@@ -385,6 +399,7 @@ class StoryFlow:
         results: dict[str, Any] = {
             **tests.after.counts,
             "failed_before_as_well": list(tests.old_failures),
+            # QA judges with the evidence before it, not from Dev's summary alone.
             "covered": {str(row.number): [*row.lines] for row in evidence.coverage if row.tests},
             "accepted": {
                 str(row.number): row.accepted_by for row in evidence.coverage if row.accepted_by
@@ -396,6 +411,7 @@ class StoryFlow:
             "tests": results,
             "diff": self.handoff.cut(diff, _DIFF_SHOWN, "diff for qa"),
         }
+        # QA sees the commit that was judged, not what lies in the worktree.
         artifact = await self.seats.ask("qa", number, self.story, context, head)
         read = read_reply(artifact.value.reply, "qa")
         valid, decision = AgentValidator.validate_qa_output(
@@ -434,9 +450,11 @@ class StoryFlow:
 
         async def step(stage: Stage, head: str) -> Merged:
             merged = await merge(self.epic, self.story, self.base, head, before, coverage)
+            # A merge that failed is tried again when the command is run again.
             stage.memoise = not merged.problem
             return merged
 
+        # One merge at a time: the second is tested together with the first.
         async with self.epic.merging:
             name = f"{self.name}/merge#{number}"
             self.epic.merges += 1  # counted at start and end, so that observers notice a merge
@@ -495,6 +513,7 @@ def _drafted(story: Story, reply: str) -> Story:
     backlog's.
     """
     try:
+        # SM may leave the story unchanged; then its reply has no such block.
         text = read_tag(reply, "story").text
     except ReplyError:
         return story
