@@ -18,53 +18,32 @@ from typing import Any
 
 from transom.canonical import Json
 from transom.errors import InputError, NeedsModel, Paused, ProviderError, ReplyError, WindowOverflow
-from transom.formats.tags import read_tag
 from transom.llm import Usage
 from transom.runs import Artifact, Stage, model_file
 from transom.stories.acceptance import Capped, Lack, Work, accept_lacks
+from transom.stories.approval import ApprovalFlow, token_counts
 from transom.stories.criteria import Covering
-from transom.stories.decisions import Read, Seat, read_reply
+from transom.stories.decisions import read_reply
 from transom.stories.evidence import Evidence
 from transom.stories.git import Change, Git
-from transom.stories.handoff import AgentValidator, StoryHandoff, timestamp
+from transom.stories.handoff import AgentValidator, timestamp
 from transom.stories.judging import StoryJudge
-from transom.stories.markdown_story import read_story_file
 from transom.stories.merge import merge
-from transom.stories.results import FileChange, StageRow, StoryResult, quality
+from transom.stories.results import FileChange, StoryResult, quality
 from transom.stories.seats import Seats
-from transom.stories.shared import Baseline, Epic, Merged, SeatReply, Stopped
+from transom.stories.shared import Baseline, Merged, SeatReply, Stopped
 from transom.stories.story import Story
 from transom.stories.testrun import Comparison, TestRun
 from transom.stories.workers import AgentLimit
 
 _DIFF_SHOWN = 40_000  # characters of the diff that QA sees
-_BUILD = "build it unchanged"
-_REDRAFT = "draft it again with my reason"
 _DIFF_FOR_PERSON = 100_000  # characters of the diff that a page shows beside a question
 
 
-class StoryFlow:
-    """The pipeline of one story. After an unsuccessful result `before`, its stages get new
-    names.
-    """
+class StoryFlow(ApprovalFlow):
+    """The pipeline of one story."""
 
-    def __init__(self, epic: Epic, story: Story, before: StoryResult | None = None) -> None:
-        self.epic, self.run, self.settings, self.story = (
-            epic,
-            epic.run,
-            epic.settings.stories,
-            story,
-        )
-        rounds = before.rounds + (before.status in ("failed", "blocked")) if before else 0
-        self.name = f"{story.slug}/again{rounds}" if rounds else story.slug
-        blocked = before is not None and before.was_blocked
-        self.result = StoryResult(
-            id=story.id, title=story.title, rounds=rounds, was_blocked=blocked
-        )
-        self.handoff = StoryHandoff(story.id, limits=epic.settings.handoff)
-        self.base: Baseline
-        self.seats: Seats
-        self.judge: StoryJudge
+    judge: StoryJudge
 
     async def work(self) -> StoryResult:
         """Run the pipeline to its end or its first stop; other exceptions concern every story of
@@ -75,7 +54,7 @@ class StoryFlow:
             base = await self._begin()
             before = await self._try_tests()
             base = self.base
-            await self._ready()
+            await self.ready()
             await self._build(before)
             result.status = "done"
             self.handoff.cleanup()
@@ -104,7 +83,7 @@ class StoryFlow:
         result.truncations = self.handoff.truncations
         form = re.compile(rf"transom/parked/{re.escape(self.story.slug)}(-\d+)+")
         result.parked = [branch for branch in self.epic.places.parked if form.fullmatch(branch)]
-        result.usage = _tokens(self.seats.usage if base else Usage())
+        result.usage = token_counts(self.seats.usage if base else Usage())
         result.cost = self.seats.usage.cost if base else None
         return result
 
@@ -172,68 +151,6 @@ class StoryFlow:
             await Git(folder).park(slug)
             async with places.lock:
                 await project("worktree", "remove", "--force", str(folder))
-
-    async def _ready(self) -> None:
-        """Run SM and PO until the story is approved."""
-        feedback = ""
-        # The first draft, and one more for each review that may be answered.
-        for number in range(1, self.settings.reviews + 2):
-            artifact = await self.seats.ask(
-                "sm", number, self.story, {"feedback": feedback}, self.base.base
-            )
-            self.story = _drafted(self.story, artifact.value.reply)
-            self.handoff.set_acceptance_criteria(self.story.criteria)
-            self._record("sm", number, read_reply(artifact.value.reply), artifact)
-            # An incomplete story goes back to SM; PO is not paid to say the same.
-            valid, feedback = AgentValidator.validate_sm_output(self.story, self.handoff)
-            if not valid:
-                continue
-            artifact = await self.seats.ask("po", number, self.story, {}, self.base.base)
-            read = read_reply(artifact.value.reply, "po")
-            self._record("po", number, read, artifact)
-            valid, decision = AgentValidator.validate_po_output(artifact.value.reply, self.handoff)
-            if not valid:
-                raise Stopped("failed", decision)
-            if decision == "APPROVED":
-                break
-            feedback = "\n".join(read.reasons)
-            if decision == "BLOCKED":
-                reason = "; ".join(read.reasons)
-                answer, advice = await self._after_block(number, reason)
-                if answer == _BUILD:
-                    break
-                if answer != _REDRAFT:
-                    raise Stopped("blocked", f"PO blocked it: {reason}")
-                # PO's reasons and the person's: SM sees both.
-                feedback = "\n".join(filter(None, (feedback, advice)))
-        else:
-            prompt = f"{self.story.label} is not ready after {number} reviews: {feedback}"
-            answer, reason = await self._ask("review", prompt, _BUILD, "leave it")
-            if answer == "leave it":
-                raise Stopped("blocked", prompt)
-            self.handoff.add_stage_summary(
-                "po", f"A person decided: {reason or answer}", "APPROVED"
-            )
-        if self.story.spec_checkpoint:
-            prompt = f"{self.story.label} is approved; may Dev begin?"
-            if (await self._ask("checkpoint", prompt, "begin", "leave it"))[0] != "begin":
-                raise Stopped("blocked", "a person said to leave it")
-
-    async def _after_block(self, number: int, reason: str) -> tuple[str, str]:
-        """Return what is to become of a blocked story, and a person's reason.
-
-        The first block ends the story. After a second one a person is offered ways on.
-        """
-        if not self.result.was_blocked:
-            return "", ""
-        name = "blocked" if number == 1 else f"blocked#{number}"
-        prompt = f"PO blocked {self.story.label} again: {reason}"
-        answer, advice = await self._ask(name, prompt, _BUILD, _REDRAFT, "leave it blocked")
-        if answer == _BUILD:
-            self.handoff.add_stage_summary(
-                "po", f"A person decided: {advice or answer}", "APPROVED"
-            )
-        return answer, advice
 
     async def _try_tests(self) -> TestRun:
         """Run the tests on the baseline before anybody is paid.
@@ -466,62 +383,3 @@ class StoryFlow:
             raise Stopped("paused", f"the work is done and not merged: {merged_result.problem}")
         await self.epic.places.remove(self.base.branch)
         self.result.commits = [head, merged_result.commit]
-
-    def _record(
-        self,
-        seat: Seat,
-        number: int,
-        read: Read,
-        artifact: Artifact[SeatReply],
-        evidence: dict[str, Any] | None = None,
-    ) -> StageRow:
-        """Write an attempt to the hand-over and to the result."""
-        decision = read.decision or None
-        self.handoff.add_stage_summary(seat, read.summary, decision, at=artifact.value.at)
-        self.handoff.save()
-        summary, usage = self.handoff.stages[seat]["summary"], _tokens(artifact.usage)
-        row = StageRow(
-            stage=seat,
-            decision=decision,
-            attempt=number,
-            summary=summary,
-            by=artifact.by,
-            usage=usage,
-        )
-        row.evidence = evidence or {}
-        self.result.stages.append(row)
-        return row
-
-    async def _ask(
-        self, name: str, prompt: str, *options: str, evidence: str = ""
-    ) -> tuple[str, str]:
-        """Ask a person, and pause the story until there is an answer; returns the option and the
-        reason.
-        """
-        answer = await self.epic.ask(f"{self.name}/{name}", prompt, options, evidence)
-        return answer.text, answer.reason
-
-
-def _tokens(usage: Usage) -> dict[str, int]:
-    return {
-        name: getattr(usage, name) for name in ("input_tokens", "output_tokens", "cached_tokens")
-    }
-
-
-def _drafted(story: Story, reply: str) -> Story:
-    """Return the story as SM rewrote it, else unchanged. Its files and dependencies stay the
-    backlog's.
-    """
-    try:
-        # SM may leave the story unchanged; then its reply has no such block.
-        text = read_tag(reply, "story").text
-    except ReplyError:
-        return story
-    new = read_story_file(f"{text}\n", story.source)
-    changes = {
-        "text": new.text,
-        "goal": new.goal,
-        "criteria": new.criteria,
-        "tasks": new.tasks or story.tasks,
-    }
-    return story.model_copy(update=changes)

@@ -34,10 +34,11 @@ from transom.llm.deltas import OnDelta, tell
 from transom.sandbox import Level, agent_line, run_openly
 from transom.sandbox.levels import require
 from transom.stories.agent_output import AgentOutput, read_agent_output
-from transom.stories.git import Git, Worktrees
+from transom.stories.git import Git
 from transom.stories.handoff import AgentValidator, StoryHandoff
 from transom.stories.story import Story, count_words
 from transom.stories.submodules import fill_submodules
+from transom.stories.worktrees import Worktrees
 
 _MARK = "TRANSOM_WORKTREE"
 _NO_TOOLS = Capabilities(tools=False)
