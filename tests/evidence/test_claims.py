@@ -215,3 +215,64 @@ def test_the_cited_ids_are_listed_once_and_in_order() -> None:
         "E2",
         "E3",
     )
+
+
+PILOT = Support(
+    None,
+    about="cited",
+    text=(
+        "The pilot had 42 boxes and 19 couriers. There were 31 alerts; 24 were real and 7 were"
+        " false. In 14 of 210 deliveries by bicycle no reading arrived for more than 20 minutes,"
+        " from 2026-09-01 to 2026-09-11. The runbook for the night is not written yet, and the"
+        " migration cannot be undone after step 2."
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The pilot had 42 boxes [E1].",
+        "19 couriers took part [E1].",
+        "24 alerts were real [E1].",
+        "Of 31 alerts, 7 were false [E1].",
+        "In 14 of 210 bicycle deliveries no reading arrived for 20 minutes [E1].",
+        "It lasted 10 days [E1].",
+        "The runbook for the night is not written [E1].",
+    ],
+)
+def test_a_number_of_prose_belongs_to_the_words_behind_it(text: str) -> None:
+    assert check_claims(text, {"E1": PILOT}, in_sources=nowhere).removed == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The pilot had 19 boxes [E1].",
+        "24 alerts were false [E1].",
+        "The runbook for the night is written [E1].",
+        "The migration can be undone after step 2 [E1].",
+    ],
+)
+def test_a_number_with_the_words_of_another_is_removed(text: str) -> None:
+    everywhere = FactSource(PILOT.text).has
+    assert check_claims(text, {"E1": PILOT}, in_sources=everywhere).removed
+    # The only source of a reader contradicts sentences that cite nothing, as well.
+    uncited = text.replace(" [E1]", "")
+    assert check_claims(uncited, {}, in_sources=everywhere, source=PILOT).removed
+
+
+def test_a_number_whose_first_word_stands_elsewhere_is_marked() -> None:
+    checked = check_claims("42 couriers took part [E1].", {"E1": PILOT})
+    assert [sentence.why for sentence in checked.undecided] == ["42 counts something else there"]
+
+
+def test_a_source_that_nobody_cites_supports_nothing() -> None:
+    checked = check_claims("42 boxes.", {}, in_sources=FactSource(PILOT.text).has, source=PILOT)
+    assert [sentence.status for sentence in checked.undecided] == ["undecided"]
+
+
+def test_a_decimal_comma_is_read_as_such() -> None:
+    supports = {"E1": Support(Decimal("48.8"), "%", "coverage branch", '"branch": 48.8')}
+    assert check_claims("Die Zweigabdeckung beträgt 48,8 % [E1].", supports).undecided == ()
+    assert check_claims("Die Zweigabdeckung beträgt 61,4 % [E1].", supports).removed

@@ -18,10 +18,13 @@ from transom.evidence.quantities import (
     NumberContext,
     are_same,
     are_surely_same,
+    day_differences,
     do_conflict,
+    following_words,
     kinds_beside,
     kinds_of,
     stems_of,
+    words_by_number,
 )
 from transom.evidence.units import unit_of_key
 
@@ -46,8 +49,11 @@ _SECONDS = {
 }
 _ROUGH = Decimal("0.05")
 _MOST_NUMBERS = 200
+_MOST_PARTS = 12
+_SAME_SHARE = Decimal("0.01")
 _KEY_BEFORE = re.compile(r"(?<!\w)([A-Za-z]\w{0,40})\W{1,4}$")
 _LONGEST_KEY = 48
+_KEYED = re.compile(r"[\"']\s{0,3}:|=\s{0,3}[\"']|\|")
 
 
 @dataclass(frozen=True)
@@ -102,6 +108,7 @@ class _RowNumber:
     unit: str
     kinds: Kinds
     is_value: bool = False
+    is_alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -121,14 +128,22 @@ class NumberClaim:
 
     def judge(self, cited: Sequence[Support]) -> ClaimJudgement:
         """Return whether the numbers of the cited entries support or contradict the claim."""
+        # The first word alone may be a common name: "24 alerts held", of "31 alerts; 24 real".
+        elsewhere = self.is_of_another_number(cited)
+        if elsewhere != "no":
+            status: ClaimStatus = "contradicted" if elsewhere == "surely" else "undecided"
+            return ClaimJudgement(status, f"{self.shown} counts something else there")
         kinds = self.context.checked_kinds()
         equal_values, surely_others = list[_RowNumber](), list[_RowNumber]()
         is_supported = False
         for support in cited:
+            is_supported = is_supported or self.is_in_name(support) or self.is_whole_of(support)
             for number in _numbers_of(support):
                 is_equal = self.equals(number)
                 # A claim whose words are the name of an entry names no kind any more.
                 is_unnamed = number.is_value and not any(kinds)
+                # A place with one number is of what its sentence says, unless its key denies it.
+                is_unnamed |= number.is_alone and not do_conflict(kinds, number.kinds)
                 if is_equal and (is_unnamed or are_same(kinds, number.kinds)):
                     is_supported = True
                 elif is_equal and (number.is_value or do_conflict(kinds, number.kinds)):
@@ -145,11 +160,27 @@ class NumberClaim:
             return SUPPORTED
         if is_state_denied:
             return ClaimJudgement("undecided", f"{self.shown} is not what it cites")
+        return self._against(cited, equal_values, surely_others)
+
+    def _against(
+        self,
+        cited: Sequence[Support],
+        equal_values: Sequence[_RowNumber],
+        surely_others: Sequence[_RowNumber],
+    ) -> ClaimJudgement:
+        """Return whether cited entries that do not support the claim contradict it.
+
+        Args:
+            equal_values: the same number, of another quantity.
+            surely_others: another number, of the same quantity.
+        """
+        kinds = self.context.checked_kinds()
+        # Another number of the row may happen to be the sum.
+        if self.is_sum_of(surely_others):
+            return SUPPORTED
         if any(do_conflict(kinds, number.kinds) for number in equal_values):
             why = f"{self.shown} is another quantity than what it cites"
             return ClaimJudgement("contradicted", why)
-        if self.is_sum_of(surely_others):
-            return SUPPORTED
         why = f"{self.shown} is not what it cites"
         is_another_value = bool(surely_others) and not self.follows_from(cited)
         if is_another_value or self.is_about_another_subject(cited):
@@ -158,6 +189,9 @@ class NumberClaim:
 
     def is_surely_of(self, support: Support, number: _RowNumber) -> bool:
         """Return whether the words beside the claim name the quantity of an entry."""
+        # "One of three subtasks is open" cites the one.
+        if self.context.is_whole and number.value < (self.fact.value or 0):
+            return False
         if any(self.context.kinds):
             return are_surely_same(self.context.kinds, number.kinds)
         # "The error rate" is of no listed kind, but of the words of the entry.
@@ -196,6 +230,56 @@ class NumberClaim:
         is_round = len(said.normalize().as_tuple().digits) <= 3
         return is_near and is_round and (not _ABOVE.search(before) or value >= said)
 
+    def is_of_another_number(self, cited: Sequence[Support]) -> Literal["no", "perhaps", "surely"]:
+        """Return whether the words behind it stand behind another number of a cited text.
+
+        "19 boxes", where the text has "42 boxes and 19 couriers". Keys of data stand before their
+        numbers, so only prose is compared.
+        """
+        stems = following_words(self.fact, self.sentence)
+        if not stems or any(support.value == self.fact.value for support in cited):
+            return "no"
+        is_first_elsewhere = False
+        for support in cited:
+            if support.value is not None or _KEYED.search(support.whole):
+                continue
+            words = words_by_number(support.whole)
+            own_words = words.get(self.fact.value or Decimal())
+            if own_words is None or stems.keys() & own_words:
+                continue
+            other_words = set[str]()
+            for value, number_words in words.items():
+                if value != self.fact.value:
+                    other_words |= number_words
+            # One word of many that stands elsewhere by chance is no sign.
+            if 2 * len(stems.keys() & other_words) >= len(stems):
+                return "surely"
+            is_first_elsewhere |= next(iter(stems)) in other_words
+        return "perhaps" if is_first_elsewhere else "no"
+
+    def is_among(self, support: Support) -> bool:
+        """Return whether an entry has the number, whatever it counts there."""
+        return any(self.equals(number) for number in _numbers_of(support))
+
+    def is_in_name(self, support: Support) -> bool:
+        """Return whether it is a number of an entry's name: the 77 of `run 77`."""
+        named = {fact.value for fact in facts_of(support.name)}
+        return not any(self.context.kinds) and self.fact.value in named
+
+    def is_whole_of(self, support: Support) -> bool:
+        """Return whether it is the whole of a share that is cited with both its parts: 788 covered
+        and 96 missed lines are 884, if 89.1 % is cited.
+        """
+        if support.value is None or support.unit != "%" or self.unit or not self.fact.value:
+            return False
+        parts = [fact.value for fact in facts_of(support.whole) if fact.value is not None]
+        for part in parts[:_MOST_PARTS]:
+            rest = self.fact.value - part
+            share = 100 * part / self.fact.value
+            if rest in parts and abs(share - support.value) < _SAME_SHARE:
+                return True
+        return False
+
     def is_sum_of(self, numbers: Sequence[_RowNumber]) -> bool:
         """Return whether it is the sum of cited values of its own quantity."""
         if len(numbers) < 2:
@@ -210,6 +294,8 @@ class NumberClaim:
             return False
         values, further = list[Decimal](), list[Decimal]()
         for support in cited:
+            if self.unit == "d" and said in day_differences(support.whole):
+                return True
             for number in _numbers_of(support):
                 value = _converted(number, self.unit)
                 # A share of two counts has the unit of neither.
@@ -241,6 +327,7 @@ def _numbers_of(support: Support) -> tuple[_RowNumber, ...]:
         kinds[LIMIT] = about[LIMIT]
         numbers.append(_RowNumber(support.value, support.unit, tuple(kinds), is_value=True))
     text = support.whole
+    values_in_text = {fact.value for fact in facts_of(support.text) if fact.value is not None}
     for fact in facts_of(text):
         if fact.value is None or len(numbers) >= _MOST_NUMBERS:
             continue
@@ -256,7 +343,8 @@ def _numbers_of(support: Support) -> tuple[_RowNumber, ...]:
         value = fact.value
         if support.value is not None and value == support.value:
             continue
-        numbers.append(_RowNumber(value, unit, tuple(rows)))
+        is_alone = support.value is None and values_in_text == {value}
+        numbers.append(_RowNumber(value, unit, tuple(rows), is_alone=is_alone))
     return tuple(numbers)
 
 
