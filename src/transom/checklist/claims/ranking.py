@@ -52,8 +52,9 @@ _LIMIT: Final = re.compile(
     r" ?-?\d(?:[\d.,]*\d)?(?:\s?(?:%|[a-zµ]+(?:\^?[23])?(?=[\s.,;)]|$)))?)",
     re.IGNORECASE,
 )
-# The name of a metric of a flow, such as `design__instance__count`.
-_METRIC: Final = re.compile(r"(?:\bmetric )?(?<![\w:])(?P<name>[A-Za-z]\w*?__\w[\w:.]*\w)")
+# A name that may be a metric of a flow, such as `design__instance__count`.
+_METRIC: Final = re.compile(r"(?:\bmetric )?(?<![\w:.])(?P<name>[A-Za-z][\w:.]*)")
+_METRIC_SIGN: Final = "__"
 _DENIED: Final = {">": "<=", "<": ">="}
 _NOT_EXCEEDED: Final = re.compile(
     r"\b(?:(?:does|do|must|may|shall|should|can|will) ?not|never) exceeds?\b", re.IGNORECASE
@@ -185,10 +186,9 @@ def _read_limit_sentence(text: str, description: str) -> ClaimRow | None:
     if match.end() != len(text) or match["denial"]:
         return None
     head = re.sub(r"^the ", "", text[: match.start()].strip())
-    metric = _METRIC.fullmatch(head)
-    if metric is not None and metric.end() == len(head):
+    if _METRIC_SIGN in head and _METRIC.fullmatch(head):
         # Names differ in case, so the metric is taken as it is written.
-        name = next(metric_match["name"] for metric_match in _METRIC.finditer(description))
+        name = _metric_in(description)[1]
         return ClaimRow(name="number_limit", parameters=_metric_limit(name, written["limit"]))
     bound = read_bound(written["limit"].strip(), decimal_mark=".")
     if not isinstance(bound, NumberLimit) or _may_be_miswritten(bound.number.unit):
@@ -210,6 +210,15 @@ def _measure(measure: LimitedMeasure, limit: str) -> dict[str, str]:
     if measure.check is not None:
         parameters["check"] = measure.check
     return {**parameters, "limit": limit.strip()}
+
+
+def _metric_in(text: str) -> tuple[str, str]:
+    """Return the words that name the first metric of a text, and its name; blanks if none does."""
+    for match in _METRIC.finditer(text):
+        name = match["name"].rstrip(".:")
+        if _METRIC_SIGN in name:
+            return match[0], name
+    return "", ""
 
 
 def _metric_limit(name: str, limit: str) -> dict[str, str]:
@@ -337,9 +346,9 @@ def _fill_limit(description: str) -> tuple[dict[str, str], list[str]] | None:
             return None
         amount = re.search(r"-?\d.*", words)
         limit = f"{_DENIED[bound.comparator]} {amount[0] if amount else ''}"
-    metric = _METRIC.search(description[: match.start()])
-    if metric is not None:
-        return _metric_limit(metric["name"], limit), [metric[0], words, match[0].strip(" .,;")]
+    phrase, name = _metric_in(description[: match.start()])
+    if name:
+        return _metric_limit(name, limit), [phrase, words, match[0].strip(" .,;")]
     best, best_measure, best_place = "", shipped_claims().measures[0], (False, 0, 0)
     for measure in shipped_claims().measures:
         if not fits_measure(bound, measure):
