@@ -33,7 +33,7 @@ from transom.stories.backlog_search import Backlog
 from transom.stories.dependencies import Dependencies
 from transom.stories.epic import open_project, plan, run_epic
 from transom.stories.finishing import epic_junit, existing_branch, notify, open_request, use_branch
-from transom.stories.git import Git, Worktrees
+from transom.stories.git import Git
 from transom.stories.github_issues import read_github
 from transom.stories.handoff import STAGES
 from transom.stories.progress import describe_stage
@@ -49,6 +49,7 @@ from transom.stories.workers import (
     rules_worker,
     worker_chain,
 )
+from transom.stories.worktrees import Worktrees
 
 _WATCH_SECONDS = 1.0
 _AGENT_SECONDS = 3600.0

@@ -42,6 +42,8 @@ OFFERED = [
     ("no latches were inferred in the netlist", "no_latches"),
     ("antennas: zero violations after routing", "antenna_clean"),
     ("Every library and SPEF was loaded", "files_loaded"),
+    ("Verify netlist and spef both exist.", "files_loaded"),
+    ("Confirm that both setup and hold timing are met.", "timing_met"),
 ]
 INVERTED = [
     "The setup report must show at least one violation.",
@@ -59,6 +61,12 @@ INVERTED = [
     "Setup timing is met after routing after CTS.",
     "Calibre and Magic DRC is clean.",
     "There are no DRV violations.",
+    "Setup and hold timing are both not met.",
+    "Setup and hold timing are not both met.",
+    "Setup and hold timing are met in both corners.",
+    "DRC is clean in both dies.",
+    "LVS and DRC are both clean.",
+    "Netlist and SPEF both exist.",
     "No electrical rule violations.",
 ]
 
