@@ -212,23 +212,23 @@ class NumberClaim:
     def equals(self, number: _RowNumber) -> bool:
         """Return whether it is the same number in the same unit, in any notation."""
         value = _converted(number, self.unit)
-        said = self.fact.value
-        if value is None or said is None:
+        statement = self.fact.value
+        if value is None or statement is None:
             return False
         scale = _UNIT.match(self.sentence, self.fact.end)
         if scale is not None and scale["scale"]:
             factor = Decimal(1000 if scale["scale"] == "k" else 1_000_000)
-            return _rounds_to(value / factor, said)
+            return _rounds_to(value / factor, statement)
         text = self.fact.text.rstrip("% ")
-        plain = Fact(text, 0, said, either=self.fact.either, called=self.fact.called)
+        plain = Fact(text, 0, statement, either=self.fact.either, called=self.fact.called)
         if FactSource(f"{value.normalize():f}").has(plain):
             return True
         before = self.sentence[: self.fact.start]
         if not _ROUGHLY.search(before) and not _ABOVE.search(before):
             return False
-        is_near = abs(value - said) <= abs(value) * _ROUGH
-        is_round = len(said.normalize().as_tuple().digits) <= 3
-        return is_near and is_round and (not _ABOVE.search(before) or value >= said)
+        is_near = abs(value - statement) <= abs(value) * _ROUGH
+        is_round = len(statement.normalize().as_tuple().digits) <= 3
+        return is_near and is_round and (not _ABOVE.search(before) or value >= statement)
 
     def is_of_another_number(self, cited: Sequence[Support]) -> Literal["no", "perhaps", "surely"]:
         """Return whether the words behind it stand behind another number of a cited text.
@@ -289,12 +289,12 @@ class NumberClaim:
 
     def follows_from(self, cited: Sequence[Support]) -> bool:
         """Return whether it is a difference, a rest to 100 %, or a share of cited numbers."""
-        said = self.fact.value
-        if said is None:
+        statement = self.fact.value
+        if statement is None:
             return False
         values, further = list[Decimal](), list[Decimal]()
         for support in cited:
-            if self.unit == "d" and said in day_differences(support.whole):
+            if self.unit == "d" and statement in day_differences(support.whole):
                 return True
             for number in _numbers_of(support):
                 value = _converted(number, self.unit)
@@ -306,12 +306,14 @@ class NumberClaim:
                 # Among many numbers of a row some pair has any difference.
                 (values if number.is_value or number.kinds[LIMIT] else further).append(value)
         for value in values:
-            if self.unit == "%" and _rounds_to(100 - value, said):
+            if self.unit == "%" and _rounds_to(100 - value, statement):
                 return True
-            if any(_rounds_to(abs(value - other), said) for other in values if other != value):
+            if any(_rounds_to(abs(value - other), statement) for other in values if other != value):
                 return True
             wholes = [other for other in (*values, *further) if other]
-            if self.unit == "%" and any(_rounds_to(100 * value / other, said) for other in wholes):
+            if self.unit == "%" and any(
+                _rounds_to(100 * value / other, statement) for other in wholes
+            ):
                 return True
         return False
 
@@ -370,10 +372,10 @@ def unit_behind(fact: Fact, text: str) -> str:
     return "min" if unit.startswith("min") else unit[0]
 
 
-def _rounds_to(value: Decimal, said: Decimal) -> bool:
+def _rounds_to(value: Decimal, statement: Decimal) -> bool:
     """Return whether a value, rounded to the digits of another, is that one."""
-    exponent = said.as_tuple().exponent
-    return isinstance(exponent, int) and round(value, max(0, -exponent)) == said
+    exponent = statement.as_tuple().exponent
+    return isinstance(exponent, int) and round(value, max(0, -exponent)) == statement
 
 
 def _converted(number: _RowNumber, unit: str) -> Decimal | None:
