@@ -263,8 +263,8 @@ class NumberClaim:
 
     def is_in_name(self, support: Support) -> bool:
         """Return whether it is a number of an entry's name: the 77 of `run 77`."""
-        named = {fact.value for fact in facts_of(support.name)}
-        return not any(self.context.kinds) and self.fact.value in named
+        named_units = {fact.value for fact in facts_of(support.name)}
+        return not any(self.context.kinds) and self.fact.value in named_units
 
     def is_whole_of(self, support: Support) -> bool:
         """Return whether it is the whole of a share that is cited with both its parts: 788 covered
@@ -274,9 +274,9 @@ class NumberClaim:
             return False
         parts = [fact.value for fact in facts_of(support.whole) if fact.value is not None]
         for part in parts[:_MOST_PARTS]:
-            rest = self.fact.value - part
+            remainder = self.fact.value - part
             share = 100 * part / self.fact.value
-            if rest in parts and abs(share - support.value) < _SAME_SHARE:
+            if remainder in parts and abs(share - support.value) < _SAME_SHARE:
                 return True
         return False
 
@@ -333,12 +333,15 @@ def _numbers_of(support: Support) -> tuple[_RowNumber, ...]:
     for fact in facts_of(text):
         if fact.value is None or len(numbers) >= _MOST_NUMBERS:
             continue
-        beside = kinds_beside(fact, text)
-        rows = list(beside)
-        rows[SUBJECT] = beside[SUBJECT] or about[SUBJECT]
+        neighbours = kinds_beside(fact, text)
+        rows = list(neighbours)
+        rows[SUBJECT] = neighbours[SUBJECT] or about[SUBJECT]
         # A limit is of the entry's own quantity, any other number of the row only of its subject.
-        if beside[LIMIT]:
-            rows = [words or others for words, others in zip(beside, about, strict=True)]
+        if neighbours[LIMIT]:
+            rows = [
+                words or other_numbers
+                for words, other_numbers in zip(neighbours, about, strict=True)
+            ]
         key = _KEY_BEFORE.search(text[max(0, fact.start - _LONGEST_KEY) : fact.start])
         by_key = unit_of_key(key[1]) if key else None
         unit = unit_behind(fact, text) or (by_key.unit if by_key else "") or support.unit

@@ -23,8 +23,10 @@ _ID = re.compile(
 _HAS_ID = re.compile(r"[\d_\[]|/\w+/|\w{2}\.\w{2}")
 _NUMBER = re.compile(
     # The dash in 1-5 and 5%-10% is not a sign, in -$5 and -9..-5 it is; 1..5 are two numbers.
-    r"(?=[-+±.\d])(?:(\+/-\s?|±\s?)[$€£¥]?|(?:(?<![\w.%)\]°])|(?<=\.\.))[-+][$€£¥]?|(?:(?<![\w.])|(?<=\.\.)))"
-    r"(?:(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?|(?<![\w.)\]])\.\d+)(?:[eE][-+]?\d+)?(?=[A-Za-z]{0,4}(?!\w))(?:\s?%)?"
+    r"(?=[-+±.\d])(?:(\+/-\s?|±\s?)[$€£¥]?"
+    r"|(?:(?<![\w.%)\]°])|(?<=\.\.))[-+][$€£¥]?|(?:(?<![\w.])|(?<=\.\.)))"
+    r"(?:(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?|(?<![\w.)\]])\.\d+)"
+    r"(?:[eE][-+]?\d+)?(?=[A-Za-z]{0,4}(?!\w))(?:\s?%)?"
 )
 _MARKS = str.maketrans("", "", ",_%$€£¥")  # marks in a number that do not change its value
 # A dash and a space before a number are its sign at the start of a value: slack: - 0.5, x = - 0.5,
@@ -120,11 +122,11 @@ def facts_of(text: str) -> Iterator[Fact]:
     yield from sorted((*ids, *numbers), key=lambda fact: fact.start)
 
 
-def count_facts(text: str, most: int) -> int:
+def count_facts(text: str, upper_limit: int) -> int:
     """Count the numbers and ids of a text, up to `most`."""
     ids: list[Fact] = []
-    numbers = sum(1 for _ in islice(_numbers_of(text, ids.append), most))
-    return min(len(ids) + numbers, most)
+    numbers = sum(1 for _ in islice(_numbers_of(text, ids.append), upper_limit))
+    return min(len(ids) + numbers, upper_limit)
 
 
 def _numbers_of(text: str, take: Callable[[Fact], None]) -> Iterator[Fact]:
@@ -235,26 +237,26 @@ class FactSource:
         values = (*_meanings(fact), fact.value.copy_negate()) if fact.called else _meanings(fact)
         plain, percent, parts = self._facts[1]
         if fact.percent:
-            found = any(
+            number_facts = any(
                 plain.has(value) or percent.has(value) or plain.has(_hundredth(value))
                 for value in values
             )
         else:
-            found = any(
+            number_facts = any(
                 plain.has(value) or percent.has(value) or parts.has(value) for value in values
             )
-        return found or (
+        return number_facts or (
             self._read < len(self._text) and self._holds(fact.text, _IN_A_NUMBER, self._read)
         )
 
-    def _holds(self, text: str, beside: re.Pattern[str] = _IN_A_WORD, start: int = 0) -> bool:
+    def _holds(self, text: str, neighbours: re.Pattern[str] = _IN_A_WORD, start: int = 0) -> bool:
         """Whether the text has this literally and not as part of a longer word; faster than a
         regular expression.
         """
         position = self._text.find(text, start)
         while position >= 0:
             end = position + len(text)
-            if not beside.fullmatch(
+            if not neighbours.fullmatch(
                 f"{self._text[max(0, position - 2) : position]}\0{self._text[end : end + 2]}"
             ):
                 return True
@@ -282,12 +284,12 @@ class _Numbers:
         if len(digits) < _LEAST_DIGITS or not isinstance(place, int):
             return False
         half = Decimal((0, (5,), place - 1))
-        least, most = _EXACT.subtract(value, half), _EXACT.add(value, half)
+        least, upper_limit = _EXACT.subtract(value, half), _EXACT.add(value, half)
         order, even = self._in_order, digits[-1] % 2 == 0
-        position, end = bisect_left(order, least), bisect_right(order, most)
+        position, end = bisect_left(order, least), bisect_right(order, upper_limit)
         if position < end and order[position] == least and negative and not even:
             position += 1
-        if position < end and order[end - 1] == most and not negative and not even:
+        if position < end and order[end - 1] == upper_limit and not negative and not even:
             end -= 1
         return position < end
 
