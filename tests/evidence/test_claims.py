@@ -286,6 +286,7 @@ ROWS = {
     "E4": Support(None, "", "vulnerabilities critical entry", '"severity": "CRITICAL"'),
     "E5": Support(Decimal(620), "ms", "performance latency p95", '"p95": 620, "target": 600'),
     "E6": Support(Decimal(9), "", "vulnerability high", '"high": 9'),
+    "E7": Support(Decimal("91.3"), "%", "uat pass rate tests", "passed: 21, executed: 23"),
 }
 STATED = ROWS | {"E2": replace(ROWS["E2"], state="failed")}
 
@@ -304,6 +305,7 @@ STATED = ROWS | {"E2": replace(ROWS["E2"], state="failed")}
         ("The p95 latency is 620 ms against 600 ms [E5].", False, False),
         ("3 endpoints were tried, with a p95 latency of 620 ms [E5].", False, True),
         ("9 high vulnerabilities are open [E6][E6].", False, False),
+        ("91.3 % of the executed scenarios passed [E7].", False, False),
     ],
 )
 def test_a_claim_is_held_to_the_value_that_it_cites(

@@ -88,6 +88,9 @@ class Support:
     @property
     def kinds(self) -> Kinds:
         """The kinds that the entry is about."""
+        # A share is of two counts, which its passage names: passed ones of those executed.
+        if self.unit:
+            return kinds_of(f"{self.about} {self.text}")
         own, further = kinds_of(self.about), kinds_of(self.text)
         # A passage has more words than those of its value: "executed": 20, "passed": 11.
         return tuple(words or others for words, others in zip(own, further, strict=True))
