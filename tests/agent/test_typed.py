@@ -72,13 +72,13 @@ async def test_an_answer_has_the_type_of_the_output() -> None:
         assert answer.value == Item(name="bolts", left=7)
     assert script.requests[0].output == Item.model_json_schema()
     plain = Agent("You know the stock.", provider=provider())
-    assert_type(plain, Agent[object, Any])
+    assert_type(plain, Agent[Any, Any])
 
 
 def test_an_answer_of_another_form_is_an_error() -> None:
     script = provider('{"name": "a"}', "b")
     with SyncAgent(Agent("You count.", output=Item, provider=script)) as agent:
-        assert_type(agent, SyncAgent[object, Item])
+        assert_type(agent, SyncAgent[Any, Item])
         with pytest.raises(ReplyError, match="does not follow its schema"):
             agent.send("How many?")
 
@@ -256,7 +256,10 @@ class Counter(Protocol):
     ("deps", "reason"),
     [
         (None, r"count: it takes a ToolContext\[Shop\], and its agent has none; say Agent\("),
-        ({"bolts": 7}, r"count: it takes a ToolContext\[Shop\], and its agent has a dict"),
+        (
+            {"bolts": 7},
+            r"count: it takes a ToolContext\[Shop\], and its agent has deps of type dict",
+        ),
     ],
 )
 def test_dependencies_of_another_type_are_refused_when_the_agent_is_made(
@@ -302,6 +305,14 @@ def test_a_type_checker_takes_tools_that_fit_the_dependencies() -> None:
     Agent("You count.", deps=Branch({}), tools=tools, provider=provider())
     agent.register_tool(count)
     Agent("You add.", tools=[add], provider=provider())
+    with SyncAgent(Agent("Count.", deps=Shop({}), tools=[count], provider=provider())) as door:
+        assert_type(door, SyncAgent[Shop, Any])
+
+    def is_main(agent: Agent) -> bool:
+        return agent.id == "main"
+
+    assert is_main(agent)
+    assert is_main(Agent("You count.", deps=Shop({}), tools=tools, provider=provider()))
 
 
 def test_a_type_checker_refuses_a_tool_for_other_dependencies() -> None:
@@ -313,7 +324,7 @@ def test_a_type_checker_refuses_a_tool_for_other_dependencies() -> None:
     with pytest.raises(ToolError, match="count: it takes"):
         Agent("Tally.", deps=Library(7), tools=[add, count], provider=provider())  # type: ignore[list-item]
     with pytest.raises(ToolError, match="count: it takes"):
-        Agent("Tally.", tools=[add, count], provider=provider())  # type: ignore[list-item]
+        Agent("Tally.", tools=[add, count], provider=provider())  # mypy does not notice this one
     agent = Agent("Tally.", deps=Shop({}), provider=provider())
     with pytest.raises(ToolError, match="tally_books: it takes"):
         agent.register_tool(tally_books)  # type: ignore[arg-type]
@@ -381,7 +392,9 @@ def test_any_type_of_dependencies_is_checked(
 
 
 def test_an_object_without_a_member_of_the_protocol_is_named_with_it() -> None:
-    with pytest.raises(ToolError, match=r"\[Counter\], and its agent has a int without tally; say"):
+    with pytest.raises(
+        ToolError, match=r"\[Counter\], and its agent has deps of type int without tally; say"
+    ):
         Agent("You count.", deps=3, tools=[tool_with(Counter)], provider=provider())
 
 

@@ -41,6 +41,7 @@ LEFT = [
     "to continue, run: transom resume R1 --workspace /srv/runs --max-cost USD, with more",
     "the results of transom check; a story is run with transom story",
     "see: transom --help",
+    "begin it anew with: cd /srv/lamp && transom check all LAMP.yaml",
     "transom: no run 'R9'",
     "hand it to mytransom resume R1",
 ]

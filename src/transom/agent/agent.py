@@ -42,8 +42,8 @@ from transom.tools.toolbox import OWN
 
 _log = logging.getLogger(__name__)
 
-Deps_co = TypeVar("Deps_co", covariant=True, default=object)
-"""The type of an agent's dependencies; `object` if it has none."""
+Deps_co = TypeVar("Deps_co", covariant=True, default=Any)
+"""The type of an agent's dependencies."""
 
 
 class Agent(AgentFacts, Generic[Deps_co, Out]):

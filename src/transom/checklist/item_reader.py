@@ -298,8 +298,9 @@ class SectionReader:
         return value
 
     def without_secrets(self, text: str, keys: tuple[Key, ...]) -> str:
-        """Return a sentence of the file as models and the workspace get it, with a warning if it
-        held a secret. Patterns and paths stay: they are compared with files.
+        """Return a sentence of the file as models and the workspace get it.
+
+        A secret in it is a warning. Patterns and paths stay: they are compared with files.
         """
         cleaned = self._redact(text)
         if cleaned != text:

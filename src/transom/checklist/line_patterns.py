@@ -123,7 +123,7 @@ class LinePattern:
         return self.kinds[index + 1 : index + 3] == ["blank", "word"]
 
     def narrow(self, line: str) -> bool:
-        """Make it not fit a line of another mark; False where nothing tells them apart."""
+        """Make it not fit a line of another mark; return False if nothing tells them apart."""
         other = tokens(line)
         if [token.kind for token in other] != self.kinds:  # a name may be read as several tokens
             self.fixed.update(self._indexes_of("name"))

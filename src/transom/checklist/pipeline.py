@@ -58,8 +58,8 @@ class Places:
         search_root: the setting `paths.search_root`, which the usual variables stand for when
             nobody says.
         others: `--root`: more folders to look for logs in, and for the files that they name.
-        out: the folder for a person's copies; inside the run where None.
-        base: where relative input files start; the folder of the item's file where None.
+        out: the folder for a person's copies; inside the run if None.
+        base: where relative input files start; the folder of the item's file if None.
     """
 
     variables: Mapping[str, Path] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class Manner:
 
 
 async def spec_of(run: Run, item: Item, places: Places, manner: Manner) -> WrittenSpec | SpecResult:
-    """Write the ItemSpec; a result alone where the rules abstain, and for a claim."""
+    """Write the ItemSpec; a result alone if the rules abstain, and for a claim."""
     # A claim has its sentences ready, so no model is asked.
     claim = claim_of(item, run.chain)
     if claim is not None:
@@ -131,7 +131,7 @@ async def checker_of(
     *,
     folder: Path | None,
 ) -> BuiltChecker | BuildResult:
-    """Build the checker; a result alone where the rules abstain.
+    """Build the checker; a result alone if the rules abstain.
 
     Raises:
         InputError: the ItemSpec lacks a section, a variable is not defined.
@@ -239,7 +239,7 @@ async def check_all(
 ) -> SpecResult | BuildResult | Judged | None:
     """Write the ItemSpec, build and run in one go; a step that stops gives its own answer.
 
-    None where the files show something against Section 4: its round corrects it, once, when the run
+    None if the files show something against Section 4: its round corrects it, once, when the run
     is opened again.
     """
     # an undefined variable is said before anybody is asked

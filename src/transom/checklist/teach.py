@@ -1,10 +1,10 @@
 """`check teach`: from lines that a person marks as good, bad or to be ignored to a report format.
 
-A pattern keeps the words of its lines and lets numbers and names differ. It is narrowed where it
-fits a line of another
-mark: a number by its sign and by being zero, then a name. What looks like the matter and is read by
-no pattern must be marked, too; in another log such a line is a question. A log without the line
-that ends each complete one is a question as well. So what nobody was shown is never guessed.
+A pattern keeps the words of its lines and lets numbers and names differ. If it fits a line of
+another mark, it is narrowed: a number by its sign and by being zero, then a name. What looks like
+the matter and is read by no pattern must be marked, too; in another log such a line is a question.
+A log without the line that ends each complete one is a question as well. So what nobody was shown
+is never guessed.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class Lesson:
     """Patterns learned from marked lines: rows of a mark and a regex, and regexes of lines to skip
     and to heed.
 
-    One of `complete` must fit a line of every log; there is none where nothing says that a log is
+    One of `complete` must fit a line of every log; there is none if nothing says that a log is
     complete.
     """
 

@@ -426,17 +426,19 @@ class Session:
     async def _notify(self, run: Run, row: RunRow, *, has_failed: bool) -> None:
         """Tell that a run is left; nothing is told of the parts of another one, e.g. of a batch."""
         settings = self.settings.notify
-        if self.open_runs or self.is_part or not self.entry:
-            return
-        if not (settings.command or settings.url):
+        if self.open_runs or not self.entry or not (settings.command or settings.url):
             return
         left = view(self.workspace, run.store, row)
         event: Notice = "failed" if has_failed else "finished"
         if left.state.waiting or left.state.waits or left.status == "paused":
             event = "waiting"
-        if event not in settings.events:
+        await self.give_notice(notice_of(left, event, run.next_command))
+
+    async def give_notice(self, notice: Mapping[str, Any]) -> None:
+        """Send a notice, if the settings say so; never from a part of another command."""
+        settings = self.settings.notify
+        if self.is_part or notice["event"] not in settings.events:
             return
-        notice = notice_of(left, event, run.next_command)
         if problem := await send_notice(settings, notice, self.cwd, "notify"):
             self.progress(f"the notice failed: {problem}")
 

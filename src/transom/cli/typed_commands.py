@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 # A command that works in a workspace, up to the end of its clause. Columns of a table are parted by
-# two spaces, and the sentence goes on behind a comma, a semicolon or a back quote.
+# two spaces, and the sentence goes on behind a comma, a semicolon or a back quote. Behind
+# `cd FOLDER &&` a command finds the workspace of that folder.
 _COMMAND = re.compile(
     r"(?:\b|(?<=\x1b\[\dm)|(?<=\x1b\[\d\dm))"  # a style ends with a letter
-    r"transom (?:answer|chat|investigate|resume|view|waiting"
+    r"(?<!&& )transom (?:answer|chat|investigate|resume|view|waiting"
     r"|(?:cache|check|learning|memory|playbook|runs|session|story|study|trace|window) [a-z]+)"
     r"(?: (?:'[^'\n]*'|\"[^\"\n]*\"|[^\s;,`)\x1b'\"]|,(?=\S))+)*(?![\w-])"
 )

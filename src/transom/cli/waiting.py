@@ -64,6 +64,11 @@ async def waiting(session: Session, new_sheet: NewSheet = None) -> int:
             _since(run.since),
             f"  {run.command}",
         ]
+        if (run.kind, run.status) == ("check", "NEEDS_MODEL"):
+            lines.append(
+                f"  leave it unchecked: transom answer {run.run_id} --until DATE --by NAME --reason"
+                " TEXT"
+            )
     rows = [question.to_json() for question in questions]
     if new_sheet and questions:
         # A person fills in the empty entries.

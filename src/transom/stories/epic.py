@@ -10,7 +10,8 @@ from transom.canonical import pretty_json
 from transom.errors import InputError, Paused
 from transom.runs import model_file
 from transom.runs.artifact import write_file
-from transom.stories.backlog import Backlog, find_backlog
+from transom.stories.backlog import find_backlog
+from transom.stories.backlog_search import Backlog
 from transom.stories.git import Git
 from transom.stories.handoff import STAGES, AgentValidator, StoryHandoff
 from transom.stories.pipeline import StoryFlow

@@ -53,7 +53,7 @@ class Parts:
 
     Attributes:
         full_text: the file.
-        first: line at which B and C begin; past the end where there are none.
+        first: line at which B and C begin; past the end if there are none.
     """
 
     full_text: str
@@ -112,8 +112,9 @@ class Parts:
 
 
 def split(code: str) -> Parts:
-    """Cut `atoms.py` where B and C begin: at the line that says so, else at the first of their
-    functions.
+    """Cut `atoms.py` at the line that says where B and C begin.
+
+    Without such a line the first of their functions is the cut.
 
     It works on code that does not parse, so that a fault in one part does not hide the others.
     """

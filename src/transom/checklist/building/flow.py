@@ -72,7 +72,7 @@ async def build_checker(
     settings: BuildSettings,
     folder: Path | None = None,
 ) -> BuiltChecker:
-    """Build a checker, in `folder` for a person, inside the run where that is None.
+    """Build a checker, in `folder` for a person, or inside the run if that is None.
 
     Raises:
         NeedsModel: the embedded rules do not understand the ItemSpec or the files.
@@ -329,9 +329,7 @@ def _after(state: BuildState, role: str, unread: tuple[Finding, ...], stuck: str
 
 
 def adopt_edits(run: Run, target: Path) -> None:
-    """Take what a person changed in the checker folder back to the artifact that it was made
-    from.
-    """
+    """Take what a person changed in the checker folder back to the artifact that it came from."""
     for name in (ATOMS_FILE, CHECKER_FILE):
         edited = source_of(run.store, target / name)
         # A copy of another run's checker is no edit of this one.

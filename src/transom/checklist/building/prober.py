@@ -71,7 +71,7 @@ def quoted(file: RealFile, number: int) -> str:
 
 @dataclass(frozen=True)
 class ParserAnswer:
-    """Answer of atom A on a text. `refused` says why it gives no entries, None where it gave
+    """Answer of atom A on a text. `refused` says why it gives no entries, None if it gave
     them.
     """
 

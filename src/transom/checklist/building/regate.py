@@ -25,7 +25,8 @@ async def regate(
     roots: Sequence[Path],
     sandbox: Sandbox,
 ) -> GateReport:
-    """Hold a checker to every gate again, on the files of today and what they name in the roots.
+    """Hold a checker to every gate again, on the current files and what they name in the roots.
+
     Nothing is written.
 
     Raises:

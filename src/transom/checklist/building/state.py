@@ -49,7 +49,7 @@ class BuildState:
         repairs: how often it may be repaired, all in all.
         helps: where people had it go on, and what they said.
         sections: the ItemSpec's sections by number, each an input of its own.
-        hints: what the playbook has for the item; None where nobody asked, or it has nothing.
+        hints: what the playbook has for the item; None if nobody asked, or it has nothing.
         atom_a, logic: what the roles wrote; None until a reply could be read.
         atoms, config: `atoms.py` and `checker.yaml`, as they are tried; `record` is what the gates
             said of them.
@@ -59,7 +59,7 @@ class BuildState:
         attempts: the repairs so far.
         fields_changed: whether the last repair of the parser changed what it emits.
         stuck: why nobody can repair, "" while somebody can.
-        result: the answer, where the flow has come to its end.
+        result: the answer, if the flow has come to its end.
     """
 
     inputs: BuildInputs

@@ -249,7 +249,7 @@ def check_yaml(
 ) -> list[Finding]:
     """Report placeholders, patterns that do not compile, repeated ids, and fields never emitted.
 
-    `fields` is what atom A emits for the real files, None where there are none.
+    `fields` is what atom A emits for the real files, None if there are none.
     """
     findings = []
     for number, line in enumerate(file.text.splitlines(), 1):

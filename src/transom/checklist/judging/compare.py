@@ -88,7 +88,7 @@ async def compare(
     matches and that is not consumed yet. What a `forbid` item sees must match none.
 
     Raises:
-        InputError: a pattern that could never match is used where matching is forbidden.
+        InputError: a pattern that could never match is used although matching is forbidden.
         AtomFailed: an own atom B failed.
     """
     if not items:
@@ -131,7 +131,7 @@ async def compare(
 def _refuse_literal_alternatives(
     items: Sequence[ValidationItem], patterns: Sequence[Pattern]
 ) -> None:
-    """Refuse `regex:a|b` where matching is forbidden.
+    """Refuse `regex:a|b` if matching is forbidden.
 
     It is compared with the literal texts, so it would match nothing and pass whatever appears.
     """

@@ -224,8 +224,10 @@ class Roots:
 
 def _home_path(written: str) -> str:
     """Return a path with the user's home in place of `~`."""
+    if not written.startswith("~"):
+        return written
     # Unlike Path.expanduser this leaves the path of an unknown user as it is.
-    return os.path.expanduser(written) if written.startswith("~") else written  # noqa: PTH111  never raises
+    return os.path.expanduser(written)  # noqa: PTH111
 
 
 class Names:

@@ -60,8 +60,9 @@ async def rehearse(runner: AtomRunner, config: CheckerConfig, evidence: Gathered
 
 
 async def _in_time(trying: asyncio.Future[object]) -> None:
-    """Wait for an answer; while this process itself is busy, as with other items, nobody can say
-    that it is late.
+    """Wait for an answer.
+
+    While this process itself is busy, as with other items, nobody can say that it is late.
     """
     try:
         while not trying.done():

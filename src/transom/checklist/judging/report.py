@@ -26,7 +26,7 @@ NEXT_DOUBTED = (
 )
 _TEACH = "teach it the log: transom check teach ITEM.yaml --good LOG:LINE"
 _PAGE = "see the page `Your first item`"
-# where words of a person stand; all else is in files
+# The places of a person's words; all others are in files.
 _SAID = ("description", "analysis", "section", "reads_as")
 _TONES: dict[int, Tone] = {0: "pass", 1: "fail", 2: "error", 3: "warn"}
 _KINDS: dict[str, Tone] = {"known": "warn", "waived": "warn", "holds": "pass", "found": "pass"}
@@ -302,7 +302,7 @@ def _facts(entry: CheckedItem, lines: Mapping[str, int]) -> Iterator[tuple[str, 
         and (count := lines.get(entry.source_file or ""))
     ):
         yield "none in its", f"{count} line{'' if count == 1 else 's'}"
-    if entry.decided_by:  # the places of all entries that decided, where they were several
+    if entry.decided_by:  # only there if several entries decided
         places = list(
             dict.fromkeys(place(row.source_file, row.line_number) for row in entry.decided_by)
         )

@@ -114,9 +114,10 @@ class Verdict(Shape):
 
     @property
     def entries(self) -> dict[str, tuple[CheckedItem, ...]]:
-        """Entries by the word for them, the gravest first; what a forbidding item found is a
-        violation. An entry that was read and has another value than it must have is violated;
-        missing is only what was not read.
+        """Return the entries by the word for them, the gravest first.
+
+        What a forbidding item found is a violation. An entry that was read and has another value
+        than it must have is violated; missing is only what was not read.
         """
         # What was read with another value is violated, which says more than missing.
         absent = []
@@ -187,9 +188,10 @@ def _is_found(entry: CheckedItem) -> bool:
 
 
 def _has_wrong_value(entry: CheckedItem) -> bool:
-    """Whether an entry was read and its value is not as the item demands. The reason then begins
-    with the field that was compared; the reason of a missing entry names a field without a value,
-    or none.
+    """Return whether an entry was read and its value is not as the item demands.
+
+    The reason then begins with the field that was compared; the reason of a missing entry names a
+    field without a value, or none.
     """
     # What a claim measured says itself whether it holds.
     for fields in entry.parsed_fields.values():

@@ -45,8 +45,9 @@ def apply_waivers(
     evidence: GatheredEvidence,
     as_of: str,
 ) -> Outcome:
-    """Move what is waived by the waivers that count in this run. One applies through the day on
-    which it expires.
+    """Move what is waived by the waivers that count in this run.
+
+    A waiver applies through the day on which it expires.
     """
     if waivers.value is None:
         return outcome

@@ -97,8 +97,7 @@ async def write_sections(
     parallel: bool = False,
     prompts: Path | None = None,
 ) -> dict[str, Artifact[str]]:
-    """Walk the five rounds; returns their texts by tag: `analysis`, `section1` ... `section4`. See
-    `write_spec`.
+    """Walk the five rounds, and return their texts by tag: `analysis`, `section1` to `section4`.
 
     With `parallel`, sections 2 and 3 are drafted from the analysis alone while section 1 is
     written. A draft that the gate objects to, beside the sections before it, is written again.

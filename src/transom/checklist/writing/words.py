@@ -160,7 +160,7 @@ def choice(text: str, words: Mapping[str, V]) -> V | None:
 
 
 def count(text: str) -> Count | None:
-    """Count: `<= 5`, `== 3`; None where it is no such comparison."""
+    """Return a count such as `<= 5` or `== 3`, or None."""
     match = _COUNT.fullmatch(text.strip().strip("`").strip())
     if match:
         return Count.model_validate({"op": OPERATORS[match["op"]], "value": int(match["value"])})

@@ -128,6 +128,8 @@ class LineRule:
         row: the row, if it is one.
         measures: what the row yields.
         scope_groups: groups that become scope.
+        context_keys: groups that become context.
+        has_columns: whether it heads the columns of a table.
         facets: groups that become identity.
         free: whether it has free text.
     """
@@ -140,6 +142,8 @@ class LineRule:
     row: ReportRow | None = None
     measures: tuple[MeasureRule, ...] = ()
     scope_groups: tuple[str, ...] = ()
+    context_keys: tuple[str, ...] = ()
+    has_columns: bool = False
     facets: tuple[Facet, ...] = ()
     has_free_text: bool = False
 
@@ -260,6 +264,8 @@ def _rule(kind: RuleKind, pattern: str, index: int = 0, part: str = "") -> LineR
         index,
         part,
         scope_groups=scope_groups,
+        context_keys=(*scope_groups, "unit") if "unit" in groups else scope_groups,
+        has_columns="columns" in groups,
         facets=facets,
         has_free_text="free" in groups,
     )

@@ -193,7 +193,7 @@ class Examples:
     async def _deciding_line(self, example: SpecExample, item: ValidationItem) -> str | None:
         """Return the line of the entry that decides the example, or the last line without one.
 
-        None where other lines decide as well, or what the text lacks decides: another file may have
+        None if other lines decide as well, or what the text lacks decides: another file may have
         that.
         """
         lines, name = example.text.split("\n"), self.name_of(example)

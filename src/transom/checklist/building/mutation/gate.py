@@ -38,7 +38,7 @@ class Mutation:
     """Results of all trials.
 
     Attributes:
-        row: the score for `build.json`; None where there was nothing to try.
+        row: the score for `build.json`; None if there was nothing to try.
         messages: by the gate and the artifact that they are about. `examples` are read otherwise
             than the ItemSpec says, or it contradicts itself; `untested` items have no example;
             `addition`: bad lines that leave an item positive; `mutation`: alterations that atom A
@@ -87,8 +87,9 @@ async def mutate(
     *,
     tests: bool = False,
 ) -> Mutation:
-    """Try a checker on the ItemSpec's examples and on altered files; `prober` is of `atoms.py`,
-    which must load.
+    """Try a checker on the ItemSpec's examples and on altered files.
+
+    `prober` is of `atoms.py`, which must load.
 
     With `tests` the combinations of requirements and waivers are tried, too.
     """
