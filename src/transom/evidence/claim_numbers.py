@@ -50,6 +50,7 @@ _SECONDS = {
 _ROUGH = Decimal("0.05")
 _MOST_NUMBERS = 200
 _MOST_PARTS = 12
+_MOST_COUNT = 12
 _SAME_SHARE = Decimal("0.01")
 _KEY_BEFORE = re.compile(r"(?<!\w)([A-Za-z]\w{0,40})\W{1,4}$")
 _LONGEST_KEY = 48
@@ -68,6 +69,7 @@ class Support:
         name: its name; numbers in it are not claims.
         row: the whole row that was shown: a limit beside the value, further fields, their text.
             Quotations, names and further numbers are checked against it, too.
+        state: its value, if that is a word or two: a status, a decision.
     """
 
     value: Decimal | None
@@ -76,6 +78,7 @@ class Support:
     text: str = ""
     name: str = ""
     row: str = ""
+    state: str = ""
 
     @property
     def whole(self) -> str:
@@ -85,7 +88,12 @@ class Support:
     @property
     def kinds(self) -> Kinds:
         """The kinds that the entry is about."""
-        return kinds_of(f"{self.about} {self.text}")
+        # A share is of two counts, which its passage names: passed ones of those executed.
+        if self.unit:
+            return kinds_of(f"{self.about} {self.text}")
+        own, further = kinds_of(self.about), kinds_of(self.text)
+        # A passage has more words than those of its value: "executed": 20, "passed": 11.
+        return tuple(words or others for words, others in zip(own, further, strict=True))
 
 
 @dataclass(frozen=True)
@@ -135,7 +143,7 @@ class NumberClaim:
             return ClaimJudgement(status, f"{self.shown} counts something else there")
         kinds = self.context.checked_kinds()
         equal_values, surely_others = list[_RowNumber](), list[_RowNumber]()
-        is_supported = False
+        is_supported = has_value = has_part = False
         for support in cited:
             is_supported = is_supported or self.is_in_name(support) or self.is_whole_of(support)
             for number in _numbers_of(support):
@@ -146,6 +154,8 @@ class NumberClaim:
                 is_unnamed |= number.is_alone and not do_conflict(kinds, number.kinds)
                 if is_equal and (is_unnamed or are_same(kinds, number.kinds)):
                     is_supported = True
+                    has_value = has_value or number.is_value
+                    has_part = has_part or self.is_part_of(support, number)
                 elif is_equal and (number.is_value or do_conflict(kinds, number.kinds)):
                     equal_values.append(number)
                 elif number.is_value and self.is_surely_of(support, number):
@@ -157,6 +167,8 @@ class NumberClaim:
                 return ClaimJudgement(
                     "contradicted", f"{self.shown} is denied, but it cites the same"
                 )
+            if has_part and not has_value:
+                return ClaimJudgement("undecided", f"{self.shown} is a part of what it cites")
             return SUPPORTED
         if is_state_denied:
             return ClaimJudgement("undecided", f"{self.shown} is not what it cites")
@@ -189,6 +201,10 @@ class NumberClaim:
 
     def is_surely_of(self, support: Support, number: _RowNumber) -> bool:
         """Return whether the words beside the claim name the quantity of an entry."""
+        # A count, such as "three endpoints", is no latency, whatever else the words name.
+        is_count = not self.unit and Decimal(1) < (self.fact.value or 0) <= _MOST_COUNT
+        if is_count and number.unit in _SECONDS:
+            return False
         # "One of three subtasks is open" cites the one.
         if self.context.is_whole and number.value < (self.fact.value or 0):
             return False
@@ -256,6 +272,21 @@ class NumberClaim:
                 return "surely"
             is_first_elsewhere |= next(iter(stems)) in other_words
         return "perhaps" if is_first_elsewhere else "no"
+
+    def is_part_of(self, support: Support, number: _RowNumber) -> bool:
+        """Return whether a further number of an entry is of the very quantity of its value.
+
+        22 failed tests are those of three modules, 9, 11 and 2: "2 tests failed" is not the sum.
+        """
+        if (
+            number.is_value
+            or support.value is None
+            or number.kinds[LIMIT]
+            or not any(self.context.kinds[:LIMIT])
+        ):
+            return False
+        own = support.kinds[:LIMIT]
+        return number.kinds[:LIMIT] == own and any(own)
 
     def is_among(self, support: Support) -> bool:
         """Return whether an entry has the number, whatever it counts there."""

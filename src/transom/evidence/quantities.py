@@ -76,6 +76,9 @@ _TOTAL = re.compile(r"\s*(?:[^\W\d]+\s+){0,3}(?:of|out of|/)\s*(?:(?:the|all)\s+
 _TOTAL_AHEAD = re.compile(
     r"(?:^|[.;:]\s)\W*(?:out )?(?:of|von|sur|de|di|van)\s+(?:\w{1,5}\s+)?$", re.IGNORECASE
 )
+_AGAINST = re.compile(
+    r"\d[^.;\n]{0,12}\b(?:against|versus|vs\.?|gegenüber|contre|contra|contro)\s+$", re.IGNORECASE
+)
 _PART_IN_WORDS = re.compile(
     r"\b(?:one|none|some|half|most|each) (?:out )?of\s+(?:(?:the|these|its)\s+)?$", re.IGNORECASE
 )
@@ -177,6 +180,9 @@ def context_of(fact: Fact, sentence: str) -> NumberContext:
     # "1240 ms misses its target" is no target, but "a target of 800 ms" and "80 % required" are.
     neighbours = [ahead, *behind.split()[:_BESIDE_LIMIT]]
     kinds[LIMIT] = kinds_of(" ".join(neighbours))[LIMIT]
+    # "620 ms against 600 ms" has its limit behind it.
+    if _AGAINST.search(before) and not kinds[LIMIT]:
+        kinds[LIMIT] = frozenset({"limit"})
     # "82 % against a target of 85 %" has no total.
     is_total = is_total and not kinds[LIMIT]
     # "No test fails: is not met: failed tests 22" denies nothing of the 22.
