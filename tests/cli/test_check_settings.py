@@ -390,7 +390,7 @@ def otlp_endpoint(desk: Desk) -> None:
         assert where
         finish(exporter_to(where))
         names = {span["name"] for span in sent(collector)}
-    assert {"chat checklist.analysis", "chat checklist.section1"} <= names, names
+    assert {"chat scripted", "check checklist.analysis", "check checklist.section1"} <= names, names
 
 
 ROUNDS = ("analysis", "section1", "section2", "section3", "section4")

@@ -71,6 +71,7 @@ _NAMED = re.compile(r"[A-Za-z]\w{0,60}[ -]\d+$")
 _CLAUSE = re.compile(r"[.;:!?\n,]|\b(?:but|and)\b")
 _LEAST_NAME = 6
 _LEAST_CLAUSE = 3
+_MOST_STATE = 2  # words of a quoted status
 _MANY = 5  # stems of a sentence that may have one more than the clause that denies it
 _WHOLE = re.compile(r"[.;:!?\n]")
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d{1,2}(?![\d,.]))")
@@ -175,7 +176,7 @@ def check_sentence(
 ) -> CheckedSentence:
     """Return whether a sentence holds against what it cites; see `check_claims`."""
     line = " ".join(sentence.split())
-    ids = _CITATION.findall(sentence)
+    ids = list(dict.fromkeys(_CITATION.findall(sentence)))
     # An entry that nobody was shown supports nothing, whatever the sentence says.
     for key in ids:
         if key not in supports:
@@ -228,6 +229,7 @@ class _SentenceCheck:
         for fact in facts_of(self._unquoted):
             yield self._of_name(fact) if fact.value is None else self._of_number(fact)
         yield from self._of_zero_claims()
+        yield from self._of_severity()
         if self._is_denied_by_source():
             yield ClaimJudgement("contradicted", "what it cites denies what it states")
 
@@ -255,7 +257,9 @@ class _SentenceCheck:
         if not squeezed:
             return SUPPORTED
         for support in self._cited:
-            passage = _squeezed(support.whole)
+            # A word or two beside a status are that status, not another word of its row.
+            is_state = support.state and len(quotation.split()) <= _MOST_STATE
+            passage = _squeezed(support.state if is_state else support.whole)
             if not all(_holds(passage, part) for part in squeezed):
                 continue
             # "tests failed", quoted from "no tests failed", says the opposite of its source.
@@ -291,9 +295,8 @@ class _SentenceCheck:
         if self._in_sources is None or self._in_sources(fact):
             return ClaimJudgement("undecided", why)
         # The source may print the decimal point as a comma.
-        is_sourced = fact.value is not None and self._in_sources(
-            Fact(fact.text.replace(".", ","), 0)
-        )
+        with_comma = Fact(fact.text.replace(".", ","), 0)
+        is_sourced = "." in fact.text and fact.value is not None and self._in_sources(with_comma)
         return ClaimJudgement("undecided", why, is_unsourced=not is_sourced)
 
     def _of_number(self, fact: Fact) -> ClaimJudgement:
@@ -321,12 +324,29 @@ class _SentenceCheck:
         for match in _ZERO_CLAIM.finditer(self._unquoted):
             kinds = kinds_of(match["claim"])
             for support in self._cited:
-                is_counted = kinds[STATE] or kinds[SEVERITY]
-                if support.value is None or not is_counted:
+                if not support.value or self._states(support.value):
                     continue
-                if are_surely_same(kinds, kinds_of(support.about)) and support.value != 0:
+                is_counted = kinds[STATE] or kinds[SEVERITY]
+                is_same = is_counted and are_surely_same(kinds, kinds_of(support.about))
+                # "No blocking issue" is of no listed kind, but of the words of its entry.
+                shared = stems_of(match["claim"]) & stems_of(support.about)
+                if is_same or (not is_counted and shared):
                     why = f'"{match[0].strip()}" is contradicted: it cites {support.value}'
                     yield ClaimJudgement("contradicted", why)
+
+    def _states(self, value: Decimal) -> bool:
+        """Return whether the sentence has a number, too: "no critical issue is new, 2 are open"."""
+        return any(fact.value == value for fact in facts_of(self._unquoted))
+
+    def _of_severity(self) -> Iterator[ClaimJudgement]:
+        """Yield the judgement of "of low severity", where only grave findings are cited."""
+        named = kinds_of(self._unquoted)[SEVERITY]
+        if len(named) != 1 or not self._cited:
+            return
+        severities = [kinds_of(support.about)[SEVERITY] for support in self._cited]
+        if all(severities) and not any(named & severity for severity in severities):
+            word = next(iter(named))
+            yield ClaimJudgement("contradicted", f"it cites nothing of {word} severity")
 
     def _is_denied_by_source(self) -> bool:
         """Return whether a cited clause has the words and figures of the sentence, and denies

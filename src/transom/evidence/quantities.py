@@ -76,6 +76,9 @@ _TOTAL = re.compile(r"\s*(?:[^\W\d]+\s+){0,3}(?:of|out of|/)\s*(?:(?:the|all)\s+
 _TOTAL_AHEAD = re.compile(
     r"(?:^|[.;:]\s)\W*(?:out )?(?:of|von|sur|de|di|van)\s+(?:\w{1,5}\s+)?$", re.IGNORECASE
 )
+_AGAINST = re.compile(
+    r"\d[^.;\n]{0,12}\b(?:against|versus|vs\.?|gegenüber|contre|contra|contro)\s+$", re.IGNORECASE
+)
 _PART_IN_WORDS = re.compile(
     r"\b(?:one|none|some|half|most|each) (?:out )?of\s+(?:(?:the|these|its)\s+)?$", re.IGNORECASE
 )
@@ -110,8 +113,8 @@ def kinds_of(text: str) -> Kinds:
 
 def are_same(claimed: Kinds, kinds: Kinds) -> bool:
     """Return whether each kind that a claim names is one of these; a limit is no value."""
-    for words, others in zip(claimed, kinds, strict=True):
-        if words and not words & others:
+    for words, other_words in zip(claimed, kinds, strict=True):
+        if words and not words & other_words:
             return False
     return bool(claimed[LIMIT]) == bool(kinds[LIMIT])
 
@@ -123,8 +126,8 @@ def are_surely_same(claimed: Kinds, kinds: Kinds) -> bool:
 
 def do_conflict(claimed: Kinds, kinds: Kinds) -> bool:
     """Return whether a claim names a kind that excludes these: skipped, where failed is meant."""
-    for words, others in zip(claimed, kinds, strict=True):
-        if words and others and not words & others:
+    for words, other_words in zip(claimed, kinds, strict=True):
+        if words and other_words and not words & other_words:
             return True
     return False
 
@@ -175,8 +178,11 @@ def context_of(fact: Fact, sentence: str) -> NumberContext:
     words = behind if any(kinds_of(behind)) else f"{ahead} {behind}"
     kinds = list(kinds_of(words))
     # "1240 ms misses its target" is no target, but "a target of 800 ms" and "80 % required" are.
-    beside = [ahead, *behind.split()[:_BESIDE_LIMIT]]
-    kinds[LIMIT] = kinds_of(" ".join(beside))[LIMIT]
+    neighbours = [ahead, *behind.split()[:_BESIDE_LIMIT]]
+    kinds[LIMIT] = kinds_of(" ".join(neighbours))[LIMIT]
+    # "620 ms against 600 ms" has its limit behind it.
+    if _AGAINST.search(before) and not kinds[LIMIT]:
+        kinds[LIMIT] = frozenset({"limit"})
     # "82 % against a target of 85 %" has no total.
     is_total = is_total and not kinds[LIMIT]
     # "No test fails: is not met: failed tests 22" denies nothing of the 22.

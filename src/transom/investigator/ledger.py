@@ -21,6 +21,7 @@ CALCULATED = "calculator"
 UNCHECKED = "unchecked figure"
 """The mark of a sentence with a figure that nothing that it cites shows."""
 _PLACE = re.compile(r"(\s?)\[(lines?:\d+(?:-\d+)?|/(?:[^\[\]\s]|\[\d+\]){0,300})\]")
+_MOST_STATE = 3  # words of a value that is a status
 _NORMALISED = ("pass", "fail", "conditional", "pending", "progress", "skipped")
 
 
@@ -287,6 +288,7 @@ class Ledger:
             text,
             row.label,
             self._row_of(row) if is_shown or row.source == CALCULATED else "",
+            state=row.value if value is None and len(row.value.split()) <= _MOST_STATE else "",
         )
 
     def _row_of(self, row: Evidence) -> str:

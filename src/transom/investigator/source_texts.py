@@ -78,7 +78,13 @@ class SourceTexts:
         # A source mostly prints a day as the beginning of a time: 2026-09-14T11:00:00Z.
         if _DAY.fullmatch(fact.text):
             return fact.text in self._text(source)
-        return fact.value is not None and fact.value in self._counts_in(source)
+        if fact.value is None:
+            return False
+        # A number may stand in a key, `last_30_days`, and a year in a day of another notation.
+        figure = re.escape(fact.text)
+        elsewhere = rf"(?<=[A-Za-z]_){figure}(?=_[A-Za-z])|(?<![\d-]){figure}(?=-\d\d-\d\d)"
+        is_in_key = re.search(elsewhere, self._text(source)) is not None
+        return is_in_key or fact.value in self._counts_in(source)
 
     def _text(self, source: str) -> str:
         try:
@@ -114,6 +120,9 @@ def counts_of(data: Json) -> frozenset[Decimal]:
         if not isinstance(children, list):
             continue
         pending += children
+        # `endpoints: {a: {...}, b: {...}}` is a list, too.
+        if all(isinstance(child, dict) for child in children):
+            counts.add(len(children))
         if isinstance(node, list):
             counts.add(len(node))
             rows = [row for row in node if isinstance(row, dict)]

@@ -281,10 +281,13 @@ def _candidate(
             covered += weight
             used_words.append(word)
     score = covered / total if total else 0.0
-    if claim.needs and not any(same_word(w, n) for w in words for n in claim.needs):
-        score *= _WITHOUT_NEEDED
     left_out = _left_out(description, used_words)
     left_out += _reporting_left_out(parts.reporting, claim)
+    if claim.needs and not any(same_word(w, n) for w in words for n in claim.needs):
+        # Words of many claims, such as "design", say nothing of this one if others are left over.
+        if left_out:
+            return None
+        score *= _WITHOUT_NEEDED
     row = ClaimRow(name=name, parameters=parameters, left_out=left_out)
     return ClaimCandidate(row, claim.title, score)
 

@@ -168,9 +168,9 @@ class SectionPass:
             if words:
                 self._unexplained.add(number, line, "topic", words)
 
-    def _search(self, number: int, line: str, rest: str) -> None:
+    def _search(self, number: int, line: str, remainder: str) -> None:
         """List the line if what the rules leave of it has words of trouble."""
-        troubles = self.format.finder.in_line(rest)
+        troubles = self.format.finder.in_line(remainder)
         if troubles:
             self._unexplained.add(number, line, "trouble", [trouble.word for trouble in troubles])
 
@@ -211,8 +211,8 @@ class SectionPass:
             if facet in self._scope:
                 line = self._scope_lines[facet]
                 latest.append(IdentityFact(facet, self._scope[facet], self._path, line))
-        whole = self.reading.identity.of_section(self.identity)
-        return whole.of_section(Identity(tuple(latest)))
+        combined = self.reading.identity.of_section(self.identity)
+        return combined.of_section(Identity(tuple(latest)))
 
     def _note_context(self, number: int, rule: LineRule, match: re.Match[str]) -> None:
         if rule.has_columns and match["columns"] is not None:
