@@ -86,7 +86,6 @@ RUN = [
     ("primetime", "pt_shell> echo read_spef lamp.spef > todo.txt\npt_shell> read_spef lamp.spef"),
     ("primetime", "pt_shell> read_parasitics -format spef lamp.spef\n1"),
     ("tempus", "<CMD> read_spef lamp.spef\nReading SPEF lamp.spef"),
-    ("tempus", "<CMD> puts {Reading the SPEF}\nReading the SPEF\n<CMD> read_spef lamp.spef"),
     ("tempus", '<CMD> puts "begin"\nbegin\nReading SPEF lamp.spef'),
 ]
 
