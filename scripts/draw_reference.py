@@ -23,7 +23,7 @@ HEAD = """\
 # Python reference
 
 Every public name of `transom`, with its signature and what its docstring says. This page is
-written by `python -m scripts.draw_reference`. The names of a room, such as `transom.llm`, are in
+written by `python -m scripts.draw_reference`. The names of a package, such as `transom.llm`, are in
 its `__all__`.
 """
 _SECTIONS = re.compile(r"^(Args|Attributes|Returns|Raises|Example|Source|Yields):\s*$")

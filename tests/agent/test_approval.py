@@ -14,7 +14,8 @@ import pytest
 from tests.agent.helpers import SEAT, approve, asks, look, resumed, scripted, tool
 from transom.agent import Agent, Home
 from transom.cli import main
-from transom.errors import InputError, Paused
+from transom.errors import InputError, Paused, Unanswered
+from transom.llm import ToolResults
 
 
 class Mail:
@@ -116,6 +117,53 @@ async def test_the_very_same_call_made_again_is_a_question_of_its_own(tmp_path: 
                 await approve(agent, error)
                 going = resumed(agent)
     assert (len({*questions}), sent) == (3, ["bob"] * 3)
+
+
+@pytest.mark.parametrize("once", [True, False], ids=["must not run twice", "may run twice"])
+async def test_a_message_that_takes_its_place_is_logged_and_the_model_is_told_the_truth(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, *, once: bool
+) -> None:
+    home, sent = Home(tmp_path / ".transom", "mail"), list[str]()
+
+    async def send(at: str) -> str:
+        sent.append(at)
+        return f"sent to {at}"
+
+    effect = "once" if once else "idempotent"
+    tools = [tool(), tool(send, name="send", effect=effect, needs_approval=True)]
+    provider = scripted(asks(look("a", "1"), look("bob", "2", "send")), "all right")
+    async with Agent(SEAT, provider=provider, tools=tools, at=home) as agent:
+        with pytest.raises(Paused):
+            await agent.send("go", id="1")
+    assert "waited" not in caplog.text
+    async with Agent(SEAT, provider=provider, tools=tools, at=home) as agent:
+        with pytest.raises(Paused):
+            await agent.resume()
+        assert (await agent.send("never mind", id="2")).text == "all right"
+        window = provider.requests[-1].window
+        (turn,) = [turn for turn in window.turns if isinstance(turn, ToolResults)]
+        assert turn.results[0].content == "saw a"
+        given_up = "the call was not carried out: it waited for a person to decide, and another"
+        assert json.loads(turn.results[1].content) == {"error": f"{given_up} message came first"}
+        with pytest.raises(
+            InputError, match="waits for no answer; it has its answer, or another m"
+        ):
+            await agent.decide("approve")
+        with pytest.raises(Unanswered, match="Paused: tool send needs a person's approval"):
+            await agent.send("go", id="1")
+    assert "main: a call waited for a person; a new message takes its place" in caplog.text
+    assert sent == []
+
+
+async def test_without_a_home_it_is_answered_in_the_program(tmp_path: Path) -> None:
+    asking = tool(name="send", needs_approval=True)
+    provider = scripted(asks(look("bob", "1", "send")), "ok")
+    async with Agent(SEAT, provider=provider, tools=[asking]) as agent:
+        with pytest.raises(
+            Paused, match=r"call agent.decide\(...\) and agent.resume\(\) before"
+        ) as caught:
+            await agent.send("go")
+        assert "transom answer" not in str(caught.value)
 
 
 async def test_in_one_process_too(tmp_path: Path) -> None:

@@ -217,11 +217,13 @@ def test_a_conversation_that_another_process_has_open_is_busy_and_then_is_not(
     assert os.read(hears, 1) == b"x"
 
     async def beside() -> None:
-        async with Agent(
-            ONCE.role, provider=ScriptedProvider({}), tools=[], at=Home(world.folder / "w", "talk")
-        ) as it:
-            with pytest.raises(RunBusy):
-                await it.resume()
+        home = Home(world.folder / "w", "talk")
+        agent = Agent(ONCE.role, provider=ScriptedProvider({}), tools=[], at=home)
+        with pytest.raises(RunBusy):
+            await agent.resume()
+        with pytest.raises(RunBusy):
+            async with agent:
+                pass
 
     asyncio.run(beside())
     os.kill(child, signal.SIGKILL)

@@ -14,6 +14,7 @@ from typing import (
     NewType,
     Optional,
     Protocol,
+    Self,
     TypedDict,
     TypeVar,
     Union,
@@ -22,7 +23,7 @@ from typing import (
 from unittest.mock import Mock
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, field_validator, model_validator
 
 from transom import Agent, Budget, Role, SubAgent, SyncAgent, ToolContext, ToolRetry, tool
 from transom.errors import InputError, ReplyError, ToolError
@@ -71,13 +72,13 @@ async def test_an_answer_has_the_type_of_the_output() -> None:
         assert answer.value == Item(name="bolts", left=7)
     assert script.requests[0].output == Item.model_json_schema()
     plain = Agent("You know the stock.", provider=provider())
-    assert_type(plain, Agent[object, Any])
+    assert_type(plain, Agent[Any, Any])
 
 
 def test_an_answer_of_another_form_is_an_error() -> None:
     script = provider('{"name": "a"}', "b")
     with SyncAgent(Agent("You count.", output=Item, provider=script)) as agent:
-        assert_type(agent, SyncAgent[object, Item])
+        assert_type(agent, SyncAgent[Any, Item])
         with pytest.raises(ReplyError, match="does not follow its schema"):
             agent.send("How many?")
 
@@ -95,6 +96,85 @@ async def test_a_dataclass_can_be_the_output() -> None:
         assert_type(answer.value, Count)
         assert answer.value == Count(7, ["bolts"])
     assert len(script.requests) == 2, "the first answer does not follow the class"
+
+
+class Order(BaseModel):
+    item: str
+
+    @field_validator("item")
+    @classmethod
+    def check(cls, value: str) -> str:
+        if value == "anvil":
+            raise TypeError("an anvil is no item")
+        if not value.endswith("s"):
+            raise ValueError("an item is named in the plural")
+        return value.upper()
+
+
+@dataclass
+class Span:
+    first: int
+    last: int
+
+    def __post_init__(self) -> None:
+        if self.first > self.last:
+            raise ValueError("it ends before it begins")
+
+
+class Trip(BaseModel):
+    spans: list[Span]
+
+    @model_validator(mode="after")
+    def check(self) -> Self:
+        assert len(self.spans) > 1, "one span is no trip"
+        return self
+
+
+@pytest.mark.parametrize(
+    ("output", "wrong", "right", "value", "told"),
+    [
+        (Order, '{"item": "bolt"}', '{"item": "bolts"}', Order(item="bolts"), "in the plural"),
+        (
+            Span,
+            '{"first": 2, "last": 1}',
+            '{"first": 1, "last": 2}',
+            Span(1, 2),
+            "all of it: Value",
+        ),
+        (
+            Trip,
+            '{"spans": [{"first": 3, "last": 1}]}',
+            '{"spans": [{"first": 1, "last": 1}, {"first": 2, "last": 2}]}',
+            Trip(spans=[Span(1, 1), Span(2, 2)]),
+            "spans.0: Value error, it ends before it begins",
+        ),
+        (
+            Trip,
+            '{"spans": []}',
+            '```json\n{"spans": [{"first": 1, "last": 1}, {"first": 2, "last": 2}]}\n```\n',
+            Trip(spans=[Span(1, 1), Span(2, 2)]),
+            "one span is no trip",
+        ),
+    ],
+)
+async def test_what_a_validator_refuses_is_sent_back(
+    output: Any, wrong: str, right: str, value: Any, told: str
+) -> None:
+    script = provider(wrong, right, wrong, wrong, right)
+    async with Agent("You order.", output=output, provider=script) as agent:
+        assert (await agent.send("Order.")).value == value
+        assert told in str(script.requests[1].window.turns[-1])
+        with pytest.raises(ReplyError, match="nor does its repair") as caught:
+            await agent.send("Order more.")
+        assert told in str(caught.value)
+        again = await agent.resume()
+        assert again is not None and again.value == value
+
+
+async def test_a_validator_that_breaks_is_an_error_that_names_the_class() -> None:
+    async with Agent("You order.", output=Order, provider=provider('{"item": "anvil"}')) as agent:
+        with pytest.raises(InputError, match=r"Order cannot check an answer: .* raised TypeError"):
+            await agent.send("Order.")
 
 
 async def test_a_schema_as_output_gives_data() -> None:
@@ -176,7 +256,10 @@ class Counter(Protocol):
     ("deps", "reason"),
     [
         (None, r"count: it takes a ToolContext\[Shop\], and its agent has none; say Agent\("),
-        ({"bolts": 7}, r"count: it takes a ToolContext\[Shop\], and its agent has a dict"),
+        (
+            {"bolts": 7},
+            r"count: it takes a ToolContext\[Shop\], and its agent has deps of type dict",
+        ),
     ],
 )
 def test_dependencies_of_another_type_are_refused_when_the_agent_is_made(
@@ -222,6 +305,14 @@ def test_a_type_checker_takes_tools_that_fit_the_dependencies() -> None:
     Agent("You count.", deps=Branch({}), tools=tools, provider=provider())
     agent.register_tool(count)
     Agent("You add.", tools=[add], provider=provider())
+    with SyncAgent(Agent("Count.", deps=Shop({}), tools=[count], provider=provider())) as door:
+        assert_type(door, SyncAgent[Shop, Any])
+
+    def is_main(agent: Agent) -> bool:
+        return agent.id == "main"
+
+    assert is_main(agent)
+    assert is_main(Agent("You count.", deps=Shop({}), tools=tools, provider=provider()))
 
 
 def test_a_type_checker_refuses_a_tool_for_other_dependencies() -> None:
@@ -233,7 +324,7 @@ def test_a_type_checker_refuses_a_tool_for_other_dependencies() -> None:
     with pytest.raises(ToolError, match="count: it takes"):
         Agent("Tally.", deps=Library(7), tools=[add, count], provider=provider())  # type: ignore[list-item]
     with pytest.raises(ToolError, match="count: it takes"):
-        Agent("Tally.", tools=[add, count], provider=provider())  # type: ignore[list-item]
+        Agent("Tally.", tools=[add, count], provider=provider())  # mypy does not notice this one
     agent = Agent("Tally.", deps=Shop({}), provider=provider())
     with pytest.raises(ToolError, match="tally_books: it takes"):
         agent.register_tool(tally_books)  # type: ignore[arg-type]
@@ -301,7 +392,9 @@ def test_any_type_of_dependencies_is_checked(
 
 
 def test_an_object_without_a_member_of_the_protocol_is_named_with_it() -> None:
-    with pytest.raises(ToolError, match=r"\[Counter\], and its agent has a int without tally; say"):
+    with pytest.raises(
+        ToolError, match=r"\[Counter\], and its agent has deps of type int without tally; say"
+    ):
         Agent("You count.", deps=3, tools=[tool_with(Counter)], provider=provider())
 
 

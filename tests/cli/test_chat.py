@@ -15,11 +15,13 @@ from tests.repository.tracked import ROOT
 
 SHOP = '''
 import asyncio
+import sys
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from pydantic import BaseModel
 
-from transom import Agent, Role, SubAgent, ToolContext, tool
+from transom import Agent, McpServer, Role, SubAgent, ToolContext, tool
 from transom.testing import ScriptedProvider, asks
 from transom.llm import Block, Reply, Text, Tier, ToolResults
 
@@ -68,6 +70,32 @@ def make():
 
 
 number = 3
+
+SERVER = """
+from mcp.server import MCPServer
+server = MCPServer("shelf")
+@server.tool()
+def count(item: str) -> str:
+    return f"{item}: 9 left"
+server.run("stdio")
+"""
+
+
+@asynccontextmanager
+async def shelf():
+    async with McpServer([sys.executable, "-c", SERVER]) as server:
+        yield Agent("You count.", tools=server.tools, provider=ScriptedProvider(answer))
+    Path("closed.txt").touch()
+
+
+@asynccontextmanager
+async def broken():
+    raise OSError("the shelf is gone")
+    yield
+
+
+async def coming():
+    return clerk
 '''
 
 
@@ -151,6 +179,21 @@ def test_lines_can_also_come_from_a_file(shop: Path) -> None:
     assert done.stderr == "continue with: transom chat chat --agent shop:make\n"
 
 
+def test_an_agent_with_the_tools_of_a_server_is_opened_and_closed(shop: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, "chat", "--agent", "shop:shelf"],
+        cwd=shop,
+        env=clean_environment(),
+        input="How many bolts?\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "It says: bolts: 9 left" in done.stdout.replace("\\n", ""), done.stderr
+    assert (shop / "closed.txt").exists()
+    assert "tool count(item)" in transom("agent", "show", "shop:shelf", cwd=shop).stdout
+
+
 def test_the_command_that_continues_a_chat_finds_its_workspace(shop: Path) -> None:
     done = subprocess.run(
         [*COMMAND, "chat", "a b", "--agent", "shop:make", "--workspace", "else where"],
@@ -161,7 +204,7 @@ def test_the_command_that_continues_a_chat_finds_its_workspace(shop: Path) -> No
         text=True,
         check=False,
     )
-    following = "transom chat 'a b' --agent shop:make --workspace 'else where'"
+    following = "transom chat 'a b' --workspace 'else where' --agent shop:make"
     assert done.stderr == f"continue with: {following}\n"
 
 
@@ -172,6 +215,8 @@ def test_the_command_that_continues_a_chat_finds_its_workspace(shop: Path) -> No
         (["--agent", "shop"], "--agent: 'shop' names no agent; write MODULE:AGENT"),
         (["--agent", "shop:number"], "--agent: shop:number is a int, and no agent"),
         (["--agent", "shop:gone"], "shop:gone cannot be made: AttributeError"),
+        (["--agent", "shop:broken"], "shop:broken cannot be opened: OSError: the shelf is gone"),
+        (["--agent", "shop:coming"], "shop:coming is a coroutine, and no agent; name an Agent, a"),
     ],
 )
 def test_a_chat_without_an_agent_or_model_says_what_to_write(

@@ -127,7 +127,7 @@ def test_an_approval_that_cannot_be_read_approves_nothing(desk: Desk) -> None:
     )
     edit(CHECKER / "build.json", '"approved_by": "ann",\n  "provider"', '"provider"')
     assert desk("check", "approve", str(CHECKER), "--by", "ann", "-q").code == 0
-    edit(CHECKER / "build.json", '"provider": "rules"', '"provider": "a better one"')
+    edit(CHECKER / "build.json", '"provider": "scripted"', '"provider": "a better one"')
     assert (
         "build.json changed since ann"
         in desk.check("run", str(CHECKER), "--approved-only", "-q").line()

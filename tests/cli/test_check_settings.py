@@ -390,7 +390,7 @@ def otlp_endpoint(desk: Desk) -> None:
         assert where
         finish(exporter_to(where))
         names = {span["name"] for span in sent(collector)}
-    assert {"chat checklist.analysis", "chat checklist.section1"} <= names, names
+    assert {"chat scripted", "check checklist.analysis", "check checklist.section1"} <= names, names
 
 
 ROUNDS = ("analysis", "section1", "section2", "section3", "section4")
@@ -495,8 +495,8 @@ OF_NOTICES = {key for key in known_keys() if key.startswith("notify.")}
 
 WRITTEN = {
     "llm:\n  agent_a: {provider: azure, model: gpt-x}\n": (
-        "azure: it has no address; set llm.openai.base_url, or AZURE_OPENAI_ENDPOINT, to the"
-        " address of your resource"
+        "transom.yaml:2: llm.agent_a: azure has no address; set llm.openai.base_url, or"
+        " AZURE_OPENAI_ENDPOINT, to the address of your resource"
     ),
     "llm:\n  section2:\n    provider: openrouter:some/model\n": (
         "openai:some/model: there is no key: OPENROUTER_API_KEY is not set; set it and try again"
@@ -507,7 +507,8 @@ WRITTEN = {
     "llm:\n  analysis: {model: m}\n": (
         "transom.yaml:2: llm.analysis: model m has no provider; set provider beside it"
     ),
-    "# a comment\nmodel: azure:x\n": "azure: it has no address; set llm.openai.base_url, ",
+    "# a comment\nmodel: azure:x\n": "transom.yaml:2: model: azure has no address; set llm.openai.",
+    "# ours\n# yours\nmodel: rules, azure:x\n": "transom.yaml:3: model: azure has no ",
     "model: azure\n": "transom.yaml:1: model: unknown provider 'azure'; say azure:NAME",
 }
 

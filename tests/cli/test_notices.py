@@ -125,6 +125,28 @@ def test_a_batch_is_told_once_and_only_the_chosen_events(item: Path) -> None:
         assert [notice["kind"] for notice in received.notices] == ["check-batch"]
 
 
+def test_a_release_is_told_by_its_verdict(here: Path) -> None:
+    data = f"--data={EXAMPLES / 'incoming_data'}"
+    with receiver() as received:
+        configure(here, url=received.address)
+        codes = [
+            main(["release", data, "-q", "--features=deposit-holds", "--as-of=2026-09-20"]),
+            main(["release", data, "-q", "--features=group-reservations", "--as-of=2026-09-20"]),
+            main(["release", data, "-q", "--as-of=2026-09-20"]),
+        ]
+        assert codes == [1, 3, 1]
+        configure(here, url=received.address, events="failed")
+        main(["release", data, "-q", "--as-of=2026-09-20"])
+        assert main(["release", data, "-q", "--features=the-moon"]) == 2
+    failed = received.notices.pop()
+    assert (failed["event"], failed["name"]) == ("failed", "the-moon")
+    assert "unknown feature" in failed["reason"]
+    assert [notice["event"] for notice in received.notices] == ["finished", "waiting", "finished"]
+    assert [notice["status"] for notice in received.notices][::2] == ["NOT_READY", "NOT_READY"]
+    for notice in received.notices:
+        assert (notice["kind"], notice["run_id"], notice["resume"]) == ("release", None, None)
+
+
 @pytest.mark.parametrize("status", [302, 404, 500])
 def test_a_refused_notice_is_one_line_without_the_address(
     item: Path, status: int, capsys: Capture

@@ -94,7 +94,7 @@ def test_role_settings(built: Door) -> None:
 
 
 SERVICES = {
-    "azure:gpt-x": "azure: it has no address",
+    "azure:gpt-x": "--model: azure has no address",
     "openrouter:some/model": "OPENROUTER_API_KEY is not set",
 }
 

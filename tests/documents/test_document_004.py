@@ -239,7 +239,7 @@ def test_second_block(project: Door) -> None:
     project(*RUN)
     project(*RUN)
     waiting = project("waiting").out
-    assert "build it as it is" in waiting
+    assert "build it unchanged" in waiting
     assert "draft it again with my reason" in waiting
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -215,3 +216,100 @@ def test_the_cited_ids_are_listed_once_and_in_order() -> None:
         "E2",
         "E3",
     )
+
+
+PILOT = Support(
+    None,
+    about="cited",
+    text=(
+        "The pilot had 42 boxes and 19 couriers. There were 31 alerts; 24 were real and 7 were"
+        " false. In 14 of 210 deliveries by bicycle no reading arrived for more than 20 minutes,"
+        " from 2026-09-01 to 2026-09-11. The runbook for the night is not written yet, and the"
+        " migration cannot be undone after step 2."
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The pilot had 42 boxes [E1].",
+        "19 couriers took part [E1].",
+        "24 alerts were real [E1].",
+        "Of 31 alerts, 7 were false [E1].",
+        "In 14 of 210 bicycle deliveries no reading arrived for 20 minutes [E1].",
+        "It lasted 10 days [E1].",
+        "The runbook for the night is not written [E1].",
+    ],
+)
+def test_a_number_of_prose_belongs_to_the_words_behind_it(text: str) -> None:
+    assert check_claims(text, {"E1": PILOT}, in_sources=nowhere).removed == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The pilot had 19 boxes [E1].",
+        "24 alerts were false [E1].",
+        "The runbook for the night is written [E1].",
+        "The migration can be undone after step 2 [E1].",
+    ],
+)
+def test_a_number_with_the_words_of_another_is_removed(text: str) -> None:
+    everywhere = FactSource(PILOT.text).has
+    assert check_claims(text, {"E1": PILOT}, in_sources=everywhere).removed
+    # The only source of a reader contradicts sentences that cite nothing, as well.
+    uncited = text.replace(" [E1]", "")
+    assert check_claims(uncited, {}, in_sources=everywhere, source=PILOT).removed
+
+
+def test_a_number_whose_first_word_stands_elsewhere_is_marked() -> None:
+    checked = check_claims("42 couriers took part [E1].", {"E1": PILOT})
+    assert [sentence.why for sentence in checked.undecided] == ["42 counts something else there"]
+
+
+def test_a_source_that_nobody_cites_supports_nothing() -> None:
+    checked = check_claims("42 boxes.", {}, in_sources=FactSource(PILOT.text).has, source=PILOT)
+    assert [sentence.status for sentence in checked.undecided] == ["undecided"]
+
+
+def test_a_decimal_comma_is_read_as_such() -> None:
+    supports = {"E1": Support(Decimal("48.8"), "%", "coverage branch", '"branch": 48.8')}
+    assert check_claims("Die Zweigabdeckung beträgt 48,8 % [E1].", supports).undecided == ()
+    assert check_claims("Die Zweigabdeckung beträgt 61,4 % [E1].", supports).removed
+
+
+ROWS = {
+    "E1": Support(Decimal(22), "", "tests failed", '9, 11, 2 failures: {"failures": 2}'),
+    "E2": Support(None, "", "pipeline status", '"status": "failed"', row='"build": "success"'),
+    "E3": Support(Decimal(2), "", "jira open blockers", "LEND-149, LEND-151"),
+    "E4": Support(None, "", "vulnerabilities critical entry", '"severity": "CRITICAL"'),
+    "E5": Support(Decimal(620), "ms", "performance latency p95", '"p95": 620, "target": 600'),
+    "E6": Support(Decimal(9), "", "vulnerability high", '"high": 9'),
+    "E7": Support(Decimal("91.3"), "%", "uat pass rate tests", "passed: 21, executed: 23"),
+}
+STATED = ROWS | {"E2": replace(ROWS["E2"], state="failed")}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_removed", "is_marked"),
+    [
+        ("22 tests failed [E1].", False, False),
+        ("2 tests failed [E1].", False, True),
+        ('The run ended with "failed" [E2].', False, False),
+        ('The run ended with "success" [E2].', True, False),
+        ("No blocking issue is open [E3].", True, False),
+        ("No blocking issue is new, 2 are open [E3].", False, False),
+        ("The finding is of critical severity [E4].", False, False),
+        ("The finding is of low severity [E4].", True, False),
+        ("The p95 latency is 620 ms against 600 ms [E5].", False, False),
+        ("3 endpoints were tried, with a p95 latency of 620 ms [E5].", False, True),
+        ("9 high vulnerabilities are open [E6][E6].", False, False),
+        ("91.3 % of the executed scenarios passed [E7].", False, False),
+    ],
+)
+def test_a_claim_is_held_to_the_value_that_it_cites(
+    text: str, is_removed: bool, is_marked: bool
+) -> None:
+    checked = check_claims(text, STATED)
+    assert (bool(checked.removed), bool(checked.undecided)) == (is_removed, is_marked)

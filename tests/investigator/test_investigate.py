@@ -81,7 +81,11 @@ async def test_each_source_costs_one_call_and_its_reader_sees_it_whole(place: Pl
     assert len(readers) == len(result.sub_conversations) == 14
     for request in readers:
         source = json.loads(request.window.text("source"))["source"]
-        assert request.window.text("content") == (place.data / source).read_text()
+        lines = (place.data / source).read_text().splitlines()
+        shown = request.window.text("content").splitlines()
+        # The lines of a document are numbered, so that they can be cited.
+        is_document = source.endswith(".md")
+        assert shown == [f"{n}\t{line}" if is_document else line for n, line in enumerate(lines, 1)]
         assert (request.tools, request.window.turns) == ((), ())
     assert len(log) <= 25
     main = [request for request in log if request.role == "investigator.main"]
@@ -151,6 +155,9 @@ async def test_what_did_not_change_is_not_read_again(place: Place) -> None:
         ("Can we ship the QR code kiosk?", ["qr-kiosk"]),
         ("Is the payment gateway ready?", []),
         ("Is it ready?", []),
+        ("Ist Group Reservations bereit für die Produktion?", ["group-reservations"]),
+        ("Les volunteer credits sont-ils prêts pour la production ?", ["volunteer-credits"]),
+        ("Ist die Abnahme fertig?", []),
         ("reservation and credits", ["group-reservations", "volunteer-credits"]),
     ],
 )

@@ -31,6 +31,8 @@ SHIPPED = Path(load_policy.__code__.co_filename).parent / "knowledge" / "policy.
         ("Done", "", "Production"),
         ("进行中", "indeterminate", "Development"),
         ("已完成", "done", "Production"),
+        ("Abnahme", "indeterminate", "UAT"),
+        ("En cours", "", "Development"),
         ("Waiting for Godot", "", None),
     ],
 )
@@ -47,6 +49,11 @@ def test_a_status_is_a_step_of_the_ladder(status_: str, category: str, stage: st
         ("Can we ship the kiosk?", "Production"),
         ("Is Tool Maintenance Reminders ready for its next stage?", None),
         ("Is feature1 ready?", None),
+        ("Ist das Verleihen bereit für die Produktion?", "Production"),
+        ("Le prêt peut-il passer en recette ?", "UAT"),
+        ("¿Está listo para producción?", "Production"),
+        ("È pronto per il collaudo?", "UAT"),
+        ("Is het klaar voor productie?", "Production"),
     ],
 )
 def test_the_target_is_the_stage_that_the_question_names(question: str, stage: str | None) -> None:

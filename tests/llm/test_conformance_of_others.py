@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -94,3 +95,44 @@ async def test_the_slips_of_a_provider_are_named() -> None:
         "its fingerprint stays the same",
         "a cancelled call ends",
     ]
+
+
+class Leaky(SqliteStore):
+    """A store that mixes up what belongs to whom."""
+
+    async def put(self, table: str, key: str, value: Any) -> None:
+        await super().put(table.rpartition(" ")[2], key, value)
+
+    def streams(self, prefix: str = "") -> list[str]:
+        del prefix
+        return super().streams()
+
+    async def append(self, stream: str, kind: str, data: Any, **more: Any) -> int:
+        if isinstance(data, dict):
+            data = {name: inner and {"a": inner["a"]} for name, inner in data.items()}
+        return await super().append(stream, kind, data, **more)
+
+
+async def test_what_is_mixed_up_is_named(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError) as caught:
+        await store_conformance(lambda: Leaky.open(tmp_path / "state.db"))
+    names = {line.partition(":")[0] for line in str(caught.value).splitlines() if ": " in line}
+    assert names == {
+        "one sequence runs through all streams",
+        "odd values come back",
+        "documents are set replaced and deleted",
+    }
+
+
+class Stubborn(ScriptedProvider):
+    """A provider that answers although it was cancelled."""
+
+    async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(0.05)
+        return await super().complete(request, on_delta=on_delta)
+
+
+async def test_a_swallowed_cancellation_is_named() -> None:
+    with pytest.raises(AssertionError, match=r"a cancelled call ends: .*although it was cancelled"):
+        await provider_conformance(lambda: Stubborn(lambda request: "pong"))

@@ -347,9 +347,18 @@ async def test_an_answer_is_read_as_the_class_that_it_follows(taught: bool, tmp_
         )
 
 
-async def test_what_only_the_class_knows_is_told_when_the_answer_is_read() -> None:
-    async with Agent(role(output=Count), provider=far('{"n": 7}')) as agent:
-        odd = await agent.send("How many?")
+async def test_what_only_the_class_knows_is_told_to_the_model(tmp_path: Path) -> None:
+    provider = far('{"n": 7}', '{"n": 8}', '{"n": 7}', '{"n": 9}')
+    async with Agent(role(output=Count), provider=provider) as agent:
+        assert (await agent.send("How many?")).value == Count(n=8)
+        with pytest.raises(ReplyError, match="nor does its repair: n: Value error, it is odd"):
+            await agent.send("And now?")
+    assert "n: Value error, it is odd" in str(provider.requests[1].window.turns[-1])
+    # An answer of the journal may be of a time when the class was another.
+    for output, answers in ((Count.model_json_schema(), ['{"n": 7}']), (Count, [])):
+        provider = far(*answers)
+        async with Agent(role(output=output), provider=provider, at=Home(tmp_path, "t")) as agent:
+            odd = await agent.send("How many?")
     assert (odd.text, odd.ended) == ('{"n": 7}', "answered")
     with pytest.raises(ReplyError, match="the answer is no Count: n: Value error, it is odd"):
         _ = odd.value

@@ -14,7 +14,7 @@ from transom.agent import Setup
 from transom.config import Settings
 from transom.config.hosted import Retry
 from transom.config.model import Llm
-from transom.errors import NetworkFailed, ProviderError, RateLimited
+from transom.errors import InputError, NetworkFailed, ProviderError, RateLimited
 from transom.llm import Again, Block, Chain, Delta, OnDelta, Provider, Reply, Request, Text, Window
 from transom.llm.limits import PROCESS
 from transom.llm.naming import Surroundings, named_chain
@@ -150,3 +150,12 @@ def test_a_class_that_is_named_on_the_command_line_is_retried_by_the_settings(
     assert answer.code == 2
     assert "own: attempt 1 failed: out of order; asked again in 0.00 s" in answer.err
     assert (tmp_path / "asked.txt").read_text("utf-8") == "asked\n" * 2
+
+
+def test_a_provider_without_its_name_is_refused_with_what_it_lacks() -> None:
+    class Nameless(Provider):
+        async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
+            raise AssertionError("it is not asked")
+
+    with pytest.raises(InputError, match="this is of type Nameless, which lacks name; name one"):
+        Agent("You answer.", provider=Nameless())  # type: ignore[abstract]  # the test

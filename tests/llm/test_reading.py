@@ -83,3 +83,27 @@ def test_depth_is_that_of_the_deepest(value: Any, levels: int) -> None:
         return 0 if inside is None else 1 + max(map(depth, inside), default=0)
 
     assert is_deep(value, levels) is (depth(value) > levels)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["```json\n{}\n```", "```\n{}\n```", "\n ``` \n{}\n  ```\n", "```JSON\r\n{}\r\n```", "{}"],
+)
+def test_a_fence_around_all_of_it_is_left_out(text: str) -> None:
+    assert read_json(text) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Here:\n```json\n{}\n```",
+        "```json\n{}\n```\nDone.",
+        "```json\n{}\n```\n```json\n{}\n```",
+        "```json {} ```",
+        "```python\n{}\n```",
+        "```json\n{}",
+    ],
+)
+def test_text_around_or_between_fences_is_no_json(text: str) -> None:
+    with pytest.raises(ValueError, match="Expecting value"):
+        read_json(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -178,3 +179,17 @@ def test_a_visible_program_further_down_the_search_path_is_taken(
         )
     )
     assert done.code == 0 and "sort" in done.stdout
+
+
+@EACH_LEVEL
+@PLACES
+def test_a_program_of_the_own_search_path_is_named_or_called_by_its_name(
+    shut_in: Level, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment = folder / "toolchain"
+    script(environment / "bin" / "own-tool")
+    monkeypatch.setenv("PATH", f"{environment}/bin", prepend=os.pathsep)
+    with pytest.raises(ProgramHidden, match=f"add {environment} to my.setting"):
+        run(shut_in, folder / "work", "own-tool")
+    done = run(shut_in, folder / "work", "own-tool", readable=[environment])
+    assert done == Done(0, "started\n", "")

@@ -203,6 +203,11 @@ def test_errors_are_those_that_the_sdk_knows(tmp_path: Path) -> None:
         ),
         (b'{"messages": [{"role": "user", "content": "x"}], "n": 2}', "n: an agent gives one"),
         (b'{"messages": [{"role": "user", "content": "x"}], "tools": [1]}', "an agent has its own"),
+        (
+            b'{"messages": [{"role": "user", "content": "x"}],'
+            b' "response_format": {"type": "json_object"}}',
+            "response_format: an agent has its own form",
+        ),
         (b'{"messages": ["x"]}', "its role is None"),
     ],
 )
@@ -249,8 +254,39 @@ clerk = Agent("You order.", tools=[order], provider=ScriptedProvider(script))
 """
 
 
+SHELF = """
+import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
+from transom import Agent, McpServer
+from transom.llm import ToolResults
+from transom.testing import ScriptedProvider, asks
+
+SERVER = '''
+from mcp.server import MCPServer
+server = MCPServer("shelf")
+@server.tool()
+def count(item: str) -> str:
+    return f"{item}: 9 left"
+server.run("stdio")
+'''
+
+def script(request):
+    last = request.window.turns[-1]
+    return last.results[0].content if isinstance(last, ToolResults) else asks("count", item="nuts")
+
+@asynccontextmanager
+async def clerk():
+    try:
+        async with McpServer([sys.executable, "-c", SERVER]) as server:
+            yield Agent("You count.", tools=server.tools, provider=ScriptedProvider(script))
+    finally:
+        Path("closed.txt").touch()
+"""
+
+
 @contextmanager
-def command(folder: Path) -> Iterator[openai.OpenAI]:
+def command(folder: Path, end: int = signal.SIGKILL) -> Iterator[openai.OpenAI]:
     """A client of `transom serve --agent`."""
     process = subprocess.Popen(
         [*COMMAND, "serve", "--agent", "shop:clerk", "--port", "0"],
@@ -267,9 +303,20 @@ def command(folder: Path) -> Iterator[openai.OpenAI]:
         with openai.OpenAI(base_url=url, api_key=key, max_retries=0) as client:
             yield client
     finally:
-        os.kill(process.pid, signal.SIGKILL)
+        os.kill(process.pid, end)
         process.wait()
         process.stdout.close()
+
+
+@pytest.mark.slow
+def test_an_agent_with_the_tools_of_a_server_is_served(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(SHELF, encoding="utf-8")
+    with command(tmp_path, signal.SIGINT) as client:
+        for _ in range(2):
+            answer = client.chat.completions.create(model="clerk", messages=said("How many?"))
+            assert "nuts: 9 left" in str(answer.choices[0].message.content)
+        assert not (tmp_path / "closed.txt").exists()
+    assert (tmp_path / "closed.txt").exists()
 
 
 @pytest.mark.slow

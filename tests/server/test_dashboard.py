@@ -88,7 +88,7 @@ def test_without_it_there_is_no_link(
     assert "optuna-dashboard" not in browser.get("/studies/plate").text
     answer = browser.get("/studies/plate/dashboard")
     assert answer.status_code == 422
-    assert "pip install optuna-dashboard a2wsgi" in answer.text
+    assert "the extra `dashboard` is not installed" in answer.text
 
 
 @needs_dashboard

@@ -12,10 +12,11 @@ from tests.stories.test_courses import OPENLY
 from tests.stories.worlds import REPLAY, World
 from transom.sandbox import Level, needs
 from transom.stories.dependencies import Dependencies
-from transom.stories.git import Git, Worktrees
+from transom.stories.git import Git
 from transom.stories.shared import StorySettings
 from transom.stories.submodules import fill_submodules
 from transom.stories.testrun import TestCommand, run_tests
+from transom.stories.worktrees import Worktrees
 
 
 def make_library(folder: Path) -> Path:

@@ -14,10 +14,10 @@ from transom.runs import Run, Workspace
 from transom.store import SqliteStore
 from transom.stories.backlog import find_backlog
 from transom.stories.epic import run_epic
-from transom.stories.git import Worktrees
 from transom.stories.results import EpicResult
 from transom.stories.shared import Epic, StorySettings
 from transom.stories.workers import CommandWorker, ReplayWorker, rules_worker, worker_chain
+from transom.stories.worktrees import Worktrees
 
 REPLAY: dict[str, WorkerKind] = dict.fromkeys(("sm", "po", "dev", "qa"), "replay")
 

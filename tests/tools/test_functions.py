@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import BaseModel, Field
 
-from transom.errors import ToolError
+from transom.errors import ToolError, TransomError
 from transom.llm import ToolCall
 from transom.tools import Toolbox, ToolDefinition, ToolReturn, as_tools, tool
 
@@ -159,3 +159,20 @@ def test_two_of_one_name_are_refused() -> None:
     ):
         Toolbox(as_tools([Shop().order, Shop().order]))
     Toolbox(as_tools([Shop().order, tool(name="order_again")(Shop().order)]))
+
+
+@pytest.mark.parametrize(
+    ("terms", "reason"),
+    [
+        ({"effct": "pure"}, "@tool has no term effct; it takes name, effect, needs_approval"),
+        ({"description": "Counts."}, "@tool has no term description"),
+        ({"effect": "sometimes"}, "@tool: its effect is 'sometimes'; say 'pure' or"),
+        ({"name": "look", "effect": None}, "look: its effect is None"),
+    ],
+)
+def test_a_term_that_does_not_exist_is_refused_where_it_stands(
+    terms: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(TransomError) as caught:
+        tool(**terms)
+    assert str(caught.value).startswith(reason)

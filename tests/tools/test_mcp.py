@@ -71,6 +71,13 @@ def stdio(tmp_path: Path, limits: ToolLimits | None = None) -> McpServer:
     )
 
 
+def test_tools_are_not_read_before_it_is_connected() -> None:
+    with pytest.raises(
+        ToolError, match="the MCP server is not connected; say async with McpServer"
+    ):
+        _ = McpServer([*SERVER, "stdio"]).tools
+
+
 async def told(server: McpServer, *calls: ToolCall) -> list[str]:
     """What a model is told of some calls."""
     provider = scripted(asks(*calls), "ok")

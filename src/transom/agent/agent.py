@@ -42,23 +42,24 @@ from transom.tools.toolbox import OWN
 
 _log = logging.getLogger(__name__)
 
-Deps_co = TypeVar("Deps_co", covariant=True, default=object)
-"""The type of an agent's dependencies; `object` if it has none."""
+Deps_co = TypeVar("Deps_co", covariant=True, default=Any)
+"""The type of an agent's dependencies."""
 
 
 class Agent(AgentFacts, Generic[Deps_co, Out]):
     """A conversation with a role.
 
     Its replies and tool results are journaled before they are used. If the code runs again, also
-    after a kill, it is answered from the journal and goes on where it stopped: no model is asked
-    and no tool is run twice.
+    after a kill, it is answered from the journal and goes on where it stopped: no completed call
+    of a model or of a tool is made twice.
 
     Args:
         role: the role that answers; a text is the prompt of a role named `agent`. Tools that the
             role declares must be in `tools`.
         output: a pydantic model class, a dataclass or a JSON Schema that each answer follows, as in
             `Role`; see `Response.value`.
-        deps: what the program hands to its tools: the `deps` of their `ToolContext`.
+        deps: what the program hands to its tools and those of its sub-agents: the `deps` of their
+            `ToolContext`.
         provider: the model, as in `Setup`: a name, a provider, a chain; or a `Setup` with settings
             of its own.
         tools: what the role may call: plain functions (see `tool`), tools, and `SubAgent`s that it
@@ -321,7 +322,10 @@ class Agent(AgentFacts, Generic[Deps_co, Out]):
         return type(self)(self._role, at=at, **given)
 
     async def open(self) -> None:
-        """Open the conversation, so that `history` returns what is kept; `send` opens it, too."""
+        """Open the conversation, so that `history` returns what is kept.
+
+        `send` opens it, too, and so does `async with` if the agent has a `Home`.
+        """
         await self._open()
 
     def _refuse(self) -> None:
@@ -379,6 +383,9 @@ class Agent(AgentFacts, Generic[Deps_co, Out]):
             await self._place.close()
 
     async def __aenter__(self) -> Self:
+        # So that `history` tells what is kept. A stage opens its agents at their first message.
+        if self._place.has_home:
+            await self._open()
         return self
 
     async def __aexit__(self, kind: object, error: object, trace: object) -> None:

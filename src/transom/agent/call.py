@@ -25,6 +25,8 @@ from transom.tools import Toolbox
 T = TypeVar("T")
 
 RETRY = "retry"
+_QUOTED = 80  # characters of a reply that an error quotes
+_RECOGNISED = 20  # characters by which a quotation is recognised in an error
 _MEND = (
     "A program found this in your last answer. Mend it, leave the rest as it is, and give the whole"
     " answer again."
@@ -155,6 +157,7 @@ async def _ask(
     except ReplyError as error:
         if is_last:
             chain = session.log.host.chain
+            _name_reply(error, request.role, reply.text)
             # The error may quote the reply, so the reply counts for what is local, too.
             turns = (*request.window.turns, AssistantMessage(reply.parts))
             quoted = replace(request, window=replace(request.window, turns=turns))
@@ -162,6 +165,17 @@ async def _ask(
             replies = sum(len(message.replies) for message in messages)
             log_unreadable(request, error, chain, replies)
         raise
+
+
+def _name_reply(error: ReplyError, role: str, text: str) -> None:
+    """Add to an error whose reply it is and how the reply begins, unless it says so already."""
+    error.place = error.place or role
+    beginning = " ".join(text.split())[:_QUOTED]
+    if beginning and beginning[:_RECOGNISED] not in error.problem:
+        # If a part of the reply is local, the error is shown without the quotation.
+        error.bare = error.bare or error.problem
+        error.problem = f"{error.problem}; the reply begins {beginning!r}"
+        error.args = (error.problem,)
 
 
 def _review(role: Role, review: Callable[[T], Sequence[str]], value: T) -> list[str]:

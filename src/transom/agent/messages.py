@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -33,6 +34,8 @@ from transom.runs.observe import of_agent, of_conversation
 from transom.runs.tool_calls import egress_in_calls
 from transom.runs.windows import request_of
 from transom.telemetry import keys
+
+_log = logging.getLogger(__name__)
 
 _LONGEST_SOURCE = 200  # characters of a call, as a kept answer names it
 _LONGEST_QUOTE = 80  # characters of a message in an error
@@ -107,6 +110,7 @@ async def send_message(
         if log.stage.is_kept:
             raise _other_message(log, number, message.text, text)
         await log.append("reset", {"to": number, "turns": message.first_turn})
+    _warn_of_question(log)
     event: dict[str, Json] = {"text": text, "fingerprint": fingerprint}
     if id:
         event["id"] = id
@@ -117,6 +121,14 @@ async def send_message(
         if len(messages) > number:
             session.next_message = number + 1
     return await answer_last(session)
+
+
+def _warn_of_question(log: ConversationLog) -> None:
+    """Log that a new message takes the place of one that waits for a person."""
+    message = log.state.open_message
+    if message is not None and message.error and message.error[0] == Paused.__name__:
+        line = "%s: a call waited for a person; a new message takes its place, so it is not made"
+        _log.warning(line, log.id)
 
 
 def _number_of(messages: Sequence[ProgramMessage], id: str) -> int:  # noqa: A002  as above

@@ -26,7 +26,7 @@ from transom.context.window import UNCORRECTED, frame_of
 from transom.llm import Block, Request, Role, ToolCall, ToolResult, ToolResults, Turn
 from transom.llm.codec import block_from_json
 from transom.llm.deltas import Delta
-from transom.llm.structured import Check, schema_check
+from transom.llm.structured import Check, answer_check
 from transom.runs import Stage
 from transom.runs.conversation import CallPlace, ConversationState, ProgramMessage
 from transom.runs.tool_calls import refuse_in_stage, refuse_in_tool_call
@@ -124,11 +124,11 @@ class RoleWindow:
 
     @cached_property
     def check(self) -> Check | None:
-        """The check of an answer against the role's schema; None for free text."""
-        schema = self._role.schema
-        if schema is None:
+        """The check of an answer against the role's schema or class; None for free text."""
+        output, schema = self._role.output, self._role.schema
+        if output is None or schema is None:
             return None
-        return schema_check(schema)
+        return answer_check(output, schema, self._role.name)
 
     def frame(self, role: Role, blocks: tuple[Block, ...]) -> Frame:
         """Return the part of a window around the conversation.

@@ -242,6 +242,11 @@ class AgentPlace:
             self.setup = Setup.of(provider)
             self.chain = self.setup.chain(role, self._limits)
 
+    @property
+    def has_home(self) -> bool:
+        """Whether the conversation is kept in a `Home`."""
+        return self._home is not None
+
     async def open(self) -> Stage:
         """Return the agent's stage, or that of a new run of its own.
 
@@ -269,6 +274,8 @@ class AgentPlace:
             raise
         # A stage has the budget of its run; an agent's own run has that of its settings.
         run.budget = WindowBudget.of(settings.window)
+        if self._home is None:
+            run.how_to_decide = _DECIDE_NOW
         if self._home:
             self._limits.store = store
         if not isinstance(self.setup.provider, Chain):  # a program closes its own chain itself
@@ -287,6 +294,12 @@ class AgentPlace:
         """Close what was opened; it can be opened again."""
         closing, self.closing = self.closing, AsyncExitStack()
         await closing.aclose()
+
+
+_DECIDE_NOW = (
+    "call agent.decide(...) and agent.resume() before the agent is closed, or keep it:"
+    ' Agent(..., at=Home(".transom", "monday"))'
+)
 
 
 async def _finish(run: Run) -> None:

@@ -27,12 +27,16 @@ class SyncAgent(Generic[Deps_co, Out]):
     What needs no waiting, such as `history`, can be read at any time.
 
     Args:
-        agent: the agent. Nothing else may use it from now on.
+        agent: the agent. From now on it is used through this object alone; for other methods, say
+            `agent.wait(agent.agent.open())`.
+        runner: the event loop, if something that its tools need was opened there, such as an
+            `McpServer`; the program closes it. None for a loop of its own.
     """
 
-    def __init__(self, agent: Agent[Deps_co, Out]) -> None:
+    def __init__(self, agent: Agent[Deps_co, Out], *, runner: asyncio.Runner | None = None) -> None:
         self.agent = agent
-        self._runner = asyncio.Runner()
+        self._own_runner = runner is None
+        self._runner = runner or asyncio.Runner()
         self._busy = threading.Lock()
         self._closed = False
 
@@ -68,7 +72,8 @@ class SyncAgent(Generic[Deps_co, Out]):
         """Close the agent and its event loop; see `Agent.close`. It cannot be opened again."""
         if not self._closed:
             self.wait(self.agent.close())
-            self._runner.close()
+            if self._own_runner:
+                self._runner.close()
         self._closed = True
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
@@ -159,6 +164,11 @@ class SyncAgent(Generic[Deps_co, Out]):
         return self.agent.context()
 
     def __enter__(self) -> Self:
+        try:
+            self.wait(self.agent.__aenter__())
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:

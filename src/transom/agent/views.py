@@ -68,7 +68,14 @@ class _View(BaseModel):
 
 
 class ToolCall(_View):
-    """A tool call of a model; `timestamp` is the time when its reply was journaled."""
+    """A tool call of a model.
+
+    Attributes:
+        id: the model's id of the call.
+        name: the name of the tool.
+        arguments: the arguments, as JSON data.
+        timestamp: the time when its reply was journaled.
+    """
 
     id: str
     name: str
@@ -96,10 +103,11 @@ class ToolResult(_View):
 
 
 class Message(_View):
-    """One message. A model's tool calls are part of its message; their results are a message of the
-    user's side.
+    """One message. A model's tool calls are part of its message, whose content is then often empty;
+    their results are a message of the role `user`.
 
     Attributes:
+        role: `user`, `assistant` or `system`.
         content: the text, or the contents of the results one after the other.
         timestamp: the time when it was journaled.
         metadata: `by`, `stop`, `usage`, `request` and `tool_calls` of a reply; `tool_results` of

@@ -207,7 +207,7 @@ def selection_problem(
     mode: str | None,
     check: str | None,
 ) -> str | None:
-    """Reason why `take` or `count` does not go with the rest of an item, or None."""
+    """Return why `take` or `count` does not go with the rest of an item, or None."""
     if take and quantifier not in ("per_file", None):
         return "take goes with the quantifier per file only"
     # A count looks at all entries, `take` at one, a pattern at each.
@@ -315,7 +315,7 @@ class Waiver(Shape):
 
 
 def _as_written(schema: dict[str, Any]) -> None:
-    """Files may hold plain texts with their reasons beside them; so does the JSON Schema."""
+    """Add plain texts with their reasons beside them to the JSON Schema, as files may hold them."""
     properties = schema["properties"]
     properties["waive_items"]["items"] = {
         "anyOf": [{"type": "string"}, properties["waive_items"]["items"]]

@@ -84,7 +84,7 @@ class CodeReport:
 
     @property
     def valid(self) -> bool:
-        """Whether every gate passed."""
+        """Return whether every gate passed."""
         return all(self.gate_results.values())
 
 
@@ -203,8 +203,10 @@ async def validate_code(
 
 
 def validate_spec(itemspec: FilePath) -> list[Finding]:
-    """Return the findings of an ItemSpec: structure, placeholders, and what its sections say of
-    each other. An empty list means that a checker may be built from it.
+    """Return the findings of an ItemSpec.
+
+    They are about structure, placeholders, and what its sections say of each other. An empty list
+    means that a checker may be built from it.
 
     Raises:
         InputError: the file cannot be read, or lacks a section.

@@ -38,9 +38,7 @@ _DOUBTS: Final = (
 
 
 def complexity_of(description: str) -> Complexity:
-    """By how many things a description speaks of, and by how far it can be read in several ways
-    (0 to 1).
-    """
+    """Return the complexity by the number of things a description speaks of and its ambiguity."""
     statements = _DIVIDES.split(_ASIDE.sub(" ", description).rstrip(". \n"))
     entities = sum(1 for part in statements if re.search(r"\w", part))
     ambiguity = min(

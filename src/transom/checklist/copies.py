@@ -29,8 +29,9 @@ async def export(
     artifact: Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Path:
-    """Write a copy for a person, made from `artifact`, a file of the run; what was in its place is
-    moved aside.
+    """Write a copy for a person, made from `artifact`, a file of the run.
+
+    What was in its place is moved aside.
 
     Raises:
         InputError: the file cannot be written.
@@ -65,8 +66,9 @@ def source_of(store: Store, target: Path) -> Path | None:
 def adopt(
     store: Store, target: Path, artifact: Path, *, clean: Callable[[str], str] = lambda text: text
 ) -> bool:
-    """Take a person's edit of a copy back into the run's own file, if that is there; returns
-    whether there was one.
+    """Take a person's edit of a copy back into the run's own file.
+
+    Returns whether there was such an edit.
 
     Where that file was changed by hand too, that version is moved aside: the copy counts. `clean`
     removes what was added for the copy only.
@@ -115,9 +117,7 @@ async def record_copy(store: Store, target: Path, artifact: Path) -> None:
 
 
 def _copy_record(store: Store, target: Path) -> dict[str, str]:
-    """Digests of what was last written to a place, and of what it was made from; empty where
-    nothing was.
-    """
+    """Return digests of what was last written to a place, and of what it was made from."""
     row = store.get(_EXPORTS, str(target.absolute()))
     if isinstance(row, dict):
         return {key: str(value) for key, value in row.items()}

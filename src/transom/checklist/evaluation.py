@@ -9,7 +9,7 @@ from pathlib import Path
 
 from transom.canonical import digest
 from transom.checklist.judging import Verdict
-from transom.checklist.judging.verdict import CheckedItem
+from transom.checklist.judging.verdict_rows import CheckedItem
 from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.writing.views import VIEWS, make_role
 from transom.evals import EvaluationCitation, ScenarioOutcome, Used
@@ -76,8 +76,9 @@ def outcome_of(
 def _evidence(
     entries: Sequence[CheckedItem], roots: Sequence[Path], data: Path | None
 ) -> Iterator[EvaluationCitation]:
-    """Each entry with a file, by its name below the data; the report names it below one of the
-    variables' folders.
+    """Yield each entry with a file, by its name below the data.
+
+    The report names it below one of the variables' folders.
     """
     for entry in entries if data else ():
         if entry.source_file and data:

@@ -7,7 +7,7 @@ from typing import Any
 def kind_by_name(name: str, sources: list[dict[str, Any]]) -> str | None:
     """Return the kind of the first source whose glob fits the base name, in any case.
 
-    What packing and rotation append (`.gz`, `.1`, `.old`, `-20250304`) is left aside where the
+    What packing and rotation append (`.gz`, `.1`, `.old`, `-20250304`) is left aside if the
     whole name fits nothing.
     """
     base = name.replace("\\", "/").rpartition("/")[2].lower()

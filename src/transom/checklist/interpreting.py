@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from transom.canonical import Json
 from transom.checklist.claiming import claim_of, has_patterns, listed_texts, require_known
@@ -28,6 +28,8 @@ from transom.runs import Run
 KEY: Final = "reads_as"
 STATED: Final = "stated"
 NONE: Final = "none of these"
+
+R = TypeVar("R", SpecResult, Verdict)
 
 AskNow: TypeAlias = Callable[[str, Sequence[str]], tuple[str, str]]
 """Asks a person who is present: question and options in, the option and the person's name out; the
@@ -77,10 +79,7 @@ async def interpret(
         if choice:
             write_interpretation(item, *choice)
             return None
-    command = None
-    if rows and run.state.waiting:
-        command = f"transom answer {run.id} --choose N --by NAME"
-    return result.model_copy(update={"readings": rows, "choose": command})
+    return _with_choices(run, result, rows)
 
 
 async def interpret_again(
@@ -115,8 +114,7 @@ async def interpret_again(
     if choice:
         write_interpretation(item, *choice)
         return None
-    command = f"transom answer {run.id} --choose N --by NAME" if run.state.waiting else None
-    return verdict.model_copy(update={"readings": tuple(rows), "choose": command})
+    return _with_choices(run, verdict, rows)
 
 
 async def _ask_for_check(
@@ -144,8 +142,15 @@ async def _ask_for_check(
         entry, person = choice
         add_to_item(item, STATED, {**entry, "by": " ".join(person.split()) or "a person"})
         return None
-    command = f"transom answer {run.id} --choose N --by NAME" if run.state.waiting else None
-    return verdict.model_copy(update={"readings": tuple(rows), "choose": command})
+    return _with_choices(run, verdict, rows)
+
+
+def _with_choices(run: Run, result: R, rows: Sequence[ReadingRow]) -> R:
+    """Return a result with its choices, and the command that answers while the run waits."""
+    command = None
+    if rows and run.state.waiting:
+        command = f"transom answer {run.id} --choose N --by NAME"
+    return result.model_copy(update={"readings": tuple(rows), "choose": command})
 
 
 def write_interpretation(item: Item, reads_as: dict[str, Json], person: str) -> None:

@@ -94,12 +94,12 @@ class Item:
     Attributes:
         item_id: the file's `item_id`, else its stem, else (stem `item`) the folder's name.
         has_own_id: the id stands in the file itself.
-        claim: the claim that its description means, where a person chose one.
+        claim: the claim that its description means, if a person chose one.
         accept: who accepts that it is not checked, if it is not; no verdict depends on it.
         accepted_caps: the caps of its verdict that a person accepts.
         overturned: verdicts that a person overturned, which it must not end with again.
         stated_check: the check of the values of which its reports name none.
-        requirements, waivers: None where the file has no such section, so that a checker's defaults
+        requirements, waivers: None if the file has no such section, so that a checker's defaults
             apply.
         sha256: of the text.
         warnings: what was read differently from how it was written.
@@ -123,9 +123,7 @@ class Item:
 
     @property
     def meaning(self) -> str:
-        """Meaning that an ItemSpec and a checker are made for: the description, and a person's
-        word on it.
-        """
+        """Return what an ItemSpec and a checker are made for: description and a person's choice."""
         # Files and waivers are no part of it: the same checker serves other files.
         chosen = self.claim.model_dump(mode="json") if self.claim else None
         words = self.description + (canonical_json(chosen) if chosen else "")
@@ -136,7 +134,7 @@ class Item:
 
 
 def load_item(path: Path, *, strict: bool = False) -> Item:
-    """Read an item; where it is `strict`, warnings are errors.
+    """Read an item; if it is `strict`, warnings are errors.
 
     Raises:
         InputError: with file:line, what is wrong and what to write.
@@ -154,7 +152,7 @@ def load_item(path: Path, *, strict: bool = False) -> Item:
 
 
 def parse_item(text: str, path: Path, *, strict: bool = False) -> Item:
-    """As `load_item`, for a text at hand; `path` names it and gives the item its id."""
+    """Read an item as `load_item` does, from a text; `path` names it and gives it its id."""
     return _ItemReader(parse_yaml(text, path), strict=strict).read()
 
 
@@ -284,15 +282,15 @@ class _ItemReader(SectionReader):
 
     def stated_check(self, data: dict[str, Json]) -> StatedCheck | None:
         """Return the entry `stated`: of which check the values are that no report names."""
-        at = ("stated",)
+        keys = ("stated",)
         if data.get("stated") is None:
             return None
-        section = self.mapping(data["stated"], _STATED, at)
+        section = self.mapping(data["stated"], _STATED, keys)
         if section.get("check") not in _CHECKS:
-            self.fail((*at, "check"), "check is not setup or hold", "write one of them")
-        person = self.file.written.get((*at, "by"), "").strip()
+            self.fail((*keys, "check"), "check is not setup or hold", "write one of them")
+        person = self.file.written.get((*keys, "by"), "").strip()
         if not person:
-            self.fail(at, "stated has no by", "write who states it")
+            self.fail(keys, "stated has no by", "write who states it")
         return StatedCheck(str(section["check"]), person)
 
     def overturned(self, data: dict[str, Json]) -> tuple[OverturnedVerdict, ...]:

@@ -33,7 +33,7 @@ def own_files(item: Item | None, roots: Roots) -> Sequence[Path]:
 
 
 def unusable_files(item: Item, roots: Roots) -> tuple[Finding, ...]:
-    """Reasons why input files cannot be read, by its name in reports."""
+    """Return why input files cannot be read, by their names in reports."""
     findings: list[Finding] = []
     for name, path in Inputs.of(item, roots).paths:
         if not os.path.isfile(path):  # noqa: PTH113  as above
@@ -81,8 +81,9 @@ def input_problems(
 
 
 def sizes_of_files(item: Item, roots: Roots) -> dict[str, int]:
-    """Bytes of the input files that can be found; an ItemSpec can be written before there is
-    any.
+    """Return the bytes of the input files that can be found.
+
+    An ItemSpec can be written before there is any.
     """
     sizes: dict[str, int] = {}
     for name in item.input_files:

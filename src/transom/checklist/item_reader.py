@@ -199,8 +199,9 @@ class SectionReader:
             self.fail(keys, f"{text!r} is not a date", "write it as 2026-01-31")
 
     def with_reasons(self, waivers: list[Waiver], value: Json, *, is_comment: bool) -> list[Waiver]:
-        """Reasons run beside the waivers. A wrong count misleads a reader, not the verdict: a
-        warning, as for value.
+        """Give waivers the reasons that stand beside them.
+
+        A wrong count misleads a reader, not the verdict: a warning, as for value.
         """
         keys, count = ("waivers", "waive_reasons"), len(waivers)
         entries = enumerate(self.entries(value, keys))
@@ -297,8 +298,9 @@ class SectionReader:
         return value
 
     def without_secrets(self, text: str, keys: tuple[Key, ...]) -> str:
-        """Return a sentence of the file as models and the workspace get it, with a warning if it
-        held a secret. Patterns and paths stay: they are compared with files.
+        """Return a sentence of the file as models and the workspace get it.
+
+        A secret in it is a warning. Patterns and paths stay: they are compared with files.
         """
         cleaned = self._redact(text)
         if cleaned != text:

@@ -40,7 +40,7 @@ class LineToken:
 
     @property
     def sign(self) -> str:
-        """Sign of a number: `less`, `zero` or `more`."""
+        """Return the sign of a number: `less`, `zero` or `more`."""
         value = float(self.text.rstrip("%"))
         if value < 0:
             return "less"
@@ -61,7 +61,7 @@ class LinePattern:
 
     @property
     def subject(self) -> int | None:
-        """Index of what the line is about."""
+        """Return the index of what the line is about."""
         return next(iter(self._indexes_of("name")), None)
 
     def regex(self) -> str:
@@ -93,8 +93,9 @@ class LinePattern:
         return f"(?:{text})"
 
     def signs_at(self, index: int) -> frozenset[str]:
-        """Signs of numbers that fit: of what is counted only those that were seen, so that 0
-        errors stay 0.
+        """Return the signs of numbers that fit.
+
+        Of what is counted only those that were seen fit, so that 0 errors stay 0.
         """
         counted = self.alarms or self._is_counted(index)
         if counted or index in self.signed:
@@ -109,8 +110,9 @@ class LinePattern:
         return any(re.match(ALARM, token.text) for variants in self.places for token in variants)
 
     def _is_counted(self, index: int) -> bool:
-        """Whether a number stands before a word, or behind a colon or an equals sign; a
-        coordinate does not.
+        """Return whether a number counts something.
+
+        It then stands before a word, or behind a colon or an equals sign; a coordinate does not.
         """
         near = [variants[0] for variants in self.places]
         for token in reversed(near[max(0, index - 2) : index]):
@@ -121,7 +123,7 @@ class LinePattern:
         return self.kinds[index + 1 : index + 3] == ["blank", "word"]
 
     def narrow(self, line: str) -> bool:
-        """Make it not fit a line of another mark; False where nothing tells them apart."""
+        """Make it not fit a line of another mark; return False if nothing tells them apart."""
         other = tokens(line)
         if [token.kind for token in other] != self.kinds:  # a name may be read as several tokens
             self.fixed.update(self._indexes_of("name"))

@@ -14,7 +14,7 @@ REGEX = "regex:"
 
 
 def regex_problem(expression: str) -> str | None:
-    """Reason why a regular expression (without its `regex:`) does not compile, or None."""
+    """Return why a regular expression (without its `regex:`) does not compile, or None."""
     try:
         re.compile(expression)
     except (re.error, RecursionError, OverflowError) as error:
@@ -23,14 +23,15 @@ def regex_problem(expression: str) -> str | None:
 
 
 def is_split_regex(text: str) -> bool:
-    """`regex:a|b`: alternatives come first, so this compares with the literal texts `regex:a`
-    and `b`.
+    """Return whether `|` divides a `regex:`.
+
+    Alternatives come first, so `regex:a|b` is compared with the literal texts `regex:a` and `b`.
     """
     return text.startswith(REGEX) and "|" in text
 
 
 def pattern_problem(text: str, *, waiver: bool = False) -> str | None:
-    """Reason why a pattern or a waiver cannot be used, or None.
+    """Return why a pattern or a waiver cannot be used, or None.
 
     A split regex can be used as a pattern; that it misleads is for the lint to say. In a waiver
     `regex:` is always one expression, `|` included.
@@ -48,7 +49,7 @@ def pattern_problem(text: str, *, waiver: bool = False) -> str | None:
 
 
 def condition_problem(condition: Condition) -> str | None:
-    """Reason why a condition's value does not go with its operator, or None."""
+    """Return why a condition's value does not go with its operator, or None."""
     value = condition.value
     if condition.op is Operator.MATCHES:
         if not isinstance(value, str) or not value:
@@ -64,9 +65,7 @@ def condition_problem(condition: Condition) -> str | None:
 
 
 def config_problems(config: CheckerConfig) -> Iterator[tuple[str, *tuple[Key, ...]]]:
-    """Parts of a checker's configuration that cannot be compared with, and the keys under which
-    it stands.
-    """
+    """Yield what cannot be compared with in a configuration, and the keys where it stands."""
     for index, item in enumerate(config.items):
         for number, hint in enumerate(item.hints):
             problem = regex_problem(hint.removeprefix(REGEX)) if hint.startswith(REGEX) else None

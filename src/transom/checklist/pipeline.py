@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from transom.checklist.atoms import ClaimRow
@@ -58,8 +58,8 @@ class Places:
         search_root: the setting `paths.search_root`, which the usual variables stand for when
             nobody says.
         others: `--root`: more folders to look for logs in, and for the files that they name.
-        out: the folder for a person's copies; inside the run where None.
-        base: where relative input files start; the folder of the item's file where None.
+        out: the folder for a person's copies; inside the run if None.
+        base: where relative input files start; the folder of the item's file if None.
     """
 
     variables: Mapping[str, Path] = field(default_factory=dict)
@@ -69,8 +69,9 @@ class Places:
     base: Path | None = None
 
     def roots(self, item: Item | None, otherwise: Path) -> Roots:
-        """Folders of variables, and where an item's relative input files start; `otherwise`
-        where there is no item.
+        """Return the folders of variables, and where an item's relative input files start.
+
+        Without an item they start at `otherwise`.
         """
         base = self.base or (item.path.absolute().parent if item else otherwise)
         return Roots.with_defaults(self.variables, self.search_root, base, self.other_roots)
@@ -91,7 +92,7 @@ class Manner:
 
 
 async def spec_of(run: Run, item: Item, places: Places, manner: Manner) -> WrittenSpec | SpecResult:
-    """Write the ItemSpec; a result alone where the rules abstain, and for a claim."""
+    """Write the ItemSpec; a result alone if the rules abstain, and for a claim."""
     # A claim has its sentences ready, so no model is asked.
     claim = claim_of(item, run.chain)
     if claim is not None:
@@ -130,7 +131,7 @@ async def checker_of(
     *,
     folder: Path | None,
 ) -> BuiltChecker | BuildResult:
-    """Build the checker; a result alone where the rules abstain.
+    """Build the checker; a result alone if the rules abstain.
 
     Raises:
         InputError: the ItemSpec lacks a section, a variable is not defined.
@@ -236,9 +237,9 @@ class Judged:
 async def check_all(
     run: Run, item: Item, places: Places, manner: Manner
 ) -> SpecResult | BuildResult | Judged | None:
-    """Spec, build and run in one go; where one of them stops, its own answer.
+    """Write the ItemSpec, build and run in one go; a step that stops gives its own answer.
 
-    None where the files show something against Section 4: its round corrects it, once, when the run
+    None if the files show something against Section 4: its round corrects it, once, when the run
     is opened again.
     """
     # an undefined variable is said before anybody is asked
@@ -252,11 +253,9 @@ async def check_all(
     if not spec.ready and not await _is_taken(run, spec.result):
         command = f"transom answer {run.id} --choose N --by NAME" if run.state.waiting else None
         return spec.result.model_copy(update={"choose": command})
-    if unusable := unusable_files(item, places.roots(item, run.folder)):
-        # Without an input there is no verdict, whatever else lies beside it; so nobody is asked to
-        # build for that.
-        row = GateRow(gate="inputs", passed=False, findings=unusable)
-        return BuildResult(status="ERROR", item_id=item.item_id, gates=(row,), run_id=run.id)
+    error = _error_of_inputs(run, item, places)
+    if error is not None:
+        return error
     target = places.out / checker_folder(item.item_id) if places.out else None
     built = await checker_of(run, spec.document, item, places, manner, folder=target)
     if isinstance(built, BuiltChecker) and send_back(run, spec, built.result.against_spec):
@@ -265,40 +264,47 @@ async def check_all(
         return built
     if not built.judges:
         return built.result
-    checker = load_checker(built.folder)
-    verdict = await verdict_of(run, checker, item, places, manner)
-    return await _with_trial(run, Judged(verdict, built.folder), item, places, manner)
+    return await _judge(run, built.folder, item, places, manner)
 
 
 async def _judge_claim(
     run: Run, item: Item, claim: ClaimRow, places: Places, manner: Manner
 ) -> BuildResult | Judged:
     """Write the checker of a claim, and judge the current files by it."""
-    if unusable := unusable_files(item, places.roots(item, run.folder)):
-        row = GateRow(gate="inputs", passed=False, findings=unusable)
-        return BuildResult(status="ERROR", item_id=item.item_id, gates=(row,), run_id=run.id)
+    error = _error_of_inputs(run, item, places)
+    if error is not None:
+        return error
     target = places.out / checker_folder(item.item_id) if places.out else None
     folder = await write_claim_checker(run, item, claim, target)
-    checker = load_checker(folder)
-    verdict = await verdict_of(run, checker, item, places, manner)
-    return await _with_trial(run, Judged(verdict, folder), item, places, manner)
+    return await _judge(run, folder, item, places, manner)
 
 
-async def _with_trial(
-    run: Run, judged: Judged, item: Item, places: Places, manner: Manner
-) -> Judged:
-    """Return a verdict with the doubts of the scenarios, if they were asked for."""
+def _error_of_inputs(run: Run, item: Item, places: Places) -> BuildResult | None:
+    """Return the answer if an input file cannot be read.
+
+    Without an input there is no verdict, whatever else lies beside it, so nobody is asked to build.
+    """
+    unusable = unusable_files(item, places.roots(item, run.folder))
+    if not unusable:
+        return None
+    row = GateRow(gate="inputs", passed=False, findings=unusable)
+    return BuildResult(status="ERROR", item_id=item.item_id, gates=(row,), run_id=run.id)
+
+
+async def _judge(run: Run, folder: Path, item: Item, places: Places, manner: Manner) -> Judged:
+    """Judge the current files, with the doubts of the scenarios if they were asked for."""
+    verdict = await verdict_of(run, load_checker(folder), item, places, manner)
     # Without a verdict on the files there is nothing to vary.
-    if judged.verdict.status == "ERROR":
-        return judged
-    doubts = await try_scenarios(run, judged.checker, item, places, manner)
-    doubted = (*judged.verdict.doubted, *doubts)
-    return replace(judged, verdict=judged.verdict.model_copy(update={"doubted": doubted}))
+    if verdict.status != "ERROR":
+        doubts = await try_scenarios(run, folder, item, places, manner)
+        verdict = verdict.model_copy(update={"doubted": (*verdict.doubted, *doubts)})
+    return Judged(verdict, folder)
 
 
 async def _is_taken(run: Run, result: SpecResult) -> bool:
-    """Whether a person takes an ItemSpec in spite of its findings, which wait as a question
-    until then.
+    """Return whether a person takes an ItemSpec in spite of its findings.
+
+    They wait as a question until then.
     """
     first = result.findings[0]
     suffix = f" and {len(result.findings) - 1} more" if len(result.findings) > 1 else ""

@@ -51,7 +51,7 @@ class Acceptance(Shape):
 
     @property
     def sentence(self) -> str:
-        """What it means for the item."""
+        """Return what it means for the item."""
         if self.state == "holds":
             return f"not checked, accepted by {self.by} until {self.until}"
         return f"the acceptance by {self.by} ended on {self.until}"
@@ -103,7 +103,7 @@ class GateRow(Shape):
 
 
 def objections(gates: Iterable[GateRow]) -> tuple[Finding, ...]:
-    """Everything that the gates object to, in their order."""
+    """Return everything that the gates object to, in their order."""
     rows: list[Finding] = []
     for gate in gates:
         if not gate.passed:
@@ -188,8 +188,9 @@ class BuildResult(Shape):
 
     @property
     def against_spec(self) -> tuple[str, ...]:
-        """Findings of the real files against the ItemSpec: examples that contradict it, patterns
-        that match nothing.
+        """Return findings of the real files against the ItemSpec.
+
+        They are examples that contradict it, and patterns that match nothing.
         """
         rows = []
         for gate in self.gates:
@@ -265,7 +266,7 @@ class LintResult(Shape):
 
     @property
     def exit_code(self) -> int:
-        """1 where something is wrong, 3 where the gates only doubt."""
+        """Return 1 if something is wrong, 3 if the gates only doubt."""
         if self.findings and {row.gate for row in self.findings} <= DOUBTS:
             return 3
         return bool(self.findings)
@@ -305,7 +306,7 @@ class BuildRecord(Shape):
 
     @property
     def questions(self) -> tuple[Finding, ...]:
-        """Questions of the gates to the writer of atom A that nobody answered."""
+        """Return the questions of the gates to the writer of atom A that nobody answered."""
         answered = {row.question for row in self.answers}
         rows = (row for gate in self.gates if gate.gate == "questions" for row in gate.findings)
         open_questions = []

@@ -35,7 +35,7 @@ Outcome = Literal["PASS", "FAIL"]
 
 
 @dataclass(frozen=True)
-class Scenario:
+class MatrixScenario:
     """A row of the matrix.
 
     Attributes:
@@ -93,13 +93,13 @@ async def run_scenarios(
 
 def _scenarios(
     checker: LoadedChecker, base: Verdict, wrong: Requirements, *, has_patterns: bool
-) -> Iterator[Scenario]:
+) -> Iterator[MatrixScenario]:
     everything = Waivers(value=0, waive_items=(Waiver(pattern="all is waived"),))
     selective = _selective(checker, base)
     if not has_patterns:
-        yield Scenario(1, "base", Requirements(), Waivers(), None)
-        yield Scenario(2, "global_waiver", Requirements(), everything, "PASS")
-        yield Scenario(3, "selective_waiver", Requirements(), selective, "PASS")
+        yield MatrixScenario(1, "base", Requirements(), Waivers(), None)
+        yield MatrixScenario(2, "global_waiver", Requirements(), everything, "PASS")
+        yield MatrixScenario(3, "selective_waiver", Requirements(), selective, "PASS")
         return
     # Values that the base run left over are those which real files hold.
     values = dict.fromkeys(entry.value for entry in base.extra_items if entry.value.strip())
@@ -109,9 +109,9 @@ def _scenarios(
         # With values left out, entries beyond the patterns are extra, and no outcome is wrong.
         every = len(values) <= _MOST_VALUES
         patterns = Requirements(value=len(own), pattern_items=own)
-        yield Scenario(4, "pattern", patterns, Waivers(), "PASS" if every else None)
-    yield Scenario(5, "pattern_global_waiver", wrong, everything, "PASS")
-    yield Scenario(6, "pattern_selective_waiver", wrong, selective, None)
+        yield MatrixScenario(4, "pattern", patterns, Waivers(), "PASS" if every else None)
+    yield MatrixScenario(5, "pattern_global_waiver", wrong, everything, "PASS")
+    yield MatrixScenario(6, "pattern_selective_waiver", wrong, selective, None)
 
 
 def _selective(checker: LoadedChecker, base: Verdict) -> Waivers:
@@ -136,7 +136,7 @@ def _selective(checker: LoadedChecker, base: Verdict) -> Waivers:
     )
 
 
-def _row(scenario: Scenario, name: str, base: Verdict, verdict: Verdict) -> ScenarioRow:
+def _row(scenario: MatrixScenario, name: str, base: Verdict, verdict: Verdict) -> ScenarioRow:
     violations = _ids([*verdict.missing_items, *verdict.extra_items])
     row = ScenarioRow(
         scenario=scenario.row,
@@ -151,7 +151,7 @@ def _row(scenario: Scenario, name: str, base: Verdict, verdict: Verdict) -> Scen
     return row.model_copy(update={"problem": _problem(scenario, row, base)})
 
 
-def _problem(scenario: Scenario, row: ScenarioRow, base: Verdict) -> str:
+def _problem(scenario: MatrixScenario, row: ScenarioRow, base: Verdict) -> str:
     """Return what is wrong with an outcome, or ""."""
     # A PASS that waits for a person is one that the waivers let through.
     outcome = "FAIL" if row.violations else "PASS"
@@ -170,7 +170,7 @@ def _problem(scenario: Scenario, row: ScenarioRow, base: Verdict) -> str:
     return ""
 
 
-def _item_text(item: Item, scenario: Scenario) -> str:
+def _item_text(item: Item, scenario: MatrixScenario) -> str:
     patterns: list[Json] = []
     for each in scenario.requirements.pattern_items:
         patterns.append(each if isinstance(each, str) else {"any_of": list(each.any_of)})

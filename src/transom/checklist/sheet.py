@@ -1,6 +1,6 @@
 """`check import`: the lines of a spreadsheet become item files.
 
-The first line names the columns, in any order: `description`, and where wanted `item_id`,
+The first line names the columns, in any order: `description`, and if wanted `item_id`,
 `input_files`, `pattern_items`, `waive_items`, `waive_reasons`, `owner`, `expires`. A cell holds
 several texts on lines of their own or divided by `;`. Comma, semicolon and tabulator divide cells.
 A relative path in `input_files` starts at the sheet's folder; the item file names the same file

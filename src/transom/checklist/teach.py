@@ -1,10 +1,10 @@
 """`check teach`: from lines that a person marks as good, bad or to be ignored to a report format.
 
-A pattern keeps the words of its lines and lets numbers and names differ. It is narrowed where it
-fits a line of another
-mark: a number by its sign and by being zero, then a name. What looks like the matter and is read by
-no pattern must be marked, too; in another log such a line is a question. A log without the line
-that ends each complete one is a question as well. So what nobody was shown is never guessed.
+A pattern keeps the words of its lines and lets numbers and names differ. If it fits a line of
+another mark, it is narrowed: a number by its sign and by being zero, then a name. What looks like
+the matter and is read by no pattern must be marked, too; in another log such a line is a question.
+A log without the line that ends each complete one is a question as well. So what nobody was shown
+is never guessed.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class Lesson:
     """Patterns learned from marked lines: rows of a mark and a regex, and regexes of lines to skip
     and to heed.
 
-    One of `complete` must fit a line of every log; there is none where nothing says that a log is
+    One of `complete` must fit a line of every log; there is none if nothing says that a log is
     complete.
     """
 
@@ -153,9 +153,7 @@ class Lesson:
         return any(mark == "bad" for mark, _ in self.rows)
 
     def read(self, line: str) -> Mark | Literal["unread"] | None:
-        """Fate of a line: a mark, `unread` where it must be read and is not, None where it is
-        about nothing.
-        """
+        """Return a mark for a line, `unread` if no pattern reads it but one must, or None."""
         for mark, regex in self.rows:
             if re.match(regex, line):
                 return mark
@@ -260,8 +258,9 @@ def _tell_apart(pattern: LinePattern, marked: Sequence[Marked]) -> None:
 
 
 def end_regex(line: str) -> str:
-    """Regex of the last line of such a log on any day: its words, with any numbers, names and
-    days.
+    """Return a regex of the last line of such a log on any day.
+
+    It has the line's words, with any numbers, names and days.
     """
     free = {"number": NUMBER, "name": NAME, "blank": r"\s+"}
     pieces = []
@@ -293,13 +292,14 @@ def fitting(regexes: Sequence[str], lines: Sequence[str]) -> int:
 
 
 def _shape(parts: Sequence[LineToken]) -> tuple[object, ...]:
-    """Form that lines share: their kinds of tokens, and the signs among them."""
+    """Return the form that lines share: their kinds of tokens, and the signs among them."""
     return tuple((part.kind, part.text if part.kind == "sign" else "") for part in parts)
 
 
 def _must(marked: Sequence[Marked]) -> Iterable[str]:
-    """Regexes of what speaks of the matter: how marked lines begin, words of bad lines alone,
-    and words of alarm.
+    """Yield regexes of what speaks of the matter.
+
+    They are how marked lines begin, words of bad lines alone, and words of alarm.
     """
     if not any(line.mark == "good" for line in marked):
         # Lines like these are violations, and all others may be ignored.

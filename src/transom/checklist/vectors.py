@@ -28,7 +28,7 @@ class Call:
     equals: Mapping[str, Json]
 
     def problems(self, result: object) -> list[str]:
-        """Faults of a result."""
+        """Return the faults of a result."""
         if not isinstance(result, Mapping):
             return [f"the result is {type(result).__name__}, not a dict"]
         reason, begins = result.get("reason"), str(self.equals.get("reason", ""))

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from transom.agent import Agent
-from transom.agent.outline import AgentOutline
+from transom.agent.outline import AgentOutline, mermaid_of
 from transom.cli.app import group
 from transom.cli.command import command
 from transom.cli.output import print_text
 from transom.cli.session import Session
-from transom.errors import InputError
+from transom.errors import InputError, TransomError
 from transom.llm.naming import imported
 
 if TYPE_CHECKING:
@@ -25,14 +26,22 @@ if TYPE_CHECKING:
 
 agent_app = group("agent")
 
+_FORMS = (
+    "name an Agent, a function that returns it, or a function with @asynccontextmanager that yields"
+    " it"
+)
 AgentName = Annotated[
     str, typer.Argument(metavar="MODULE:AGENT", help="Agent, or a function that returns it.")
 ]
 Mermaid = Annotated[bool, typer.Option("--mermaid", help="Print a flowchart for Mermaid.")]
 
 
-def load_agent(session: Session, name: str, place: str) -> Agent[Any, Any]:
-    """Return an agent of the user's by its name.
+@asynccontextmanager
+async def opened_agent(session: Session, name: str, place: str) -> AsyncIterator[Agent[Any, Any]]:
+    """Yield an agent of the user's by its name.
+
+    An agent whose tools need a connection is named by an async context manager that yields it; it
+    is left when the command ends.
 
     Args:
         session: has the working folder.
@@ -40,22 +49,42 @@ def load_agent(session: Session, name: str, place: str) -> Agent[Any, Any]:
         place: where the name was given, for an error.
 
     Raises:
-        InputError: no agent has that name.
+        InputError: no agent has that name, or it cannot be made.
     """
     if ":" not in name:
         raise InputError(f"{name!r} names no agent", place=place, hint="write MODULE:AGENT")
     # The user's modules lie in the working folder, as a program there would import them.
     value = imported(name, session.cwd, place)
-    if not isinstance(value, Agent):
-        problem = f"{name} is a {type(value).__name__}, and no agent"
-        raise InputError(problem, place=place, hint="name an Agent, or a function that returns it")
-    return value
+    async with AsyncExitStack() as stack:
+        # An agent is an async context manager as well, and is opened by its first message.
+        if not isinstance(value, Agent) and isinstance(value, AbstractAsyncContextManager):
+            value = await _entered(stack, value, name, place)
+        if not isinstance(value, Agent):
+            if inspect.iscoroutine(value):
+                value.close()
+            problem = f"{name} is a {type(value).__name__}, and no agent"
+            raise InputError(problem, place=place, hint=_FORMS)
+        yield value
 
 
-@contextmanager
-def serve_agent(
+async def _entered(
+    stack: AsyncExitStack, manager: AbstractAsyncContextManager[Any], name: str, place: str
+) -> Any:
+    try:
+        return await stack.enter_async_context(manager)
+    except TransomError:
+        raise
+    except Exception as error:  # the user's code may raise anything
+        problem = f"{name} cannot be opened: {type(error).__name__}: {error}"
+        raise InputError(
+            problem, place=place, hint="correct what stands before its yield"
+        ) from error
+
+
+@asynccontextmanager
+async def serve_agent(
     session: Session, name: str, host: str, url: str, token: str, proxy_name: str
-) -> Iterator[Door]:
+) -> AsyncIterator[Door]:
     """Yield an application that serves an agent by OpenAI's API of chat completions.
 
     Args:
@@ -68,30 +97,34 @@ def serve_agent(
     """
     from transom import server  # the extra `server`
 
-    agent = load_agent(session, name, "--agent")
     model = name.rpartition(":")[2]
-    # Each conversation of a client is a run of the workspace.
-    store = session.open_store()
-    document = {"schema": "transom.serve/1", "url": f"{url}/v1", "token": token, "model": model}
-    session.show(document, f"url    {url}/v1", f"key    {token}", f"model  {model}")
-    sys.stdout.flush()
-    try:
-        yield server.build_agent_app(
-            agent, model, session.workspace, store, token, host, proxy_name
-        )
-    finally:
-        asyncio.run(store.close())
+    async with opened_agent(session, name, "--agent") as agent:
+        # Each conversation of a client is a run of the workspace.
+        store = session.open_store()
+        document = {"schema": "transom.serve/1", "url": f"{url}/v1", "token": token, "model": model}
+        session.show(document, f"url    {url}/v1", f"key    {token}", f"model  {model}")
+        sys.stdout.flush()
+        try:
+            yield server.build_agent_app(
+                agent, model, session.workspace, store, token, host, proxy_name
+            )
+        finally:
+            await store.close()
 
 
 @command(agent_app, "show", example="transom agent show shop:clerk --mermaid")
 def show(session: Session, name: AgentName, mermaid: Mermaid = False) -> int:
     """Show what an agent is made of: its role, what the role sees, its tools and sub-agents."""
-    agent = load_agent(session, name, "MODULE:AGENT")
+
+    async def outline_of() -> AgentOutline:
+        async with opened_agent(session, name, "MODULE:AGENT") as agent:
+            return agent.outline()
+
+    outline = asyncio.run(outline_of())
     if mermaid:
-        print_text(*agent.to_mermaid().splitlines())
+        print_text(*mermaid_of(outline).splitlines())
         return 0
     # JSON has all fields of an outline; the lines for people leave out empty ones.
-    outline = agent.outline()
     return session.show({"schema": "transom.agent/1", **asdict(outline)}, *_lines(outline, ""))
 
 

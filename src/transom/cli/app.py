@@ -223,7 +223,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except typer.TyperException as error:
         return _usage(error)
     except TransomError as error:
-        say(f"transom: {error}")
+        message = f"transom: {error}"
+        say(sessions[0].in_this_workspace(message) if sessions else message)
         return error.exit_code
     except KeyboardInterrupt:
         return _interrupted(sessions, argv)

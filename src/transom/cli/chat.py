@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 import shlex
 import sys
+from contextlib import AsyncExitStack
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +14,7 @@ import typer
 from transom.agent import Agent, Budget, Home, Response, SyncAgent
 from transom.agent.models import Event, ReplyDelta, ToolCallFinished, ToolCallStarted
 from transom.agent.views import Message
-from transom.cli.agents import load_agent
+from transom.cli.agents import opened_agent
 from transom.cli.app import root
 from transom.cli.command import AgentOption, command
 from transom.cli.output import print_text, printable, say, style, unread
@@ -38,19 +40,25 @@ def chat(session: Session, name: Name = "chat", agent: AgentOption = "") -> int:
     home = Home(session.workspace.root, name)
     # Checked before the agent is loaded, so that a missing model is reported first.
     chain = _model(session, has_agent=bool(agent))
-    if agent:
-        chosen = load_agent(session, agent, "--agent").copy(at=home, provider=chain)
-    else:
-        chosen = Agent(_ROLE, provider=chain, at=home)
-    if (limit := session.settings.execution.max_cost) is not None:
-        chosen.budget = Budget(usd=limit)
-    with SyncAgent(chosen) as door:
+    # What the agent's tools need is opened in the loop in which they run.
+    with asyncio.Runner() as runner:
+        stack = AsyncExitStack()
         try:
-            _Chat(door).run()
+            if agent:
+                named = opened_agent(session, agent, "--agent")
+                own_agent = runner.run(stack.enter_async_context(named))
+                chosen = own_agent.copy(at=home, provider=chain)
+            else:
+                chosen = Agent(_ROLE, provider=chain, at=home)
+            if (limit := session.settings.execution.max_cost) is not None:
+                chosen.budget = Budget(usd=limit)
+            with SyncAgent(chosen, runner=runner) as door:
+                _Chat(door).run()
         finally:
             # An agent closes its own model; that of the command belongs to this function.
             if chain:
-                door.wait(chain.aclose())
+                runner.run(chain.aclose())
+            runner.run(stack.aclose())
     words = ["transom", "chat", name]
     if agent:
         words += ["--agent", agent]

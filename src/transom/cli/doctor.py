@@ -43,6 +43,7 @@ _TOOLS = {
 _EXTRAS = {
     **{name: (name,) for name in ("anthropic", "openai", "ollama", "mcp", "langgraph")},
     "studies": ("optuna", "gmsh", "matplotlib", "psutil"),
+    "dashboard": ("optuna_dashboard", "a2wsgi"),
     "nastran": ("pyNastran",),
     "server": ("fastapi", "uvicorn"),
     "jira": ("httpx",),

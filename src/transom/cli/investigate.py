@@ -25,7 +25,7 @@ from transom.cli.evidence_sources import (
     data_folder,
 )
 from transom.cli.learn import PlaybookScope, learning, opened_memory
-from transom.cli.output import day_of, report_files, say, style_status
+from transom.cli.output import day_of, report_files, style_status
 from transom.cli.run_lookup import found_run
 from transom.cli.session import Session
 from transom.errors import InputError, Paused
@@ -129,7 +129,7 @@ async def investigate(
     for report in reports:
         session.progress(f"written: {report.path}")
     if pause is not None:
-        say(
+        session.warn(
             f"transom: {pause.hint}; give the reason with --reason TEXT; then: transom"
             f" resume {run.id}"
         )
@@ -223,7 +223,7 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
     if not reply.needs_model:
         return 0
     command_line = shlex.join(["transom", KIND, question, "--follow-up", run_id, "--model"])
-    say(f"transom: the question needs a model; ask it with: {command_line} PROVIDER:NAME")
+    session.warn(f"transom: the question needs a model; ask it with: {command_line} PROVIDER:NAME")
     return Paused.exit_code
 
 

@@ -23,7 +23,8 @@ from transom.cli.evidence_sources import (
 )
 from transom.cli.output import day_of, report_files, style_status
 from transom.cli.session import Session
-from transom.errors import InputError
+from transom.config.model import Notice
+from transom.errors import InputError, TransomError
 from transom.investigator.policy import load_policy, load_waivers
 from transom.investigator.release import (
     ReleaseAssessment,
@@ -35,6 +36,7 @@ from transom.investigator.release import (
 )
 from transom.investigator.release_report import RELEASE_FORMATS, text_release
 from transom.investigator.sources import DataFolder, Feature
+from transom.runs.notices import notice_without_run
 
 _EXAMPLE = "transom release --data examples/incoming_data --as-of 2026-09-20"
 
@@ -95,6 +97,27 @@ async def release(session: Session, options: ReleaseOptions) -> int:
     Exit: all READY 0, one NOT_READY 1, error 2, otherwise 3.
     """
     reports = report_files(options.reports, _RENDERERS)
+    try:
+        result = _judge(session, options)
+    # E.g. a server that does not answer at night.
+    except TransomError as error:
+        name = options.fix_version or options.features or "all features"
+        notice = notice_without_run("release", name, "failed", "failed", str(error))
+        await session.give_notice(notice)
+        raise
+    text = text_release(result).rstrip("\n")
+    text = text.replace(result.verdict, style_status(result.verdict), 1)
+    session.show(result, *text.split("\n"), reports=reports)
+    for report in reports:
+        session.progress(f"written: {report.path}")
+    # 3: a feature needs a person's judgement, or more data.
+    event: Notice = "waiting" if result.exit_code == 3 else "finished"
+    await session.give_notice(notice_without_run("release", result.name, result.verdict, event))
+    return result.exit_code
+
+
+def _judge(session: Session, options: ReleaseOptions) -> ReleaseAssessment:
+    """Return the assessment of the features that the options select, and add it to the history."""
     # The version selects the features of a server if no folder has them.
     jql = ""
     if options.fix_version:
@@ -116,12 +139,7 @@ async def release(session: Session, options: ReleaseOptions) -> int:
     # The next assessment is compared with this one.
     if not options.no_memory:
         add_to_history(history_file(session.workspace.root, name, target), history, result)
-    text = text_release(result).rstrip("\n")
-    text = text.replace(result.verdict, style_status(result.verdict), 1)
-    session.show(result, *text.split("\n"), reports=reports)
-    for report in reports:
-        session.progress(f"written: {report.path}")
-    return result.exit_code
+    return result
 
 
 def _selected(data: DataFolder, options: ReleaseOptions) -> list[Feature]:

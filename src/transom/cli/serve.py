@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -82,8 +83,13 @@ def serve(
     if agent:
         from transom.cli.agents import serve_agent  # other commands need no agents
 
-        with listener, serve_agent(session, agent, host, url, token, proxy_name) as app:
-            server.serve(app, listener, app.on_stop, certificate)
+        # What the agent's tools need is opened in the loop in which they run.
+        async def work() -> None:
+            async with serve_agent(session, agent, host, url, token, proxy_name) as app:
+                await server.serve_in_loop(app, listener, app.on_stop, certificate)
+
+        with listener, suppress(KeyboardInterrupt):
+            asyncio.run(work())
         session.progress("stopped")
         return 0
     with listener, opened(session, scope, "make") as playbook:

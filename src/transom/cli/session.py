@@ -21,6 +21,7 @@ from transom.cli.chains import build_chain, without_credentials
 from transom.cli.common_options import CommonOptions, Format
 from transom.cli.output import Live, ReportFile, print_json, print_text, printable, say
 from transom.cli.stage_lines import LABELS
+from transom.cli.typed_commands import with_workspace
 from transom.config import Settings, load_settings
 from transom.config.model import Notice
 from transom.context import WindowBudget
@@ -252,13 +253,17 @@ class Session:
             return ""
         return self.in_this_workspace(f"transom resume {run_id}")
 
-    def in_this_workspace(self, command: str) -> str:
-        """Return a command line that works in the workspace of this one."""
+    def in_this_workspace(self, text: str) -> str:
+        """Return a text for a person whose commands work in the workspace of this one."""
+        return with_workspace(text, self._workspace_option)
+
+    @cached_property
+    def _workspace_option(self) -> str:
+        """The option that names the workspace; "" if a command in the same folder finds it."""
         workspace = self.overrides.get("workspace")
-        # A command in the same folder finds the workspace by itself.
         if workspace is None or self.workspace_root == find_workspace(self.cwd):
-            return command
-        return f"{command} --workspace {shlex.quote(str(workspace))}"
+            return ""
+        return f"--workspace {shlex.quote(str(workspace))}"
 
     def show(
         self, result: object, *lines: str, code: int = 0, reports: tuple[ReportFile, ...] = ()
@@ -279,7 +284,7 @@ class Session:
         if self.format == "json":
             print_json(result)
         else:
-            print_text(*lines)
+            print_text(*map(self.in_this_workspace, lines))
         for report in reports:
             write_file(report.path, report.render(result))
         return code
@@ -290,13 +295,17 @@ class Session:
         With `--format json` they are left out: there is one document, at the end.
         """
         if self.format != "json":
-            print_text(*lines)
+            print_text(*map(self.in_this_workspace, lines))
+
+    def warn(self, line: str) -> None:
+        """Print a warning or an error on stderr."""
+        say(self.in_this_workspace(line))
 
     def progress(self, line: str) -> None:
         """Print one line on stderr, unless -q was given."""
         self.live.end()
         if self.verbosity >= 0:
-            say(printable(line))
+            say(printable(self.in_this_workspace(line)))
 
     def open_store(self) -> Store:
         """Open the workspace's database."""
@@ -417,17 +426,19 @@ class Session:
     async def _notify(self, run: Run, row: RunRow, *, has_failed: bool) -> None:
         """Tell that a run is left; nothing is told of the parts of another one, e.g. of a batch."""
         settings = self.settings.notify
-        if self.open_runs or self.is_part or not self.entry:
-            return
-        if not (settings.command or settings.url):
+        if self.open_runs or not self.entry or not (settings.command or settings.url):
             return
         left = view(self.workspace, run.store, row)
         event: Notice = "failed" if has_failed else "finished"
         if left.state.waiting or left.state.waits or left.status == "paused":
             event = "waiting"
-        if event not in settings.events:
+        await self.give_notice(notice_of(left, event, run.next_command))
+
+    async def give_notice(self, notice: Mapping[str, Any]) -> None:
+        """Send a notice, if the settings say so; never from a part of another command."""
+        settings = self.settings.notify
+        if self.is_part or notice["event"] not in settings.events:
             return
-        notice = notice_of(left, event, run.next_command)
         if problem := await send_notice(settings, notice, self.cwd, "notify"):
             self.progress(f"the notice failed: {problem}")
 

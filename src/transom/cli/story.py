@@ -28,11 +28,12 @@ from transom.llm import Provider
 from transom.runs.history import RUNNING
 from transom.runs.stage_rows import stages_of
 from transom.sandbox import Level, needs
-from transom.stories.backlog import Backlog, find_backlog
+from transom.stories.backlog import find_backlog
+from transom.stories.backlog_search import Backlog
 from transom.stories.dependencies import Dependencies
 from transom.stories.epic import open_project, plan, run_epic
 from transom.stories.finishing import epic_junit, existing_branch, notify, open_request, use_branch
-from transom.stories.git import Git, Worktrees
+from transom.stories.git import Git
 from transom.stories.github_issues import read_github
 from transom.stories.handoff import STAGES
 from transom.stories.progress import describe_stage
@@ -48,6 +49,7 @@ from transom.stories.workers import (
     rules_worker,
     worker_chain,
 )
+from transom.stories.worktrees import Worktrees
 
 _WATCH_SECONDS = 1.0
 _AGENT_SECONDS = 3600.0

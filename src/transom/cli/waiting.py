@@ -14,7 +14,7 @@ from transom.checklist.judging.audit import user_name
 from transom.cli.app import root
 from transom.cli.check.accepting import accept_caps, accept_unchecked
 from transom.cli.command import MoreRepairs, command
-from transom.cli.output import counted, gravest, print_text, say, style
+from transom.cli.output import counted, gravest, print_text, style
 from transom.cli.run_lookup import found_run, next_step, run_history
 from transom.cli.session import Session
 from transom.cli.terminal import ask_on_terminal
@@ -64,6 +64,11 @@ async def waiting(session: Session, new_sheet: NewSheet = None) -> int:
             _since(run.since),
             f"  {run.command}",
         ]
+        if (run.kind, run.status) == ("check", "NEEDS_MODEL"):
+            lines.append(
+                f"  leave it unchecked: transom answer {run.run_id} --until DATE --by NAME --reason"
+                " TEXT"
+            )
     rows = [question.to_json() for question in questions]
     if new_sheet and questions:
         # A person fills in the empty entries.
@@ -156,7 +161,7 @@ async def answer(
             codes.append(await _answer(session, name, run_answer))
         except InputError as error:
             # A wrong answer is reported, and the others are still recorded.
-            say(f"transom: {error}")
+            session.warn(f"transom: {error}")
             codes.append(error.exit_code)
     return gravest(codes)
 

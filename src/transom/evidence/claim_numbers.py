@@ -18,10 +18,13 @@ from transom.evidence.quantities import (
     NumberContext,
     are_same,
     are_surely_same,
+    day_differences,
     do_conflict,
+    following_words,
     kinds_beside,
     kinds_of,
     stems_of,
+    words_by_number,
 )
 from transom.evidence.units import unit_of_key
 
@@ -46,8 +49,12 @@ _SECONDS = {
 }
 _ROUGH = Decimal("0.05")
 _MOST_NUMBERS = 200
+_MOST_PARTS = 12
+_MOST_COUNT = 12
+_SAME_SHARE = Decimal("0.01")
 _KEY_BEFORE = re.compile(r"(?<!\w)([A-Za-z]\w{0,40})\W{1,4}$")
 _LONGEST_KEY = 48
+_KEYED = re.compile(r"[\"']\s{0,3}:|=\s{0,3}[\"']|\|")
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,7 @@ class Support:
         name: its name; numbers in it are not claims.
         row: the whole row that was shown: a limit beside the value, further fields, their text.
             Quotations, names and further numbers are checked against it, too.
+        state: its value, if that is a word or two: a status, a decision.
     """
 
     value: Decimal | None
@@ -70,6 +78,7 @@ class Support:
     text: str = ""
     name: str = ""
     row: str = ""
+    state: str = ""
 
     @property
     def whole(self) -> str:
@@ -79,7 +88,12 @@ class Support:
     @property
     def kinds(self) -> Kinds:
         """The kinds that the entry is about."""
-        return kinds_of(f"{self.about} {self.text}")
+        # A share is of two counts, which its passage names: passed ones of those executed.
+        if self.unit:
+            return kinds_of(f"{self.about} {self.text}")
+        own, further = kinds_of(self.about), kinds_of(self.text)
+        # A passage has more words than those of its value: "executed": 20, "passed": 11.
+        return tuple(words or others for words, others in zip(own, further, strict=True))
 
 
 @dataclass(frozen=True)
@@ -102,6 +116,7 @@ class _RowNumber:
     unit: str
     kinds: Kinds
     is_value: bool = False
+    is_alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -121,16 +136,26 @@ class NumberClaim:
 
     def judge(self, cited: Sequence[Support]) -> ClaimJudgement:
         """Return whether the numbers of the cited entries support or contradict the claim."""
+        # The first word alone may be a common name: "24 alerts held", of "31 alerts; 24 real".
+        elsewhere = self.is_of_another_number(cited)
+        if elsewhere != "no":
+            status: ClaimStatus = "contradicted" if elsewhere == "surely" else "undecided"
+            return ClaimJudgement(status, f"{self.shown} counts something else there")
         kinds = self.context.checked_kinds()
         equal_values, surely_others = list[_RowNumber](), list[_RowNumber]()
-        is_supported = False
+        is_supported = has_value = has_part = False
         for support in cited:
+            is_supported = is_supported or self.is_in_name(support) or self.is_whole_of(support)
             for number in _numbers_of(support):
                 is_equal = self.equals(number)
                 # A claim whose words are the name of an entry names no kind any more.
                 is_unnamed = number.is_value and not any(kinds)
+                # A place with one number is of what its sentence says, unless its key denies it.
+                is_unnamed |= number.is_alone and not do_conflict(kinds, number.kinds)
                 if is_equal and (is_unnamed or are_same(kinds, number.kinds)):
                     is_supported = True
+                    has_value = has_value or number.is_value
+                    has_part = has_part or self.is_part_of(support, number)
                 elif is_equal and (number.is_value or do_conflict(kinds, number.kinds)):
                     equal_values.append(number)
                 elif number.is_value and self.is_surely_of(support, number):
@@ -142,14 +167,32 @@ class NumberClaim:
                 return ClaimJudgement(
                     "contradicted", f"{self.shown} is denied, but it cites the same"
                 )
+            if has_part and not has_value:
+                return ClaimJudgement("undecided", f"{self.shown} is a part of what it cites")
             return SUPPORTED
         if is_state_denied:
             return ClaimJudgement("undecided", f"{self.shown} is not what it cites")
+        return self._against(cited, equal_values, surely_others)
+
+    def _against(
+        self,
+        cited: Sequence[Support],
+        equal_values: Sequence[_RowNumber],
+        surely_others: Sequence[_RowNumber],
+    ) -> ClaimJudgement:
+        """Return whether cited entries that do not support the claim contradict it.
+
+        Args:
+            equal_values: the same number, of another quantity.
+            surely_others: another number, of the same quantity.
+        """
+        kinds = self.context.checked_kinds()
+        # Another number of the row may happen to be the sum.
+        if self.is_sum_of(surely_others):
+            return SUPPORTED
         if any(do_conflict(kinds, number.kinds) for number in equal_values):
             why = f"{self.shown} is another quantity than what it cites"
             return ClaimJudgement("contradicted", why)
-        if self.is_sum_of(surely_others):
-            return SUPPORTED
         why = f"{self.shown} is not what it cites"
         is_another_value = bool(surely_others) and not self.follows_from(cited)
         if is_another_value or self.is_about_another_subject(cited):
@@ -158,6 +201,13 @@ class NumberClaim:
 
     def is_surely_of(self, support: Support, number: _RowNumber) -> bool:
         """Return whether the words beside the claim name the quantity of an entry."""
+        # A count, such as "three endpoints", is no latency, whatever else the words name.
+        is_count = not self.unit and Decimal(1) < (self.fact.value or 0) <= _MOST_COUNT
+        if is_count and number.unit in _SECONDS:
+            return False
+        # "One of three subtasks is open" cites the one.
+        if self.context.is_whole and number.value < (self.fact.value or 0):
+            return False
         if any(self.context.kinds):
             return are_surely_same(self.context.kinds, number.kinds)
         # "The error rate" is of no listed kind, but of the words of the entry.
@@ -178,23 +228,88 @@ class NumberClaim:
     def equals(self, number: _RowNumber) -> bool:
         """Return whether it is the same number in the same unit, in any notation."""
         value = _converted(number, self.unit)
-        said = self.fact.value
-        if value is None or said is None:
+        statement = self.fact.value
+        if value is None or statement is None:
             return False
         scale = _UNIT.match(self.sentence, self.fact.end)
         if scale is not None and scale["scale"]:
             factor = Decimal(1000 if scale["scale"] == "k" else 1_000_000)
-            return _rounds_to(value / factor, said)
+            return _rounds_to(value / factor, statement)
         text = self.fact.text.rstrip("% ")
-        plain = Fact(text, 0, said, either=self.fact.either, called=self.fact.called)
+        plain = Fact(text, 0, statement, either=self.fact.either, called=self.fact.called)
         if FactSource(f"{value.normalize():f}").has(plain):
             return True
         before = self.sentence[: self.fact.start]
         if not _ROUGHLY.search(before) and not _ABOVE.search(before):
             return False
-        is_near = abs(value - said) <= abs(value) * _ROUGH
-        is_round = len(said.normalize().as_tuple().digits) <= 3
-        return is_near and is_round and (not _ABOVE.search(before) or value >= said)
+        is_near = abs(value - statement) <= abs(value) * _ROUGH
+        is_round = len(statement.normalize().as_tuple().digits) <= 3
+        return is_near and is_round and (not _ABOVE.search(before) or value >= statement)
+
+    def is_of_another_number(self, cited: Sequence[Support]) -> Literal["no", "perhaps", "surely"]:
+        """Return whether the words behind it stand behind another number of a cited text.
+
+        "19 boxes", where the text has "42 boxes and 19 couriers". Keys of data stand before their
+        numbers, so only prose is compared.
+        """
+        stems = following_words(self.fact, self.sentence)
+        if not stems or any(support.value == self.fact.value for support in cited):
+            return "no"
+        is_first_elsewhere = False
+        for support in cited:
+            if support.value is not None or _KEYED.search(support.whole):
+                continue
+            words = words_by_number(support.whole)
+            own_words = words.get(self.fact.value or Decimal())
+            if own_words is None or stems.keys() & own_words:
+                continue
+            other_words = set[str]()
+            for value, number_words in words.items():
+                if value != self.fact.value:
+                    other_words |= number_words
+            # One word of many that stands elsewhere by chance is no sign.
+            if 2 * len(stems.keys() & other_words) >= len(stems):
+                return "surely"
+            is_first_elsewhere |= next(iter(stems)) in other_words
+        return "perhaps" if is_first_elsewhere else "no"
+
+    def is_part_of(self, support: Support, number: _RowNumber) -> bool:
+        """Return whether a further number of an entry is of the very quantity of its value.
+
+        22 failed tests are those of three modules, 9, 11 and 2: "2 tests failed" is not the sum.
+        """
+        if (
+            number.is_value
+            or support.value is None
+            or number.kinds[LIMIT]
+            or not any(self.context.kinds[:LIMIT])
+        ):
+            return False
+        own = support.kinds[:LIMIT]
+        return number.kinds[:LIMIT] == own and any(own)
+
+    def is_among(self, support: Support) -> bool:
+        """Return whether an entry has the number, whatever it counts there."""
+        return any(self.equals(number) for number in _numbers_of(support))
+
+    def is_in_name(self, support: Support) -> bool:
+        """Return whether it is a number of an entry's name: the 77 of `run 77`."""
+        named_units = {fact.value for fact in facts_of(support.name)}
+        return not any(self.context.kinds) and self.fact.value in named_units
+
+    def is_whole_of(self, support: Support) -> bool:
+        """Return whether it is the whole of a share that is cited with both its parts: 788 covered
+        and 96 missed lines are 884, if 89.1 % is cited.
+        """
+        if support.value is None or support.unit != "%" or self.unit or not self.fact.value:
+            return False
+        parts = [fact.value for fact in facts_of(support.whole) if fact.value is not None]
+        for part in parts[:_MOST_PARTS]:
+            remainder = self.fact.value - part
+            share = 100 * part / self.fact.value
+            if remainder in parts and abs(share - support.value) < _SAME_SHARE:
+                return True
+        return False
 
     def is_sum_of(self, numbers: Sequence[_RowNumber]) -> bool:
         """Return whether it is the sum of cited values of its own quantity."""
@@ -205,11 +320,13 @@ class NumberClaim:
 
     def follows_from(self, cited: Sequence[Support]) -> bool:
         """Return whether it is a difference, a rest to 100 %, or a share of cited numbers."""
-        said = self.fact.value
-        if said is None:
+        statement = self.fact.value
+        if statement is None:
             return False
         values, further = list[Decimal](), list[Decimal]()
         for support in cited:
+            if self.unit == "d" and statement in day_differences(support.whole):
+                return True
             for number in _numbers_of(support):
                 value = _converted(number, self.unit)
                 # A share of two counts has the unit of neither.
@@ -220,12 +337,14 @@ class NumberClaim:
                 # Among many numbers of a row some pair has any difference.
                 (values if number.is_value or number.kinds[LIMIT] else further).append(value)
         for value in values:
-            if self.unit == "%" and _rounds_to(100 - value, said):
+            if self.unit == "%" and _rounds_to(100 - value, statement):
                 return True
-            if any(_rounds_to(abs(value - other), said) for other in values if other != value):
+            if any(_rounds_to(abs(value - other), statement) for other in values if other != value):
                 return True
             wholes = [other for other in (*values, *further) if other]
-            if self.unit == "%" and any(_rounds_to(100 * value / other, said) for other in wholes):
+            if self.unit == "%" and any(
+                _rounds_to(100 * value / other, statement) for other in wholes
+            ):
                 return True
         return False
 
@@ -241,22 +360,27 @@ def _numbers_of(support: Support) -> tuple[_RowNumber, ...]:
         kinds[LIMIT] = about[LIMIT]
         numbers.append(_RowNumber(support.value, support.unit, tuple(kinds), is_value=True))
     text = support.whole
+    values_in_text = {fact.value for fact in facts_of(support.text) if fact.value is not None}
     for fact in facts_of(text):
         if fact.value is None or len(numbers) >= _MOST_NUMBERS:
             continue
-        beside = kinds_beside(fact, text)
-        rows = list(beside)
-        rows[SUBJECT] = beside[SUBJECT] or about[SUBJECT]
+        neighbours = kinds_beside(fact, text)
+        rows = list(neighbours)
+        rows[SUBJECT] = neighbours[SUBJECT] or about[SUBJECT]
         # A limit is of the entry's own quantity, any other number of the row only of its subject.
-        if beside[LIMIT]:
-            rows = [words or others for words, others in zip(beside, about, strict=True)]
+        if neighbours[LIMIT]:
+            rows = [
+                words or other_numbers
+                for words, other_numbers in zip(neighbours, about, strict=True)
+            ]
         key = _KEY_BEFORE.search(text[max(0, fact.start - _LONGEST_KEY) : fact.start])
         by_key = unit_of_key(key[1]) if key else None
         unit = unit_behind(fact, text) or (by_key.unit if by_key else "") or support.unit
         value = fact.value
         if support.value is not None and value == support.value:
             continue
-        numbers.append(_RowNumber(value, unit, tuple(rows)))
+        is_alone = support.value is None and values_in_text == {value}
+        numbers.append(_RowNumber(value, unit, tuple(rows), is_alone=is_alone))
     return tuple(numbers)
 
 
@@ -282,10 +406,10 @@ def unit_behind(fact: Fact, text: str) -> str:
     return "min" if unit.startswith("min") else unit[0]
 
 
-def _rounds_to(value: Decimal, said: Decimal) -> bool:
+def _rounds_to(value: Decimal, statement: Decimal) -> bool:
     """Return whether a value, rounded to the digits of another, is that one."""
-    exponent = said.as_tuple().exponent
-    return isinstance(exponent, int) and round(value, max(0, -exponent)) == said
+    exponent = statement.as_tuple().exponent
+    return isinstance(exponent, int) and round(value, max(0, -exponent)) == statement
 
 
 def _converted(number: _RowNumber, unit: str) -> Decimal | None:

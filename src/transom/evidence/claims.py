@@ -71,6 +71,10 @@ _NAMED = re.compile(r"[A-Za-z]\w{0,60}[ -]\d+$")
 _CLAUSE = re.compile(r"[.;:!?\n,]|\b(?:but|and)\b")
 _LEAST_NAME = 6
 _LEAST_CLAUSE = 3
+_MOST_STATE = 2  # words of a quoted status
+_MANY = 5  # stems of a sentence that may have one more than the clause that denies it
+_WHOLE = re.compile(r"[.;:!?\n]")
+_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d{1,2}(?![\d,.]))")
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,7 @@ def check_claims(
     *,
     names: Collection[str] = (),
     in_sources: InSources | None = None,
+    source: Support | None = None,
     mark: str = "",
 ) -> CheckedText:
     """Check each sentence of a text against its citations.
@@ -126,6 +131,8 @@ def check_claims(
         names: texts whose numbers are names, not claims: the question, ids, titles.
         in_sources: tells what the sources have; without it a number that nothing shows is only
             undecided.
+        source: the one text that all sentences are about. It contradicts sentences that cite
+            nothing, and supports none: somewhere in a long text stands nearly any number.
         mark: words that are put in parentheses behind an undecided sentence.
     """
     stays = list[str]()
@@ -133,7 +140,9 @@ def check_claims(
     undecided = list[CheckedSentence]()
     cited = dict[str, None]()
     for sentence, gap in sentences_of(text):
-        checked = check_sentence(sentence, supports, names=names, in_sources=in_sources)
+        checked = check_sentence(
+            sentence, supports, names=names, in_sources=in_sources, source=source
+        )
         if checked.is_removed:
             removed.append(checked)
             continue
@@ -163,17 +172,23 @@ def check_sentence(
     *,
     names: Collection[str] = (),
     in_sources: InSources | None = None,
+    source: Support | None = None,
 ) -> CheckedSentence:
     """Return whether a sentence holds against what it cites; see `check_claims`."""
     line = " ".join(sentence.split())
-    ids = _CITATION.findall(sentence)
+    ids = list(dict.fromkeys(_CITATION.findall(sentence)))
     # An entry that nobody was shown supports nothing, whatever the sentence says.
     for key in ids:
         if key not in supports:
             why = f"cites {key}, which is not in the ledger"
             return CheckedSentence(line, "contradicted", why)
-    check = _SentenceCheck(sentence, [supports[key] for key in ids], names, in_sources)
+    check = _SentenceCheck(sentence, [supports[key] for key in ids], names, in_sources, source)
     judgements = list(check.judgements())
+    if source is not None and not ids:
+        source_judgements = _SentenceCheck(sentence, [source], names, in_sources).judgements()
+        judgements += [
+            judgement for judgement in source_judgements if judgement.status == "contradicted"
+        ]
     # One contradicted part makes the sentence false, however true its other parts are.
     for judgement in judgements:
         if judgement.status == "contradicted":
@@ -194,8 +209,9 @@ class _SentenceCheck:
         cited: Sequence[Support],
         names: Collection[str],
         in_sources: InSources | None,
+        source: Support | None = None,
     ) -> None:
-        self._cited, self._in_sources = cited, in_sources
+        self._cited, self._in_sources, self._source = cited, in_sources, source
         self._known = "\n".join(names).casefold()
         plain = _CITATION.sub(_blank, sentence)
         entry_names = [support.name for support in cited]
@@ -203,19 +219,18 @@ class _SentenceCheck:
             if len(name) >= _LEAST_NAME:
                 plain = re.sub(re.escape(name), _blank, plain, flags=re.IGNORECASE)
         self._plain = plain
-        unquoted = _BULLET.sub(_blank, _QUOTED.sub(_blank, plain))
+        unquoted = _with_points(_BULLET.sub(_blank, _QUOTED.sub(_blank, plain)))
         self._unquoted = self._with_digits(unquoted) if cited else unquoted
 
     def judgements(self) -> Iterator[ClaimJudgement]:
         """Yield the judgement of each quotation, number, id and denial."""
         for match in _QUOTED.finditer(self._plain):
             yield self._of_quotation(match[0], match[1] or match[2])
-        has_figures = False
         for fact in facts_of(self._unquoted):
-            has_figures = True
             yield self._of_name(fact) if fact.value is None else self._of_number(fact)
         yield from self._of_zero_claims()
-        if not has_figures and self._is_denied_by_source():
+        yield from self._of_severity()
+        if self._is_denied_by_source():
             yield ClaimJudgement("contradicted", "what it cites denies what it states")
 
     def _with_digits(self, text: str) -> str:
@@ -242,7 +257,9 @@ class _SentenceCheck:
         if not squeezed:
             return SUPPORTED
         for support in self._cited:
-            passage = _squeezed(support.whole)
+            # A word or two beside a status are that status, not another word of its row.
+            is_state = support.state and len(quotation.split()) <= _MOST_STATE
+            passage = _squeezed(support.state if is_state else support.whole)
             if not all(_holds(passage, part) for part in squeezed):
                 continue
             # "tests failed", quoted from "no tests failed", says the opposite of its source.
@@ -275,8 +292,12 @@ class _SentenceCheck:
 
     def _unshown(self, fact: Fact, why: str) -> ClaimJudgement:
         """Return that nothing cited shows a fact, and whether any source has it."""
-        is_unsourced = self._in_sources is not None and not self._in_sources(fact)
-        return ClaimJudgement("undecided", why, is_unsourced)
+        if self._in_sources is None or self._in_sources(fact):
+            return ClaimJudgement("undecided", why)
+        # The source may print the decimal point as a comma.
+        with_comma = Fact(fact.text.replace(".", ","), 0)
+        is_sourced = "." in fact.text and fact.value is not None and self._in_sources(with_comma)
+        return ClaimJudgement("undecided", why, is_unsourced=not is_sourced)
 
     def _of_number(self, fact: Fact) -> ClaimJudgement:
         """Return whether a number is that of a cited entry, of the same quantity."""
@@ -289,10 +310,13 @@ class _SentenceCheck:
         named = _NAMED.search(self._unquoted[: fact.end])
         if named and named[0].casefold() in self._known:
             return SUPPORTED
-        if not self._cited:
+        if not self._cited and self._source is None:
             return self._unshown(fact, f"{claim.shown} has no evidence beside it")
         if claim.follows_from(self._cited):
             return judgement
+        # 600 seconds, where the source has 600042.1 ms
+        if self._source is not None and claim.is_among(self._source):
+            return ClaimJudgement("undecided", judgement.why)
         return self._unshown(fact, judgement.why)
 
     def _of_zero_claims(self) -> Iterator[ClaimJudgement]:
@@ -300,25 +324,63 @@ class _SentenceCheck:
         for match in _ZERO_CLAIM.finditer(self._unquoted):
             kinds = kinds_of(match["claim"])
             for support in self._cited:
-                is_counted = kinds[STATE] or kinds[SEVERITY]
-                if support.value is None or not is_counted:
+                if not support.value or self._states(support.value):
                     continue
-                if are_surely_same(kinds, kinds_of(support.about)) and support.value != 0:
+                is_counted = kinds[STATE] or kinds[SEVERITY]
+                is_same = is_counted and are_surely_same(kinds, kinds_of(support.about))
+                # "No blocking issue" is of no listed kind, but of the words of its entry.
+                shared = stems_of(match["claim"]) & stems_of(support.about)
+                if is_same or (not is_counted and shared):
                     why = f'"{match[0].strip()}" is contradicted: it cites {support.value}'
                     yield ClaimJudgement("contradicted", why)
 
+    def _states(self, value: Decimal) -> bool:
+        """Return whether the sentence has a number, too: "no critical issue is new, 2 are open"."""
+        return any(fact.value == value for fact in facts_of(self._unquoted))
+
+    def _of_severity(self) -> Iterator[ClaimJudgement]:
+        """Yield the judgement of "of low severity", where only grave findings are cited."""
+        named = kinds_of(self._unquoted)[SEVERITY]
+        if len(named) != 1 or not self._cited:
+            return
+        severities = [kinds_of(support.about)[SEVERITY] for support in self._cited]
+        if all(severities) and not any(named & severity for severity in severities):
+            word = next(iter(named))
+            yield ClaimJudgement("contradicted", f"it cites nothing of {word} severity")
+
     def _is_denied_by_source(self) -> bool:
-        """Return whether a cited clause has the words of the sentence, and denies them."""
+        """Return whether a cited clause has the words and figures of the sentence, and denies
+        them.
+        """
         if has_denial(self._plain):
             return False
         stems = stems_of(self._plain)
+        figures = {fact.text for fact in facts_of(self._unquoted)}
         if len(stems) < _LEAST_CLAUSE:
             return False
         for support in self._cited:
             for clause in _CLAUSE.split(support.whole):
-                if stems <= stems_of(clause) and has_denial(clause):
+                missing_stems = stems - stems_of(clause)
+                # A sentence may name what its clause only means: "the question how ... is settled".
+                is_same = not missing_stems or (len(missing_stems) == 1 and len(stems) > _MANY)
+                if is_same and has_denial(clause) and _has_all(clause, figures):
+                    return True
+            for whole_sentence in _WHOLE.split(support.whole):
+                is_same = stems == stems_of(whole_sentence) and _has_all(whole_sentence, figures)
+                if is_same and has_denial(whole_sentence):
                     return True
         return False
+
+
+def _has_all(text: str, figures: Collection[str]) -> bool:
+    """Return whether a text has all of these figures."""
+    figures_of_text = {fact.text for fact in facts_of(text)}
+    return all(figure in figures_of_text for figure in figures)
+
+
+def _with_points(text: str) -> str:
+    """Return a text with decimal points where a comma can only be one: 48,8 %, not 1,200."""
+    return _DECIMAL_COMMA.sub(".", text)
 
 
 def _blank(match: re.Match[str]) -> str:

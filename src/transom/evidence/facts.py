@@ -23,8 +23,10 @@ _ID = re.compile(
 _HAS_ID = re.compile(r"[\d_\[]|/\w+/|\w{2}\.\w{2}")
 _NUMBER = re.compile(
     # The dash in 1-5 and 5%-10% is not a sign, in -$5 and -9..-5 it is; 1..5 are two numbers.
-    r"(?=[-+±.\d])(?:(\+/-\s?|±\s?)[$€£¥]?|(?:(?<![\w.%)\]°])|(?<=\.\.))[-+][$€£¥]?|(?:(?<![\w.])|(?<=\.\.)))"
-    r"(?:(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?|(?<![\w.)\]])\.\d+)(?:[eE][-+]?\d+)?(?=[A-Za-z]{0,4}(?!\w))(?:\s?%)?"
+    r"(?=[-+±.\d])(?:(\+/-\s?|±\s?)[$€£¥]?"
+    r"|(?:(?<![\w.%)\]°])|(?<=\.\.))[-+][$€£¥]?|(?:(?<![\w.])|(?<=\.\.)))"
+    r"(?:(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?|(?<![\w.)\]])\.\d+)"
+    r"(?:[eE][-+]?\d+)?(?=[A-Za-z]{0,4}(?!\w))(?:\s?%)?"
 )
 _MARKS = str.maketrans("", "", ",_%$€£¥")  # marks in a number that do not change its value
 # A dash and a space before a number are its sign at the start of a value: slack: - 0.5, x = - 0.5,
@@ -120,11 +122,11 @@ def facts_of(text: str) -> Iterator[Fact]:
     yield from sorted((*ids, *numbers), key=lambda fact: fact.start)
 
 
-def count_facts(text: str, most: int) -> int:
+def count_facts(text: str, upper_limit: int) -> int:
     """Count the numbers and ids of a text, up to `most`."""
     ids: list[Fact] = []
-    numbers = sum(1 for _ in islice(_numbers_of(text, ids.append), most))
-    return min(len(ids) + numbers, most)
+    numbers = sum(1 for _ in islice(_numbers_of(text, ids.append), upper_limit))
+    return min(len(ids) + numbers, upper_limit)
 
 
 def _numbers_of(text: str, take: Callable[[Fact], None]) -> Iterator[Fact]:
@@ -132,22 +134,22 @@ def _numbers_of(text: str, take: Callable[[Fact], None]) -> Iterator[Fact]:
     texts of any length.
     """
     plain = _BULLET.sub(lambda match: " " * len(match[0]), text)
-    rest, at = list[str](), 0
+    remainder, position = list[str](), 0
     for match in _ID.finditer(plain):
         name = match[0]
         if _HAS_ID.search(name):
             start, end = match.span()
             take(Fact(name, start))
-            rest += (plain[at:start], "_" * (end - start))
-            at = end
-    rest.append(plain[at:])
-    for match in _NUMBER.finditer("".join(rest).replace("−", "-").replace("–", "-")):
+            remainder += (plain[position:start], "_" * (end - start))
+            position = end
+    remainder.append(plain[position:])
+    for match in _NUMBER.finditer("".join(remainder).replace("−", "-").replace("–", "-")):
         yield _number(match, plain)
 
 
-def _number(match: re.Match[str], whole: str) -> Fact:
+def _number(match: re.Match[str], full_text: str) -> Fact:
     start, either = match.start(), match[1] or ""
-    text = whole[start : match.end()].rstrip()
+    text = full_text[start : match.end()].rstrip()
     if len(text) > _LONGEST:
         return Fact(text, start)
     try:
@@ -159,13 +161,16 @@ def _number(match: re.Match[str], whole: str) -> Fact:
     end = start + len(text)
     if text[0] not in _BEGIN_DIGITS:
         return Fact(text, start, value, text.endswith("%"), bool(either))
-    if whole.startswith(_CURRENCIES, max(0, start - 1)):
+    if full_text.startswith(_CURRENCIES, max(0, start - 1)):
         start -= 1
     near = max(0, start - _BEFORE)
-    if whole.endswith(_DASHES, near, start) and _BEGINS.search(whole, near, start):
-        return Fact(whole[start - 2 : end], start - 2, value.copy_negate(), text.endswith("%"))
-    below = _below(whole, near, start, end) or _in_brackets(whole, near, start, end)
-    called = whole.endswith(_NAMES, near, start) and _CALLED.search(whole[near:start]) is not None
+    if full_text.endswith(_DASHES, near, start) and _BEGINS.search(full_text, near, start):
+        return Fact(full_text[start - 2 : end], start - 2, value.copy_negate(), text.endswith("%"))
+    below = _below(full_text, near, start, end) or _in_brackets(full_text, near, start, end)
+    called = (
+        full_text.endswith(_NAMES, near, start)
+        and _CALLED.search(full_text[near:start]) is not None
+    )
     return Fact(text, end - len(text), value, text.endswith("%"), below, called)
 
 
@@ -232,30 +237,30 @@ class FactSource:
         values = (*_meanings(fact), fact.value.copy_negate()) if fact.called else _meanings(fact)
         plain, percent, parts = self._facts[1]
         if fact.percent:
-            found = any(
+            number_facts = any(
                 plain.has(value) or percent.has(value) or plain.has(_hundredth(value))
                 for value in values
             )
         else:
-            found = any(
+            number_facts = any(
                 plain.has(value) or percent.has(value) or parts.has(value) for value in values
             )
-        return found or (
+        return number_facts or (
             self._read < len(self._text) and self._holds(fact.text, _IN_A_NUMBER, self._read)
         )
 
-    def _holds(self, text: str, beside: re.Pattern[str] = _IN_A_WORD, start: int = 0) -> bool:
+    def _holds(self, text: str, neighbours: re.Pattern[str] = _IN_A_WORD, start: int = 0) -> bool:
         """Whether the text has this literally and not as part of a longer word; faster than a
         regular expression.
         """
-        at = self._text.find(text, start)
-        while at >= 0:
-            end = at + len(text)
-            if not beside.fullmatch(
-                f"{self._text[max(0, at - 2) : at]}\0{self._text[end : end + 2]}"
+        position = self._text.find(text, start)
+        while position >= 0:
+            end = position + len(text)
+            if not neighbours.fullmatch(
+                f"{self._text[max(0, position - 2) : position]}\0{self._text[end : end + 2]}"
             ):
                 return True
-            at = self._text.find(text, at + 1)
+            position = self._text.find(text, position + 1)
         return False
 
 
@@ -279,14 +284,14 @@ class _Numbers:
         if len(digits) < _LEAST_DIGITS or not isinstance(place, int):
             return False
         half = Decimal((0, (5,), place - 1))
-        least, most = _EXACT.subtract(value, half), _EXACT.add(value, half)
+        least, upper_limit = _EXACT.subtract(value, half), _EXACT.add(value, half)
         order, even = self._in_order, digits[-1] % 2 == 0
-        at, end = bisect_left(order, least), bisect_right(order, most)
-        if at < end and order[at] == least and negative and not even:
-            at += 1
-        if at < end and order[end - 1] == most and not negative and not even:
+        position, end = bisect_left(order, least), bisect_right(order, upper_limit)
+        if position < end and order[position] == least and negative and not even:
+            position += 1
+        if position < end and order[end - 1] == upper_limit and not negative and not even:
             end -= 1
-        return at < end
+        return position < end
 
 
 def _meanings(fact: Fact) -> tuple[Decimal, ...]:

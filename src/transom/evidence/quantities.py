@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
 from functools import lru_cache
 
 from transom.evidence.facts import Fact, facts_of
@@ -16,16 +20,36 @@ Kinds = tuple[frozenset[str], ...]
 # Kinds with their words. Kinds of one row exclude each other.
 _ROWS = (
     (
-        "failed=fail,fails,failing,failed,failure,failures passed=pass,passes,passing,passed"
-        " skipped=skipped blocked=blocked executed=executed,ran planned=planned"
-        " estimate=estimate,estimated"
+        "failed=fail,fails,failing,failed,failure,failures,fehlgeschlagen,fehlgeschlagene,échoué,"
+        "échoués,échouée,échouées,fallado,fallados,fallaron,fallido,fallidos,fallito,falliti,"
+        "fallite,falhou,falharam,mislukt,mislukte,gefaald"
+        " passed=pass,passes,passing,passed,bestanden,bestandene,réussi,réussis,réussies,superado,"
+        "superados,superaron,superato,superati,superate,passaram,geslaagd,geslaagde"
+        " skipped=skipped,übersprungen,übersprungene,ignoré,ignorés,omitido,omitidos,saltati,"
+        "ignorados,overgeslagen"
+        " blocked=blocked,blockiert,blockierte,bloqués,bloqueados,bloccati,geblokkeerd"
+        " executed=executed,ran,ausgeführt,ausgeführte,liefen,exécutés,exécutées,ejecutados,"
+        "ejecutaron,eseguiti,executados,uitgevoerd"
+        " planned=planned,geplant,geplante,prévus,planificados,pianificati,planeados,gepland"
+        " estimate=estimate,estimated,geschätzt,schätzung,estimé,estimado,stimato,geschat"
     ),
-    "critical=critical high=high medium=medium,moderate low=low",
-    "line=line,lines,statement,statements branch=branch,branches",
-    "average=average,mean,avg p50=median,p50 p90=p90 p95=p95 p99=p99 max=maximum min=minimum",
-    "limit=target,limit,threshold,required,requires,goal,allowed",
     (
-        "test=test,tests,case,cases,scenario,scenarios vulnerability=vulnerability,vulnerabilities "
+        "critical=critical,kritische,kritisch,critique,critiques,crítica,críticas,critiche"
+        " high=high,hohe,hoch,élevée,élevées,alta,altas,alte"
+        " medium=medium,moderate,mittlere,mittel,moyenne,moyennes,media,medias,medie"
+        " low=low,niedrige,niedrig,geringe,faible,faibles,baja,bajas,basse"
+    ),
+    ("line=line,lines,statement,statements,zeilenabdeckung branch=branch,branches,zweigabdeckung"),
+    "average=average,mean,avg p50=median,p50 p90=p90 p95=p95 p99=p99 max=maximum min=minimum",
+    (
+        "limit=target,limit,threshold,required,requires,goal,allowed,ziel,zielwert,grenzwert,"
+        "schwelle,objectif,seuil,objetivo,umbral,obiettivo,soglia,doel,drempel"
+    ),
+    (
+        "test=test,tests,case,cases,scenario,scenarios,testfälle,szenario,szenarien,scénarios,"
+        "escenarios,scenari,cenários,scenarios "
+        "vulnerability=vulnerability,vulnerabilities,schwachstelle,schwachstellen,vulnérabilités,"
+        "vulnerabilidades,vulnerabilità,kwetsbaarheden "
         "coverage=coverage,covered latency=latency,response throughput=throughput "
         "issue=defect,defects,bug,bugs,issue,issues stage=stage,stages subtask=subtask,subtasks "
         "criterion=criterion,criteria"
@@ -46,9 +70,18 @@ def _words_of_row(row: str) -> Mapping[str, str]:
 
 
 _KINDS = tuple(_words_of_row(row) for row in _ROWS)
-_WORD = re.compile(r"p\d{2,3}\b|[a-z]+", re.IGNORECASE)
+_WORD = re.compile(r"p\d{2,3}\b|[^\W\d_]+", re.IGNORECASE)
 _OF = re.compile(r"(?:\bof|\bout of|/)\s*(?:the\s+)?$", re.IGNORECASE)
 _TOTAL = re.compile(r"\s*(?:[^\W\d]+\s+){0,3}(?:of|out of|/)\s*(?:(?:the|all)\s+)?", re.IGNORECASE)
+_TOTAL_AHEAD = re.compile(
+    r"(?:^|[.;:]\s)\W*(?:out )?(?:of|von|sur|de|di|van)\s+(?:\w{1,5}\s+)?$", re.IGNORECASE
+)
+_AGAINST = re.compile(
+    r"\d[^.;\n]{0,12}\b(?:against|versus|vs\.?|gegenüber|contre|contra|contro)\s+$", re.IGNORECASE
+)
+_PART_IN_WORDS = re.compile(
+    r"\b(?:one|none|some|half|most|each) (?:out )?of\s+(?:(?:the|these|its)\s+)?$", re.IGNORECASE
+)
 _END_BEHIND = re.compile(r"[,;:()]|\b(?:and|but|against|while|with|versus|where)\b")
 _END_OF_TOTAL = re.compile(r"[,;:()]|\b(?:and|but|while)\b")
 _END_AHEAD = re.compile(r"[,;()]|\b(?:and|but|against|while|versus|where)\b")
@@ -61,6 +94,8 @@ _AFTER_MISSING = re.compile(
 )
 # What parts a number of a row from the next; the digits of p95 do not.
 _BETWEEN = re.compile(r"[,;{}()\[\]\n]|(?<![A-Za-z_\d])\d")
+_DAY = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
+_MOST_DAYS = 12
 _MOST_AHEAD = 48
 _MOST_WORDS = 8
 _BESIDE_LIMIT = 2
@@ -78,8 +113,8 @@ def kinds_of(text: str) -> Kinds:
 
 def are_same(claimed: Kinds, kinds: Kinds) -> bool:
     """Return whether each kind that a claim names is one of these; a limit is no value."""
-    for words, others in zip(claimed, kinds, strict=True):
-        if words and not words & others:
+    for words, other_words in zip(claimed, kinds, strict=True):
+        if words and not words & other_words:
             return False
     return bool(claimed[LIMIT]) == bool(kinds[LIMIT])
 
@@ -91,8 +126,8 @@ def are_surely_same(claimed: Kinds, kinds: Kinds) -> bool:
 
 def do_conflict(claimed: Kinds, kinds: Kinds) -> bool:
     """Return whether a claim names a kind that excludes these: skipped, where failed is meant."""
-    for words, others in zip(claimed, kinds, strict=True):
-        if words and others and not words & others:
+    for words, other_words in zip(claimed, kinds, strict=True):
+        if words and other_words and not words & other_words:
             return True
     return False
 
@@ -106,12 +141,14 @@ class NumberContext:
         is_total: it is the total of `3 of 5`, of which less is checked.
         stems: the beginnings of its longer words.
         is_denied: a denial stands among the words.
+        is_whole: it is a total whose part is a word: `one of three`.
     """
 
     kinds: Kinds
     stems: frozenset[str]
     is_total: bool
     is_denied: bool
+    is_whole: bool = False
 
     def checked_kinds(self) -> Kinds:
         """Return the kinds that must agree with the evidence."""
@@ -132,18 +169,62 @@ def context_of(fact: Fact, sentence: str) -> NumberContext:
     before = sentence[: fact.start]
     start = max([other.end for other in facts if other.end <= fact.start], default=0)
     is_total = start > 0 and _TOTAL.fullmatch(before, start) is not None
+    # "Of 31 alerts, 24 were real" has its total in front.
+    is_total |= bool(following) and _TOTAL_AHEAD.search(before) is not None
+    is_whole = _PART_IN_WORDS.search(before) is not None
+    is_total |= is_whole
     ahead = _END_AHEAD.split(sentence[max(start, fact.start - _MOST_AHEAD) : fact.start])[-1]
     ahead = _AFTER_MISSING.split(ahead)[-1]
     words = behind if any(kinds_of(behind)) else f"{ahead} {behind}"
     kinds = list(kinds_of(words))
     # "1240 ms misses its target" is no target, but "a target of 800 ms" and "80 % required" are.
-    beside = [ahead, *behind.split()[:_BESIDE_LIMIT]]
-    kinds[LIMIT] = kinds_of(" ".join(beside))[LIMIT]
+    neighbours = [ahead, *behind.split()[:_BESIDE_LIMIT]]
+    kinds[LIMIT] = kinds_of(" ".join(neighbours))[LIMIT]
+    # "620 ms against 600 ms" has its limit behind it.
+    if _AGAINST.search(before) and not kinds[LIMIT]:
+        kinds[LIMIT] = frozenset({"limit"})
     # "82 % against a target of 85 %" has no total.
     is_total = is_total and not kinds[LIMIT]
     # "No test fails: is not met: failed tests 22" denies nothing of the 22.
     is_denied = has_denial(words.rpartition(":")[2])
-    return NumberContext(tuple(kinds), stems_of(words), is_total, is_denied)
+    return NumberContext(tuple(kinds), stems_of(words), is_total, is_denied, is_whole)
+
+
+def following_words(fact: Fact, text: str) -> dict[str, None]:
+    """Return the beginnings of the words behind a number, in order, up to the next number or line
+    end.
+    """
+    text = text[: text.find("\n", fact.end) if "\n" in text[fact.end :] else len(text)]
+    facts = [other for other in facts_of(text) if other.value is not None]
+    following = [other for other in facts if other.start >= fact.end]
+    words = re.findall(r"[^\W\d_]{4,}", _words_behind(fact, following, text).casefold())
+    return dict.fromkeys(word[:_STEM] for word in words)
+
+
+@lru_cache(maxsize=512)
+def words_by_number(text: str) -> Mapping[Decimal, frozenset[str]]:
+    """Return the words behind each number of a text, without those behind several numbers."""
+    words = dict[Decimal, frozenset[str]]()
+    for fact in facts_of(text):
+        if fact.value is not None:
+            words[fact.value] = (
+                words.get(fact.value, frozenset()) | following_words(fact, text).keys()
+            )
+    counts = Counter(word for stems in words.values() for word in stems)
+    return {
+        value: frozenset(word for word in stems if counts[word] == 1)
+        for value, stems in words.items()
+    }
+
+
+@lru_cache(maxsize=128)
+def day_differences(text: str) -> frozenset[Decimal]:
+    """Return the days between any two of the first dates of a text."""
+    days = set[date]()
+    for match in list(_DAY.finditer(text))[:_MOST_DAYS]:
+        with suppress(ValueError):  # such as 2026-13-45
+            days.add(date.fromisoformat(match[0]))
+    return frozenset(Decimal(abs((day - other).days)) for day in days for other in days)
 
 
 def _words_behind(fact: Fact, following: Sequence[Fact], sentence: str) -> str:

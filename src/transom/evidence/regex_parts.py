@@ -56,7 +56,7 @@ class PartReader:
     """
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
-        self._text, self._at = pattern.pattern, 0
+        self._text, self._position = pattern.pattern, 0
         self._is_verbose = bool(pattern.flags & re.VERBOSE)
         self.flags = pattern.flags & (re.IGNORECASE | re.DOTALL | re.ASCII)
         self.branches = self._branches()
@@ -67,9 +67,9 @@ class PartReader:
 
     def _branches(self) -> tuple[Branch, ...]:
         branches: list[Branch] = [[]]
-        while self._at < len(self._text) and self._text[self._at] != ")":
-            if self._text[self._at] == "|":
-                self._at += 1
+        while self._position < len(self._text) and self._text[self._position] != ")":
+            if self._text[self._position] == "|":
+                self._position += 1
                 branches.append([])
             elif self._is_verbose and self._skip_blank():
                 continue
@@ -79,51 +79,54 @@ class PartReader:
         return tuple(branches)
 
     def _skip_blank(self) -> bool:
-        character = self._text[self._at]
+        character = self._text[self._position]
         if character.isspace():
-            self._at += 1
+            self._position += 1
         elif character == "#":
-            self._at += len(list(takewhile(lambda sign: sign != "\n", self._text[self._at :])))
+            self._position += len(
+                list(takewhile(lambda sign: sign != "\n", self._text[self._position :]))
+            )
         else:
             return False
         return True
 
     def _part(self) -> RegexPart | None:
         """Return the next part, None if it is a comment or sets flags."""
-        start, character = self._at, self._text[self._at]
+        start, character = self._position, self._text[self._position]
         if character == "(":
             return self._group()
         if character == "\\":
             return self._escape()
         if character == "[":
-            self._at += 1
-            self._at += self._text[self._at] == "^"
-            self._at += self._text[self._at] == "]"  # a bracket at the beginning closes nothing
-            while self._text[self._at] != "]":
-                self._at += 2 if self._text[self._at] == "\\" else 1
-        self._at += 1
+            self._position += 1
+            self._position += self._text[self._position] == "^"
+            # A bracket at the beginning closes nothing.
+            self._position += self._text[self._position] == "]"
+            while self._text[self._position] != "]":
+                self._position += 2 if self._text[self._position] == "\\" else 1
+        self._position += 1
         if character in "^$":
             return RegexPart("empty")
-        source = self._text[start : self._at]
+        source = self._text[start : self._position]
         return RegexPart("character", source if character in ".[" else re.escape(character))
 
     def _escape(self) -> RegexPart:
-        start, letter = self._at, self._text[self._at + 1]
-        self._at += _ESCAPES_LONGER_THAN_TWO.get(letter, 2)
+        start, letter = self._position, self._text[self._position + 1]
+        self._position += _ESCAPES_LONGER_THAN_TWO.get(letter, 2)
         if letter == "N":
-            self._at = self._text.index("}", start) + 1
+            self._position = self._text.index("}", start) + 1
         if letter in "AZbB":
             return RegexPart("empty")
         if letter in "123456789":
-            while self._text[self._at : self._at + 1].isdigit():
-                self._at += 1
+            while self._text[self._position : self._position + 1].isdigit():
+                self._position += 1
             return RegexPart("empty")
-        return RegexPart("character", self._text[start : self._at])
+        return RegexPart("character", self._text[start : self._position])
 
     def _group(self) -> RegexPart | None:
-        head = _GROUP_HEAD.match(self._text, self._at)
+        head = _GROUP_HEAD.match(self._text, self._position)
         opening = head[0] if head else "("
-        self._at += len(opening)
+        self._position += len(opening)
         if opening.startswith("(?P="):
             return RegexPart("empty")
         if opening.startswith("(?") and opening[2] in "aiLmsux-":
@@ -133,15 +136,15 @@ class PartReader:
         if opening.endswith(")") and not opening.startswith("(?("):
             return None
         branches = self._branches()
-        self._at += 1
+        self._position += 1
         is_around = opening in ("(?=", "(?!", "(?<=", "(?<!")
         return RegexPart("around" if is_around else "group", branches=branches)
 
     def _repeat(self, part: RegexPart) -> None:
-        repeat = _REPEAT.match(self._text, self._at)
+        repeat = _REPEAT.match(self._text, self._position)
         if repeat is None or repeat[0] in ("{}", "{,}"):
             return
-        self._at = repeat.end()
+        self._position = repeat.end()
         if sign := repeat["sign"]:
             part.low, part.many = int(sign == "+"), sign != "?"
             return

@@ -163,9 +163,9 @@ def _same_with_more_words(words: list[str], longer: str) -> Sameness:
 
 def _are_opposites(key: str, other: str) -> bool:
     """Return whether two keys differ by what turns one into the opposite: routed, unrouted."""
-    for beginning, rest in _beginnings(key):
+    for beginning, remainder in _beginnings(key):
         for other_beginning, other_rest in _beginnings(other):
-            if rest != other_rest or beginning == other_beginning:
+            if remainder != other_rest or beginning == other_beginning:
                 continue
             if beginning in _BEFORE or other_beginning in _BEFORE:
                 return True
@@ -176,9 +176,9 @@ def _beginnings(key: str) -> list[tuple[str, str]]:
     """Return each way to take a key apart into a beginning and the rest."""
     parts = list[tuple[str, str]]()
     for beginning in (*_BEFORE, *_AFTER):
-        rest = key.removeprefix(beginning)
-        if key.startswith(beginning) and len(rest) >= _LEAST_STEM:
-            parts.append((beginning, rest))
+        remainder = key.removeprefix(beginning)
+        if key.startswith(beginning) and len(remainder) >= _LEAST_STEM:
+            parts.append((beginning, remainder))
     return parts
 
 
@@ -250,9 +250,9 @@ def _same_version(name: str, other: str) -> Sameness:
     if version is None or other_version is None:
         return "same" if _key(name) == _key(other) else "different"
     parts, other_parts = _numbers(version["parts"]), _numbers(other_version["parts"])
-    rest, other_rest = _before_build(version["rest"]), _before_build(other_version["rest"])
+    remainder, other_rest = _before_build(version["rest"]), _before_build(other_version["rest"])
     if _stripped(parts) == _stripped(other_parts):
-        return _same_rest(rest, other_rest)
+        return _same_rest(remainder, other_rest)
     shorter, longer = sorted((parts, other_parts), key=len)
     is_line = len(shorter) < len(longer) and longer[: len(shorter)] == shorter
     return "unclear" if is_line else "different"
@@ -270,16 +270,16 @@ def _stripped(parts: Iterable[int]) -> list[int]:
     return numbers
 
 
-def _before_build(rest: str) -> str:
+def _before_build(remainder: str) -> str:
     """Return what follows the numbers of a version, without remarks and metadata of a build."""
-    return re.split(r"[+\s(,]", rest, maxsplit=1)[0]
+    return re.split(r"[+\s(,]", remainder, maxsplit=1)[0]
 
 
-def _same_rest(rest: str, other: str) -> Sameness:
+def _same_rest(remainder: str, other: str) -> Sameness:
     """Return whether what follows the numbers of two versions is the same."""
-    if _key(rest) == _key(other):
+    if _key(remainder) == _key(other):
         return "same"
-    if (rest and other) or _PRERELEASE.match(rest or other):
+    if (remainder and other) or _PRERELEASE.match(remainder or other):
         return "different"
     # "21.12-s106" may be one of several builds of 21.12.
     return "unclear"

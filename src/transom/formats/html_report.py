@@ -37,7 +37,8 @@ def html_report(page: Page, folders: Sequence[Path] = ()) -> bytes:
         folders: folders to search for the files of entries; evidence is shown in its context if the
             file still has it.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  only reports need it
+    # Only reports need it.
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
 
     # Everything is escaped, whatever the template's name: all texts on a page are untrusted.
     environment = Environment(

@@ -84,10 +84,10 @@ def read_issue(data: Json) -> Issue | None:
         "",
     )
     inner = data.get("fields")
-    fields, at = (inner, "/fields") if isinstance(inner, dict) else (data, "")
+    fields, pointer = (inner, "/fields") if isinstance(inner, dict) else (data, "")
     if not key:
         return None
-    status, status_at, category = _status(fields, at)
+    status, status_at, category = _status(fields, pointer)
     return Issue(
         key=key,
         summary=str(fields.get("summary") or fields.get("title") or fields.get("name") or ""),
@@ -95,7 +95,7 @@ def read_issue(data: Json) -> Issue | None:
         category=category,
         status_at=status_at,
         feature_id=_feature_id(data, fields),
-        links=(*_subtasks(fields, at), *_links(fields, at)),
+        links=(*_subtasks(fields, pointer), *_links(fields, pointer)),
         text=plain_text(fields.get("description")),
         fix_versions=tuple(_fix_versions(fields)),
     )
@@ -121,38 +121,39 @@ def _feature_id(data: dict[str, Any], fields: dict[str, Any]) -> str:
     return ""
 
 
-def _status(fields: dict[str, Any], at: str) -> tuple[str, str, str]:
+def _status(fields: dict[str, Any], pointer: str) -> tuple[str, str, str]:
     status = fields.get("status")
     if isinstance(status, dict):
         inner = status.get("statusCategory")
         category = str(inner.get("key", "")) if isinstance(inner, dict) else ""
         return (
             str(status.get("name", "")),
-            f"{at}/status/name",
+            f"{pointer}/status/name",
             category if category in _CATEGORIES else "",
         )
-    return str(status or ""), f"{at}/status", ""
+    return str(status or ""), f"{pointer}/status", ""
 
 
-def _subtasks(fields: dict[str, Any], at: str) -> list[LinkedIssue]:
+def _subtasks(fields: dict[str, Any], pointer: str) -> list[LinkedIssue]:
     listed = fields.get("subtasks")
     return [
-        _linked(one, "subtask", f"{at}/subtasks/{number}")
-        for number, one in enumerate(listed if isinstance(listed, list) else ())
-        if isinstance(one, dict)
+        _linked(member, "subtask", f"{pointer}/subtasks/{number}")
+        for number, member in enumerate(listed if isinstance(listed, list) else ())
+        if isinstance(member, dict)
     ]
 
 
-def _links(fields: dict[str, Any], at: str) -> list[LinkedIssue]:
-    found = []
+def _links(fields: dict[str, Any], pointer: str) -> list[LinkedIssue]:
+    entries = []
     name = next(
-        (one for one in ("issuelinks", "links", "linked_issues") if fields.get(one)), "links"
+        (member for member in ("issuelinks", "links", "linked_issues") if fields.get(member)),
+        "links",
     )
     listed = fields.get(name)
     for number, link in enumerate(listed if isinstance(listed, list) else ()):
         if not isinstance(link, dict):
             continue
-        place = f"{at}/{name}/{number}"
+        place = f"{pointer}/{name}/{number}"
         kind = link["type"] if isinstance(link.get("type"), dict) else {"inward": link.get("type")}
         for side, words in (
             ("inwardIssue", "inward"),
@@ -163,21 +164,21 @@ def _links(fields: dict[str, Any], at: str) -> list[LinkedIssue]:
                 relation = str(kind.get(words) or kind.get("name") or "")
                 if side == "inwardIssue" and str(kind.get("name")).lower() == "blocks":
                     relation = _BLOCKED  # a link's text is localised, its type name is not
-                found.append(_linked(link[side], relation, f"{place}/{side}"))
+                entries.append(_linked(link[side], relation, f"{place}/{side}"))
         if "key" in link:
-            found.append(
+            entries.append(
                 _linked(link, str(kind.get("inward") or link.get("relation") or ""), place)
             )
     blockers = fields.get("blocked_by")
-    for number, one in enumerate(blockers if isinstance(blockers, list) else ()):
-        found.append(
+    for number, member in enumerate(blockers if isinstance(blockers, list) else ()):
+        entries.append(
             _linked(
-                one if isinstance(one, dict) else {"key": one},
+                member if isinstance(member, dict) else {"key": member},
                 _BLOCKED,
-                f"{at}/blocked_by/{number}",
+                f"{pointer}/blocked_by/{number}",
             )
         )
-    return found
+    return entries
 
 
 def _linked(data: dict[str, Any], relation: str, locator: str) -> LinkedIssue:
@@ -204,10 +205,10 @@ def status_changes(data: Json) -> list[StatusChange] | None:
     It reads the shapes of REST (`changelog.histories`, `histories`, a page with `values`) and a
     plain list.
     """
-    histories, at = _histories(data)
+    histories, pointer = _histories(data)
     if histories is None:
         return None
-    found = []
+    entries = []
     for number, history in enumerate(histories):
         if not isinstance(history, dict):
             continue
@@ -221,8 +222,8 @@ def status_changes(data: Json) -> list[StatusChange] | None:
                 )
                 was = str(item.get("fromString") or item.get("from") or "")
                 became = str(item.get("toString") or item.get("to") or "")
-                found.append(StatusChange(when, was, became, f"{at}/{number}{inner}"))
-    return sorted(found, key=lambda change: change.when)
+                entries.append(StatusChange(when, was, became, f"{pointer}/{number}{inner}"))
+    return sorted(entries, key=lambda change: change.when)
 
 
 def _histories(data: Json) -> tuple[list[Json] | None, str]:
@@ -230,14 +231,14 @@ def _histories(data: Json) -> tuple[list[Json] | None, str]:
         case list():
             return data, ""
         case {"changelog": dict() | list() as inner}:
-            found, at = _histories(inner)
-            return found, f"/changelog{at}"
-        case {"histories": list(found)}:
-            return found, "/histories"
-        case {"values": list(found)}:
-            return found, "/values"
-        case {"changes": list(found)}:
-            return found, "/changes"
+            entries, pointer = _histories(inner)
+            return entries, f"/changelog{pointer}"
+        case {"histories": list(entries)}:
+            return entries, "/histories"
+        case {"values": list(entries)}:
+            return entries, "/values"
+        case {"changes": list(entries)}:
+            return entries, "/changes"
     return None, ""
 
 
@@ -247,8 +248,8 @@ def plain_text(value: object) -> str:
         inner = value.get("text")
         parts = [inner] if isinstance(inner, str) else []
         parts += [
-            plain_text(one)
-            for one in value.get("content", [])
+            plain_text(member)
+            for member in value.get("content", [])
             if isinstance(value.get("content"), list)
         ]
         return "\n".join(part for part in parts if part)

@@ -268,6 +268,37 @@ def _gitleaks(data: Any) -> ScanReport | None:
     return ScanReport("gitleaks", "", tuple(findings))
 
 
+def _trufflehog(data: Any) -> ScanReport | None:
+    rows = dict_entries(data if isinstance(data, list) else [data])
+    if not rows or not all(
+        {"DetectorName", "Verified", "SourceMetadata"} <= row.keys() for row in rows
+    ):
+        return None
+    findings = list[ScanFinding]()
+    for place, row in enumerate(rows):
+        # A verified secret was tried out, and opens something.
+        rank = "critical" if row["Verified"] is True else "high"
+        locator = f"/{place}" if isinstance(data, list) else ""
+        findings.append(ScanFinding(str(row["DetectorName"]), rank, "", locator))
+    return ScanReport("TruffleHog", "", tuple(findings))
+
+
+def _detect_secrets(data: Any) -> ScanReport | None:
+    if not isinstance(data, dict) or not {"plugins_used", "results", "version"} <= data.keys():
+        return None
+    findings = list[ScanFinding]()
+    for path, rows in dict_at(data, "results").items():
+        top = f"/results/{path.replace('~', '~0').replace('/', '~1')}"
+        for place, row in enumerate(dict_entries(rows)):
+            # `detect-secrets audit` writes a person's word into the file.
+            why = "suppressed external" if row.get("is_secret") is False else ""
+            rank = "critical" if row.get("is_verified") is True else "high"
+            kind = str(row.get("type", ""))
+            findings.append(ScanFinding(kind, rank, path, f"{top}/{place}", why))
+    problems = [] if data["plugins_used"] else [("no detector was used", "/plugins_used")]
+    return ScanReport("detect-secrets", "/results", tuple(findings), tuple(problems))
+
+
 def _alerts(data: Any) -> ScanReport | None:
     """Read alerts of GitHub's REST API: code scanning, Dependabot, secret scanning."""
     rows = dict_entries(data)
@@ -364,6 +395,8 @@ SCANNER_READERS: tuple[Callable[[Any], ScanReport | None], ...] = (
     _zap,
     _checkov,
     _gitleaks,
+    _trufflehog,
+    _detect_secrets,
     _alerts,
     _cargo,
 )

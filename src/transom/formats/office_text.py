@@ -30,7 +30,7 @@ _BLOCK_TAGS = ("p", "div", "section", "article", "header", "footer", "ul", "ol",
                "blockquote", "pre", "dl", "dd", "dt", "form", "fieldset", "main")  # fmt: skip
 
 
-def text_bytes(data: bytes, where: str) -> bytes:
+def text_bytes(data: bytes, location: str) -> bytes:
     """Return the bytes of a file as text: unpacked, and as Markdown if it is HTML, DOCX or PDF.
 
     Other files are returned as they are.
@@ -38,11 +38,11 @@ def text_bytes(data: bytes, where: str) -> bytes:
     Raises:
         InputError: the file is damaged, is encrypted, or holds what no converter can see.
     """
-    data = unpacked_bytes(data, MOST_BYTES, where)
+    data = unpacked_bytes(data, MOST_BYTES, location)
     if data.startswith(_PDF):
-        return _pdf_text(data, where).encode()
+        return _pdf_text(data, location).encode()
     if data.startswith(_ZIP):
-        return _word_text(data, where).encode()
+        return _word_text(data, location).encode()
     head = data[:_HEAD].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if head.startswith((b"<!doctype html", b"<html")):
         return _html_text(decode_text(data)).encode()
@@ -155,38 +155,40 @@ def markdown_table(rows: list[list[str]], *, has_head: bool) -> list[str]:
 # Word
 
 
-def _word_text(data: bytes, where: str) -> str:
+def _word_text(data: bytes, location: str) -> str:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = archive.namelist()
             size = sum(entry.file_size for entry in archive.infolist())
     except zipfile.BadZipFile as error:
-        raise InputError("is a damaged archive", place=where, hint="copy it again") from error
+        raise InputError("is a damaged archive", place=location, hint="copy it again") from error
     if _WORD_PART not in names:
         kind = "an archive"
         if any(name.startswith("xl/") for name in names):
             kind = "a workbook; export its sheets as CSV"
-        raise InputError(f"is {kind}", place=where, hint="unpack or export it")
+        raise InputError(f"is {kind}", place=location, hint="unpack or export it")
     if size > MOST_BYTES * 4:
-        raise InputError("unpacks to too much text", place=where, hint="split it")
+        raise InputError("unpacks to too much text", place=location, hint="split it")
     try:
         import docx  # noqa: PLC0415  an optional extra
     except ImportError as error:
         raise InputError(
             f"is a Word document; {install_hint('documents')} to read it",
-            place=where,
+            place=location,
             hint=install_hint("documents"),
         ) from error
     try:
         document = docx.Document(io.BytesIO(data))
     except Exception as error:  # the parser raises many kinds
-        raise InputError("is a damaged Word document", place=where, hint="save it again") from error
+        raise InputError(
+            "is a damaged Word document", place=location, hint="save it again"
+        ) from error
     body: Any = document.element.body
     for tag in ("ins", "del"):
         if next(body.iter(f"{_WORD}{tag}"), None) is not None:
             raise InputError(
                 "has tracked changes that nobody accepted",
-                place=where,
+                place=location,
                 hint="accept or reject them",
             )
     styles = {style.style_id: str(style.name) for style in document.styles}
@@ -254,28 +256,28 @@ def _word_prefix(paragraph: Any, styles: dict[str, str]) -> str:
 # PDF
 
 
-def _pdf_text(data: bytes, where: str) -> str:
+def _pdf_text(data: bytes, location: str) -> str:
     try:
         import pypdf  # noqa: PLC0415  an optional extra
         from pypdf.errors import PyPdfError  # noqa: PLC0415
     except ImportError as error:
         raise InputError(
             f"is a PDF; {install_hint('documents')} to read it",
-            place=where,
+            place=location,
             hint=install_hint("documents"),
         ) from error
     try:
         reader = pypdf.PdfReader(io.BytesIO(data))
         if reader.is_encrypted and not reader.decrypt(""):
-            raise InputError("is encrypted", place=where, hint="save it without a password")
+            raise InputError("is encrypted", place=location, hint="save it without a password")
         pages = [page.extract_text() or "" for page in reader.pages]
     except (PyPdfError, ValueError, KeyError, TypeError, RecursionError, OSError) as error:
-        raise InputError("is a damaged PDF", place=where, hint="save it again") from error
+        raise InputError("is a damaged PDF", place=location, hint="save it again") from error
     for number, page in enumerate(pages, 1):
         if not page.strip():
             raise InputError(
                 f"has no text on page {number} of {len(pages)}, only a picture or nothing",
-                place=where,
+                place=location,
                 hint="save it with its text",
             )
     lines = "\n".join(pages).split("\n")

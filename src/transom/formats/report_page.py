@@ -113,7 +113,8 @@ def place(file: str | None, line: int | None) -> str:
     return f"{file or ''}" if line is None else f"{file or ''}:{line}"
 
 
-def plain(tone: Tone, text: str) -> str:  # noqa: ARG001  the hook's shape; a terminal passes one that colours
+# A terminal passes a function of this shape that colours the text.
+def plain(tone: Tone, text: str) -> str:  # noqa: ARG001
     """Return the text without colour, for pipes and files."""
     return text
 

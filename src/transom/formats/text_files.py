@@ -360,7 +360,8 @@ class _Hashed(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # io: any writable buffer
+    # The base class takes any writable buffer.
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         count = self._file.readinto(buffer)
         self.sha256.update(buffer[:count])
         self.size += count

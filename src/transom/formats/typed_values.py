@@ -58,23 +58,23 @@ def rust_return(head: str, word: str, *, is_other: bool) -> str:
     closing = _closing(head, opening)
     if opening < 0 or closing < 0:
         return ""
-    rest = head[closing + 1 :].partition(" where ")[0].strip()
-    if not rest.startswith("->"):
+    remainder = head[closing + 1 :].partition(" where ")[0].strip()
+    if not remainder.startswith("->"):
         return "return;"
-    value = _rust_value(rest[2:].strip(), word, is_other=is_other)
+    value = _rust_value(remainder[2:].strip(), word, is_other=is_other)
     return f"return {value};".removeprefix("return ;")
 
 
 def _go_results(head: str) -> list[str] | None:
     """Return the result types of a Go function; None if its head cannot be read."""
-    rest = head.strip().removeprefix("func").strip()
+    remainder = head.strip().removeprefix("func").strip()
     # A method has its receiver first, and then a name with parameters.
-    rest = re.sub(r"^\([^()]*\)\s*(?=\w+\s*\()", "", rest)
-    rest = re.sub(r"^\w+(?:\[[^\[\]]*\])?\s*(?=\()", "", rest)
-    closing = _closing(rest, 0)
-    if closing < 0 or not rest.startswith("("):
+    remainder = re.sub(r"^\([^()]*\)\s*(?=\w+\s*\()", "", remainder)
+    remainder = re.sub(r"^\w+(?:\[[^\[\]]*\])?\s*(?=\()", "", remainder)
+    closing = _closing(remainder, 0)
+    if closing < 0 or not remainder.startswith("("):
         return None
-    results = rest[closing + 1 :].strip()
+    results = remainder[closing + 1 :].strip()
     if not results:
         return []
     if not results.startswith("("):

@@ -4,20 +4,20 @@ confidence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import cast
 
-from transom.canonical import compact_json
 from transom.evidence.caps import Cap, cap_verdict, read_acceptances, with_commands
 from transom.evidence.dates import read_age
 from transom.evidence.identity import IdentityRequirement
-from transom.formats.measurements import Reading
+from transom.formats.measurements import Reading, Remark
+from transom.investigator.contradictions import find_contradictions
 from transom.investigator.judging import Judge
 from transom.investigator.ledger import Ledger
 from transom.investigator.overturning import OverturnedInvestigation
-from transom.investigator.policy import Policy, Waiver
+from transom.investigator.policy import Criterion, Policy, Waiver
 from transom.investigator.reading.recognition import OTHER_REVIEW
 from transom.investigator.result import (
     Contradiction,
@@ -32,6 +32,7 @@ from transom.investigator.result import (
 )
 from transom.investigator.sources import Feature
 from transom.investigator.subject import RequiredSubject
+from transom.investigator.verdict_caps import acceptance_of, effect_of_overturned, find_caps
 
 ORDER: tuple[Verdict, ...] = ("NOT_READY", "INSUFFICIENT_DATA", "NEEDS_JUDGEMENT", "READY")
 """Verdicts, worst first."""
@@ -86,46 +87,28 @@ def decide(
     missing = [row.source for row in unread if row.could_matter]
     judge = Judge(readings, ledger, wanted_subject, missing)
     criteria_wanted = policy.criteria_for(target)
+    # Contradictions come first, so that their passages have the first ids of the ledger.
     contradictions = find_contradictions(policy, readings, ledger, current)
     judged = [judge.judge(criterion) for criterion in criteria_wanted]
-    criteria, waiver_uses = _waived(
-        judged, *_by_validity([*policy.waivers, *waivers], as_of), feature
-    )
-    # What the stage does not ask for yet holds nothing back.
-    sources = {criterion.source for criterion in criteria_wanted}
-    judged_readings = [
-        reading
-        for reading in readings
-        if reading.kind != "analysis" or reading.name in (*sources, OTHER_REVIEW)
-    ]
-    caps = [
-        *find_caps(judged_readings, unread),
-        *(cap for reading in judged_readings for cap in wanted_subject.caps(reading)),
-    ]
-    by_criteria = verdict_of(criteria)
-    failed = [row.id for row in criteria if row.required and row.status == "fail"]
-    held_back = list[Cap]()
-    for entry in overturned:
-        if entry.speaks_against(by_criteria, failed):
-            held_back.append(entry.cap)
-    if by_criteria == "NOT_READY" and held_back:
-        # A cap only holds a READY back; a NOT_READY that was wrong is a person's to judge.
-        by_criteria = "NEEDS_JUDGEMENT"
-    caps += [cap for cap in held_back if by_criteria == "READY"]
+    valid, expired = _by_validity([*policy.waivers, *waivers], as_of)
+    criteria, waiver_uses = _waived(judged, valid, expired, feature)
+    effect = effect_of_overturned(verdict_of(criteria), criteria, overturned)
+    judged_readings = _readings_of(criteria_wanted, readings)
+    caps = find_caps(judged_readings, unread)
+    for reading in judged_readings:
+        caps += wanted_subject.caps(reading)
     capped = cap_verdict(
-        by_criteria,
-        caps,
+        effect.verdict,
+        [*caps, *effect.caps_of_ready],
         read_acceptances(policy.accept),
         as_of,
         positive={"READY"},
         capped="NEEDS_JUDGEMENT",
     )
-    verdict = cast("Verdict", capped.status)
-    # A READY has the overturned verdict among its caps already.
-    open_caps = [*capped.capped_by, *([] if by_criteria == "READY" else held_back)]
     missed = [*_incomplete(readings), *unread]
+    open_caps = [*capped.capped_by, *effect.asked_beside]
     return Decision(
-        verdict=verdict,
+        verdict=cast("Verdict", capped.status),
         confidence=_confidence(criteria, contradictions, missed, readings),
         stage_fit=_stage_fit(policy, criteria, current),
         criteria=criteria,
@@ -135,13 +118,24 @@ def decide(
         unsupported=_claims(readings),
         injections=_injections(readings),
         unread=missed,
-        questions=[
-            *_questions(criteria, target),
-            *_questions_of(open_caps),
-        ],
+        questions=[*_questions(criteria, target), *_questions_of(open_caps)],
         would_be=cast("Verdict | None", capped.would_be),
-        capped_by=with_commands(capped.capped_by, _acceptance_of),
+        capped_by=with_commands(capped.capped_by, acceptance_of),
     )
+
+
+def _readings_of(criteria: Sequence[Criterion], readings: Sequence[Reading]) -> list[Reading]:
+    """Return the readings that can hold a stage back.
+
+    An analysis that the stage does not ask for yet holds nothing back. Reviews of another kind may
+    be about anything, and count at every stage.
+    """
+    sources = {criterion.source for criterion in criteria}
+    relevant = list[Reading]()
+    for reading in readings:
+        if reading.kind != "analysis" or reading.name in (*sources, OTHER_REVIEW):
+            relevant.append(reading)
+    return relevant
 
 
 def _by_validity(waivers: Sequence[Waiver], as_of: date) -> tuple[list[Waiver], list[Waiver]]:
@@ -170,58 +164,6 @@ def _wanted_subject(
         requirements.append(IdentityRequirement(facet, text, "the policy"))
     max_age = read_age(policy.fresh) if policy.fresh else None
     return RequiredSubject(feature, as_of, tuple(requirements), max_age, policy.dated == "required")
-
-
-def find_caps(readings: Sequence[Reading], unread: Sequence[Unread]) -> list[Cap]:
-    """Return what holds a READY back: unread files, and trouble that no criterion judges."""
-    caps = list[Cap]()
-    for row in unread:
-        if row.could_matter:
-            caps.append(Cap("files", f"{row.source} was not read: {row.why}", row.source))
-    for reading in readings:
-        if reading.kind == "document" and reading.state in ("unreadable", "in_part"):
-            caps.append(Cap("files", f"{reading.source} {reading.why}", reading.source))
-        for remark in reading.remarks:
-            if remark.kind == "trouble":
-                text = f"{reading.source}#{remark.locator}: {remark.text}"
-                caps.append(Cap("trouble", text, reading.source))
-        if reading.name == OTHER_REVIEW:
-            caps += _caps_of_other(reading)
-        if reading.name == "changelog":
-            for observation in reading.observations:
-                if observation.measure == "source.outcome":
-                    text = f"{reading.source}: {observation.label}"
-                    caps.append(Cap("trouble", text, reading.source))
-    return caps
-
-
-def _caps_of_other(reading: Reading) -> list[Cap]:
-    """Return the bad news of a review that no criterion asks for."""
-    if not reading.usable:
-        return [Cap("files", f"{reading.source} {reading.why}", reading.source)]
-    caps = list[Cap]()
-    for observation in reading.observations:
-        if observation.measure in ("review.approver", "review.author"):
-            continue
-        is_grave = observation.measure.endswith((".critical", ".high")) and observation.number
-        is_denied = observation.measure.startswith("review.") and observation.value not in (
-            "pass",
-            "skipped",
-        )
-        is_entry = observation.number is not None or observation.measure.endswith(
-            ("valid_until", ".entry")
-        )
-        if is_grave or (is_denied and not is_entry):
-            text = (
-                f"{reading.source}: {observation.label or observation.measure} {observation.value}"
-            )
-            caps.append(Cap("trouble", text, reading.source))
-    return caps
-
-
-def _acceptance_of(cap: Cap) -> str:
-    """Return the entry of a policy that accepts a cap."""
-    return f"accept: [{{text: {compact_json(cap.text)}, by: NAME, until: YYYY-MM-DD}}]"
 
 
 def _questions_of(caps: Sequence[Cap]) -> list[str]:
@@ -331,161 +273,71 @@ def _stage_fit(
     return "appropriate"
 
 
-def find_contradictions(
-    policy: Policy, readings: Sequence[Reading], ledger: Ledger, current: str | None
-) -> list[Contradiction]:
-    """Return contradictions: within a file, between documents and measurements, between Jira and
-    its changelog.
-    """
-    contradictions: list[Contradiction] = []
-    for reading in readings:
-        for remark in reading.remarks:
-            if remark.kind == "contradiction":
-                evidence = [
-                    ledger.add_passage(reading, remark.locator, remark.quote, remark.measure)
-                ]
-                criterion = _criterion_of(policy, remark.measure, reading.name)
-                contradictions.append(
-                    Contradiction(
-                        text=f"{reading.source}: {remark.text}",
-                        evidence=evidence,
-                        criterion=criterion,
-                    )
-                )
-    contradictions += _stages_differ(policy, readings, ledger, current)
-    contradictions += _claims_differ(policy, readings, ledger)
-    return contradictions
-
-
-def _criterion_of(policy: Policy, measure: str, source: str) -> str:
-    for criterion in policy.criteria:
-        if any(rule.measure == measure for rule in criterion.rules):
-            return criterion.id
-    return next((entry.id for entry in policy.criteria if entry.source == source), "")
-
-
-def _stages_differ(
-    policy: Policy, readings: Sequence[Reading], ledger: Ledger, current: str | None
-) -> list[Contradiction]:
-    status = [
-        (observation, reading)
-        for reading in readings
-        for observation in reading.observations
-        if observation.measure == "jira.status"
-    ]
-    if current is None or not status:
-        return []
-    own = ledger.add(*status[0])
-    contradictions = []
-    for reading in readings:
-        for entry in reading.observations:
-            if entry.measure == "document.stage":
-                stage = policy.stage_in(str(entry.value))
-            elif entry.measure == "jira.last_status":
-                stage = policy.stage_of(str(entry.value))
-            else:
-                continue
-            if stage is not None and stage != current:
-                text = f"{reading.source} speaks of {stage}, Jira of {current}"
-                evidence = [own, ledger.add(entry, reading)]
-                contradictions.append(
-                    Contradiction(text=text, evidence=evidence, criterion="jira.issue")
-                )
-    return contradictions
-
-
-def _claims_differ(
-    policy: Policy, readings: Sequence[Reading], ledger: Ledger
-) -> list[Contradiction]:
-    """Return the contradictions between figures in documents and measured ones; the measurement
-    counts.
-    """
-    contradictions = []
-    measured = {
-        observation.measure: (observation, reading)
-        for reading in readings
-        if reading.kind == "analysis"
-        for observation in reading.observations
-        if observation.nature == "measured" and observation.number is not None
-    }
-    for reading in readings:
-        for claim in reading.observations:
-            measure = claim.measure.removeprefix("claim.")
-            if measure == claim.measure or measure not in measured:
-                continue
-            entry, of = measured[measure]
-            if abs((entry.number or 0) - (claim.number or 0)) > (1 if entry.unit == "%" else 0):
-                measured_as = f"{of.source} {round(entry.number or 0, 2):g}{entry.unit}"
-                text = f"{reading.source} tells {claim.value:g}{claim.unit}, {measured_as}"
-                evidence = [ledger.add(claim, reading), ledger.add(entry, of)]
-                contradictions.append(
-                    Contradiction(
-                        text=text,
-                        evidence=evidence,
-                        criterion=_criterion_of(policy, measure, of.name),
-                    )
-                )
-    return contradictions
-
-
 def _risks(
     criteria: Sequence[CriterionResult],
     readings: Sequence[Reading],
     ledger: Ledger,
     contradictions: Sequence[Contradiction],
 ) -> list[Risk]:
-    risks = [
-        Risk(
-            text=f"{criterion.name}: {criterion.why}",
-            severity="high" if criterion.required else "medium",
-            evidence=criterion.evidence,
+    risks = list[Risk]()
+    for criterion in criteria:
+        is_open = criterion.status == "unknown" and criterion.required
+        # A waived criterion is still a risk: somebody took it on.
+        if criterion.status in ("fail", "waived") or is_open:
+            risks.append(
+                Risk(
+                    text=f"{criterion.name}: {criterion.why}",
+                    severity="high" if criterion.required else "medium",
+                    evidence=criterion.evidence,
+                )
+            )
+    for contradiction in contradictions:
+        risks.append(
+            Risk(text=contradiction.text, severity="medium", evidence=contradiction.evidence)
         )
-        for criterion in criteria
-        if criterion.status in ("fail", "waived")
-        or (criterion.status == "unknown" and criterion.required)
-    ]
-    risks += [
-        Risk(text=contradiction.text, severity="medium", evidence=contradiction.evidence)
-        for contradiction in contradictions
-    ]
     for reading in readings:
         for remark in reading.remarks:
-            listed = any(remark.text in risk.text for risk in risks)
-            if (
-                remark.kind in ("suppressed", "doubt", "risk")
-                and not listed
-                and len(risks) < _MOST_RISKS
-            ):
-                evidence = [
-                    ledger.add_passage(
-                        reading, remark.locator, remark.quote, f"remark.{remark.kind}"
-                    )
-                ]
-                severity = "medium" if remark.kind != "risk" else remark.severity
-                risks.append(Risk(text=remark.text, severity=severity, evidence=evidence))
+            # The criterion that a remark made fail has its text already.
+            is_listed = any(remark.text in risk.text for risk in risks)
+            is_risk = remark.kind in ("suppressed", "doubt", "risk")
+            if not is_risk or is_listed or len(risks) >= _MOST_RISKS:
+                continue
+            measure = f"remark.{remark.kind}"
+            passage = ledger.add_passage(reading, remark.locator, remark.quote, measure)
+            severity = "medium" if remark.kind != "risk" else remark.severity
+            risks.append(Risk(text=remark.text, severity=severity, evidence=[passage]))
     return sorted(risks, key=lambda entry: ("high", "medium", "low").index(entry.severity))
 
 
 def _claims(readings: Sequence[Reading]) -> list[Unsupported]:
-    return [
-        Unsupported(
-            text=remark.quote or remark.text,
-            why="a waiver counts only from the policy or --waivers",
-            where=f"{reading.source}#{remark.locator}",
+    """Return the places where the data calls something waived by itself."""
+    claims = list[Unsupported]()
+    for reading, remark in _remarks_of(readings, "waiver_claim"):
+        claims.append(
+            Unsupported(
+                text=remark.quote or remark.text,
+                why="a waiver counts only from the policy or --waivers",
+                where=f"{reading.source}#{remark.locator}",
+            )
         )
-        for reading in readings
-        for remark in reading.remarks
-        if remark.kind == "waiver_claim"
-    ]
+    return claims
 
 
 def _injections(readings: Sequence[Reading]) -> list[Injection]:
-    return [
-        Injection(source=reading.source, locator=remark.locator, quote=remark.quote)
-        for reading in readings
-        for remark in reading.remarks
-        if remark.kind == "injection"
-    ]
+    """Return the places where the data tells its reader what to do."""
+    injections = list[Injection]()
+    for reading, remark in _remarks_of(readings, "injection"):
+        injections.append(
+            Injection(source=reading.source, locator=remark.locator, quote=remark.quote)
+        )
+    return injections
+
+
+def _remarks_of(readings: Sequence[Reading], kind: str) -> Iterator[tuple[Reading, Remark]]:
+    for reading in readings:
+        for remark in reading.remarks:
+            if remark.kind == kind:
+                yield reading, remark
 
 
 def _questions(criteria: Sequence[CriterionResult], target: str) -> list[str]:
@@ -494,9 +346,13 @@ def _questions(criteria: Sequence[CriterionResult], target: str) -> list[str]:
         "not_measured": "When will it be measured, or is that risk acceptable",
         "mixed": "Is that acceptable",
     }
-    return [
-        f"{criterion.name}: {criterion.why}. {asks[criterion.doubt]} for {target}?"
-        + (f" ({criterion.owner})" if criterion.owner else "")
-        for criterion in criteria
-        if criterion.status == "unknown" and criterion.required and criterion.doubt in asks
-    ]
+    questions = list[str]()
+    for criterion in criteria:
+        # A failed criterion is no question: it needs work or a waiver.
+        is_open = criterion.status == "unknown" and criterion.required
+        if not is_open or criterion.doubt not in asks:
+            continue
+        owner = f" ({criterion.owner})" if criterion.owner else ""
+        question = f"{criterion.name}: {criterion.why}. {asks[criterion.doubt]} for {target}?"
+        questions.append(question + owner)
+    return questions

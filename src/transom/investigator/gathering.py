@@ -35,6 +35,7 @@ from transom.investigator.reading.recognition import ANALYSIS_TYPES, OTHER_REVIE
 from transom.investigator.replies import CITED, read_plain, recited
 from transom.investigator.result import Unread, Unsupported, unsupported_of
 from transom.investigator.roles import MERGE, READER, insights, json_rows, ours, outside, role_of
+from transom.investigator.source_texts import MOST_CONTENT
 from transom.investigator.sources import DataFolder, Feature
 from transom.investigator.tools import reading_tools
 from transom.learning import cited_in, shown_in, uncited
@@ -47,7 +48,6 @@ _NAMES_ONLY = ("review.approver", "review.author")
 _MOST_SUMMARIES = 24
 _GROUP = 12
 _SUMMARY = 900  # characters of a summary
-_MOST_CONTENT = 30_000  # characters of a source in its reader's window
 _NOTHING = (ReplyError, OutOfTurns, WindowOverflow, NetworkFailed, RequestRefused)
 """Errors of one source's reader that do not stop the others; observations by the rules still
 count.
@@ -207,7 +207,7 @@ async def summarised(
     except _NOTHING as error:
         text, read, failed = "", 0, f"its reader failed: {error.problem}"
         stage.memoise = not getattr(error, "retryable", False)  # a resumed run asks again
-    summary = _within(uncited(text), _SUMMARY)
+    summary = _within(ledger.with_places_cited(uncited(text), reading), _SUMMARY)
     checked = ledger.check(summary, names=[question, ref.source], sources=[ref.source])
     struck = unsupported_of((*checked.removed, *checked.undecided), ref.source)
     return SourceReport(
@@ -257,8 +257,12 @@ def _content_of(data: DataFolder, ref: SourceRef, reading: Reading) -> str:
         text = decode_text(text_bytes(data.read(ref.source), ref.source))
     except (InputError, OSError):
         return ""
-    if len(text) > _MOST_CONTENT:
+    if len(text) > MOST_CONTENT:
         return ""
+    if ref.kind == "document":
+        # A reader cites a line by its number, and counts lines badly.
+        lines = text.splitlines()
+        text = "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, 1))
     return text
 
 

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 
 from transom.errors import InputError
 from transom.evidence.claims import CheckedText, Support, check_claims
-from transom.evidence.facts import Fact, FactSource
+from transom.evidence.facts import Fact, FactSource, facts_of
 from transom.formats.measurements import Observation, Reading, Shape
-from transom.formats.places import PlaceIndex, stands_in
-from transom.formats.text_files import decode_text
+from transom.formats.places import stands_in
 from transom.investigator.measures import words_of
 from transom.investigator.reading.quoting import plain_number
+from transom.investigator.source_texts import SourceTexts
 from transom.tools.calculator import names_in
 
 CALCULATED = "calculator"
 UNCHECKED = "unchecked figure"
 """The mark of a sentence with a figure that nothing that it cites shows."""
-_MOST_OPEN = 4  # sources kept in memory
-_MOST_ROW = 800  # characters of a row of a document
+_PLACE = re.compile(r"(\s?)\[(lines?:\d+(?:-\d+)?|/(?:[^\[\]\s]|\[\d+\]){0,300})\]")
+_MOST_STATE = 3  # words of a value that is a status
 _NORMALISED = ("pass", "fail", "conditional", "pending", "progress", "skipped")
 
 
@@ -80,13 +81,11 @@ class Ledger:
     """
 
     def __init__(self, read: Callable[[str], bytes], rows: Iterable[Evidence] = ()) -> None:
-        self._read = read
+        self._texts = SourceTexts(read)
         self._rows = {row.id: row for row in rows}
         self._ids = {
             (row.source, row.locator, row.value, row.measure): row.id for row in self._rows.values()
         }
-        self._sources: dict[str, PlaceIndex] = {}
-        self._facts: dict[str, FactSource] = {}
         self._last = max((int(entry[1:]) for entry in self._rows), default=0)
 
     def __iter__(self) -> Iterator[Evidence]:
@@ -126,7 +125,7 @@ class Ledger:
             return None
         measure, unit = f"{observation.measure}.limit", observation.unit
         value = plain_number(observation.limit)
-        quote = self._passage(reading.source, observation.limit_at)[:240]
+        quote = self._texts.passage(reading.source, observation.limit_at)[:240]
         return self._put(
             source=reading.source,
             locator=observation.limit_at,
@@ -140,7 +139,7 @@ class Ledger:
 
     def add_passage(self, reading: Reading, locator: str, quote: str, measure: str) -> str:
         """Add a passage as it is; without a quotation the whole text at the locator."""
-        text = (quote or self._passage(reading.source, locator))[:240]
+        text = (quote or self._texts.passage(reading.source, locator))[:240]
         return self._put(
             source=reading.source,
             locator=locator,
@@ -156,7 +155,7 @@ class Ledger:
         Raises:
             InputError: the source or place is unknown, or the value is not there.
         """
-        text = self._at(reading.source, locator)
+        text = self._texts.at(reading.source, locator)
         if not stands_in(value, text):
             problem = f"{value!r:.80} was not found at {reading.source}#{locator}"
             raise InputError(
@@ -172,6 +171,25 @@ class Ledger:
             sha256=reading.sha256,
             measure="cited",
         )
+
+    def with_places_cited(self, text: str, reading: Reading) -> str:
+        """Return a text in which each place of its source, such as `[line:12]`, is a citation.
+
+        A place that does not exist, or that does not hold a figure of the words before it, is
+        taken out, so that its sentence counts as one without a citation.
+        """
+
+        def cite(match: re.Match[str]) -> str:
+            space, place = match[1], match[2]
+            passage = self._texts.passage(reading.source, place)
+            words = re.split(r"[.!?]\s|\]|\n", text[: match.start()])[-1]
+            told = [fact.text for fact in facts_of(words)] + re.findall(r'"([^"]+)"', words)
+            row = f"{passage} {self._texts.row_at(reading.source, place)}"
+            if not passage or (told and not any(stands_in(part, row) for part in told)):
+                return ""
+            return f"{space}[{self.add_passage(reading, place, passage[:240], 'cited')}]"
+
+        return _PLACE.sub(cite, text)
 
     def calculated(
         self, expression: str, value: Decimal, measure: str = "", unit: str = "", label: str = ""
@@ -212,14 +230,18 @@ class Ledger:
 
         Args:
             names: texts whose numbers are names, not claims.
-            sources: files whose numbers count, too, beside those of the entries.
+            sources: files whose numbers count, too, beside those of the entries. If there is one,
+                it contradicts sentences that cite nothing, as well.
         """
-        files = dict.fromkeys([*sources, *(row.source for row in self)])
+        own_files = list(sources)
+        files = dict.fromkeys([*own_files, *(row.source for row in self)])
+        source = self._texts.whole(own_files[0]) if len(own_files) == 1 else None
         return check_claims(
             text,
             _Supports(self),
             names=[*names, *files],
             in_sources=lambda fact: self._has(fact, files),
+            source=source,
             mark=UNCHECKED,
         )
 
@@ -229,17 +251,7 @@ class Ledger:
             texts = (row.value, row.quote, row.label, row.formula or "")
             if FactSource("\n".join(texts)).has(fact):
                 return True
-        return any(self._facts_in(name).has(fact) for name in files if name != CALCULATED)
-
-    def _facts_in(self, name: str) -> FactSource:
-        """Return the facts of a file; none if it cannot be read."""
-        if name not in self._facts:
-            try:
-                text = decode_text(self._read(name))
-            except (InputError, OSError):
-                text = ""
-            self._facts[name] = FactSource(text)
-        return self._facts[name]
+        return any(self._texts.has(name, fact) for name in files if name != CALCULATED)
 
     def support(self, evidence_id: str) -> Support:
         """Return an entry in the form that claims are checked against, with the passage at its
@@ -256,12 +268,13 @@ class Ledger:
         )
         if row.measure.startswith("uat.") and not row.measure.startswith("uat.issues"):
             about += " tests"
-        text = (
-            row.quote
-            if row.source == CALCULATED
-            else f"{row.quote} {self._passage(row.source, row.locator)}"
-        )
         unit, value = row.unit, self.value_of(evidence_id)
+        text = row.quote
+        # A count without a quotation, such as the words of a document, was made by a program. No
+        # place shows it, and the other numbers of its place have nothing to do with it.
+        is_shown = row.source != CALCULATED and (value is None or bool(row.quote))
+        if is_shown:
+            text = f"{row.quote}\n{self._texts.passage(row.source, row.locator)}"
         if row.formula and row.source == CALCULATED:
             about += " " + " ".join(
                 self._rows[part].measure for part in row.locator.split(",") if part in self._rows
@@ -274,7 +287,8 @@ class Ledger:
             about.replace("vulnerabilities", "vulnerability"),
             text,
             row.label,
-            self._row_of(row),
+            self._row_of(row) if is_shown or row.source == CALCULATED else "",
+            state=row.value if value is None and len(row.value.split()) <= _MOST_STATE else "",
         )
 
     def _row_of(self, row: Evidence) -> str:
@@ -287,12 +301,9 @@ class Ledger:
                 f"{row.label} target".strip(),
             ):
                 texts.append(f"target {other.value} {other.unit}")
-        above = row.locator.rpartition("/")[0]
-        if row.source != CALCULATED and above.count("/") > 0:
-            passage = self._passage(row.source, above)
-            if len(passage) <= _MOST_ROW:
-                texts.append(passage)
-        return "\n".join(texts)
+        if row.source != CALCULATED:
+            texts.append(self._texts.row_at(row.source, row.locator))
+        return "\n".join(filter(None, texts))
 
     def rows(self, ids: Sequence[str]) -> list[Evidence]:
         """Return the entries of these ids; unknown ids are skipped."""
@@ -315,19 +326,6 @@ class Ledger:
                 **row,
             )
         return self._ids[key]
-
-    def _passage(self, source: str, locator: str) -> str:
-        try:
-            return self._at(source, locator)
-        except InputError:
-            return ""
-
-    def _at(self, source: str, locator: str) -> str:
-        if source not in self._sources:
-            if len(self._sources) >= _MOST_OPEN:
-                self._sources.pop(next(iter(self._sources)))
-            self._sources[source] = PlaceIndex(self._read(source), source)
-        return self._sources[source].at(locator)
 
 
 class _Supports(dict[str, Support]):

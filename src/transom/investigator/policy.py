@@ -70,7 +70,7 @@ class DocumentRule(_Shape):
     """A required document, by any of its names, with a least number of words of substance."""
 
     names: Annotated[list[str], Field(min_length=1)]
-    least_words: int = 120
+    least_words: int = 25
 
 
 class ApprovalRule(_Shape):

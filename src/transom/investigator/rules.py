@@ -88,9 +88,22 @@ def meant(question: str, features: list[dict[str, Any]]) -> list[str]:
     if feature_ids:
         return list(dict.fromkeys(feature_ids))
     likely, names, common = _likely(question, features)
-    if len(likely) == 1 and _names_another(question, names[likely[0]], common):
+    if len(likely) != 1:
+        return likely
+    feature = next(row for row in features if str(row["feature_id"]) == likely[0])
+    # Who says the whole name means it, in a question of any language.
+    if _says_whole_name(question, str(feature["summary"])):
+        return likely
+    if _names_another(question, names[likely[0]], common):
         return []
     return likely
+
+
+def _says_whole_name(question: str, name: str) -> bool:
+    """Return whether a question has all words of a name of several words, one behind the other."""
+    wanted = " ".join(singular(word) for word in plain_words(name))
+    asked = " ".join(singular(word) for word in plain_words(question))
+    return " " in wanted and f" {wanted} " in f" {asked} "
 
 
 def near_names(question: str, features: list[dict[str, Any]]) -> list[str]:

@@ -103,8 +103,11 @@ def schema_of(output: Output | None, place: str) -> Mapping[str, Json] | None:
 
 def check_provider(value: object, place: str) -> None:
     """Refuse a value that is not a provider with an InputError."""
-    if isinstance(value, type) or not all(hasattr(value, name) for name in _PROVIDER):
+    missing = [name for name in _PROVIDER if not hasattr(value, name)]
+    if isinstance(value, type) or missing:
         hint = 'name one ("anthropic:NAME"), or derive one from transom.llm.Provider'
-        raise InputError(
-            f"a provider is expected, and this is {kind_of(value)}", place=place, hint=hint
-        )
+        problem = f"a provider is expected, and this is {kind_of(value)}"
+        # A class of one's own that only forgot its name, for example.
+        if 0 < len(missing) < len(_PROVIDER):
+            problem += f", which lacks {', '.join(missing)}"
+        raise InputError(problem, place=place, hint=hint)

@@ -114,7 +114,7 @@ def named_provider(name: str, around: Surroundings) -> Provider:
         own = (
             getattr(settings.llm, kind)
             if kind in HOSTED
-            else service_settings(kind, settings.llm.openai, around.base_url)
+            else service_settings(kind, settings.llm.openai, around.base_url, place=around.place)
         )
         return connect(
             name if kind in HOSTED else f"{API_OF_SERVICES}:{model}",

@@ -40,27 +40,19 @@ _PARTS = get_args(Part)
 
 
 class Provider(Protocol):
-    """A model or a stand-in that answers requests. A subclass needs only `name` and `complete`."""
+    """A model or a stand-in that answers requests. A subclass needs only `name` and `complete`.
 
-    @property
-    def name(self) -> str:
-        """The provider's name, e.g. `rules`, `anthropic:NAME`; every reply has it as `by`."""
-        ...
+    Attributes:
+        name: the provider's name, e.g. `rules`, `anthropic:NAME`; every reply has it as `by`.
+        local: whether requests to it stay on this machine.
+        caps: the provider's capabilities.
+        is_retried: whether a chain asks it again after a retryable error.
+    """
 
-    @property
-    def local(self) -> bool:
-        """Whether requests to it stay on this machine."""
-        return False
-
-    @property
-    def caps(self) -> Capabilities:
-        """The provider's capabilities."""
-        return Capabilities()
-
-    @property
-    def is_retried(self) -> bool:
-        """Whether a chain asks it again after a retryable error."""
-        return True
+    name: str
+    local: bool = False
+    caps: Capabilities = Capabilities()
+    is_retried: bool = True
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
         """Answer a request.

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -20,14 +21,28 @@ MOST_LEVELS = 2 * LEVELS
 """Levels of a server's document, which may hold a value of `LEVELS`."""
 
 
+_FENCE = re.compile(r"\s*```(?:json)?[ \t]*\r?\n(.*)\n\s*```\s*", re.DOTALL | re.IGNORECASE)
+
+
+def unfenced(text: str) -> str:
+    """Return a text without the Markdown fence that stands around all of it, as models add it."""
+    fence = _FENCE.fullmatch(text)
+    # With a fence inside, it is not one fence around the whole text.
+    if fence is None or "```" in fence[1]:
+        return text
+    return fence[1]
+
+
 def read_json(text: str) -> Json:
     """Read JSON that a model wrote: an answer, or the arguments of a call.
+
+    A Markdown fence around all of it is left out.
 
     Raises:
         ValueError: it is not JSON: it holds NaN, an infinity, a name twice in one object, or more
             than `LEVELS` levels. What it says quotes nothing of the text.
     """
-    return _read(text, LEVELS, _named_once)
+    return _read(unfenced(text), LEVELS, _named_once)
 
 
 def read_document(text: str) -> Json:

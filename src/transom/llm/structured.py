@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from transom.canonical import Json, canonical_json
+from transom.canonical import Json, canonical_json, compact_json
 from transom.errors import InputError, ProviderError, ReplyError
 from transom.llm.capabilities import Capabilities
 from transom.llm.checked import Output, check_kind
@@ -16,7 +16,7 @@ from transom.llm.deltas import Again
 from transom.llm.render import render_block
 from transom.llm.reply import Reply
 from transom.llm.shapes import Block, Request
-from transom.llm.strict_json import read_json
+from transom.llm.strict_json import read_json, unfenced
 from transom.llm.turns import AssistantMessage, ToolResults, UserMessage
 
 SCHEMA_BLOCK = "answer_schema"
@@ -159,6 +159,55 @@ def schema_check(schema: Mapping[str, Json]) -> Check:
     return check
 
 
+def answer_check(output: Output, schema: Mapping[str, Json], place: str) -> Check:
+    """Return a function that lists where an answer departs from a schema or from a class.
+
+    A class may check more than its schema says: its validators are run for an answer that follows
+    the schema.
+
+    Args:
+        output: the class, or the schema itself.
+        schema: its schema.
+        place: the role, for errors.
+
+    Raises:
+        InputError: as `schema_check`. A class whose validator fails with another error than
+            pydantic's is raised by the function.
+    """
+    by_schema = schema_check(schema)
+    if isinstance(output, Mapping):
+        return by_schema
+    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415  only where there is a schema
+
+    adapter = TypeAdapter(output)
+    name = output.__name__
+
+    def check(value: Json) -> list[Complaint]:
+        if violations := by_schema(value):
+            return violations
+        try:
+            adapter.validate_json(compact_json(value))
+        except ValidationError as error:
+            bare = f"{name} refuses it"
+            return [Complaint(row, bare) for row in _rows_of(error)]
+        except Exception as error:  # a validator of the user's may raise anything
+            problem = f"{name} cannot check an answer: its validator raised {type(error).__name__}"
+            hint = "raise ValueError in it for a wrong answer"
+            raise InputError(problem, place=place, hint=hint) from error
+        return []
+
+    return check
+
+
+def _rows_of(error: ValueError) -> list[str]:
+    """Return the errors that pydantic lists, each with its field; [] for another error."""
+    rows = []
+    for row in getattr(error, "errors", list)()[:_MOST_COMPLAINTS]:
+        field = ".".join(map(str, row["loc"])) or "all of it"
+        rows.append(f"{field}: {row['msg']}")
+    return rows
+
+
 def _path_of_error(error: Any) -> list[str]:
     return [str(step) for step in error.absolute_path]
 
@@ -180,13 +229,11 @@ def answer_read(text: str, output: Output) -> Any:
 
     try:
         value = read_json(text)
-        return value if isinstance(output, Mapping) else TypeAdapter(output).validate_json(text)
+        if isinstance(output, Mapping):
+            return value
+        return TypeAdapter(output).validate_json(unfenced(text))
     except ValueError as error:
-        # pydantic's ValidationError is a ValueError that lists its errors.
-        reasons = []
-        for row in getattr(error, "errors", list)()[:_MOST_COMPLAINTS]:
-            field = ".".join(map(str, row["loc"])) or "all of it"
-            reasons.append(f"{field}: {row['msg']}")
+        reasons = _rows_of(error)
         kind = "JSON" if isinstance(output, Mapping) else output.__name__
         raise ReplyError(
             f"the answer is no {kind}: {'; '.join(reasons) or error}",
@@ -207,9 +254,11 @@ def paused(provider: str) -> ProviderError:
 def failed_repair(violations: Sequence[Complaint], role: str) -> ReplyError:
     """Return the error for a repair that does not follow the schema either.
 
-    It quotes the first of the violations.
+    It quotes the violations.
     """
     problem = "the answer does not follow its schema, nor does its repair"
     # Without a violation, the repair was cut off.
-    first = violations[0] if violations else Complaint("it is not whole", "it is not whole")
-    return ReplyError(f"{problem}: {first.text}", place=role, bare=f"{problem}: {first.bare}")
+    whole = violations or [Complaint("it is not whole", "it is not whole")]
+    text = "; ".join([complaint.text for complaint in whole])
+    bare = "; ".join(dict.fromkeys([complaint.bare for complaint in whole]))
+    return ReplyError(f"{problem}: {text}", place=role, bare=f"{problem}: {bare}")

@@ -57,6 +57,9 @@ _CUT_OFF = (
     "the call was cut off: something else was said before it came to its end; it may have been"
     " carried out"
 )
+_GIVEN_UP = (
+    "the call was not carried out: it waited for a person to decide, and another message came first"
+)
 _CUT_SHORT = (
     "the reply reached its limit of tokens, so the call was not carried out; make it again if it is"
     " needed"
@@ -265,11 +268,15 @@ class ConversationState:
         if self.pending is None:
             return
         reply, results = self.pending, self.results
+        # A message that waits for a person has not begun its other calls. Elsewhere the record that
+        # a call began may be lost, if the machine crashed.
+        error = self.messages[-1].error
+        not_begun = _GIVEN_UP if error and error[0] == "Paused" else _CUT_OFF
         turn_results = [
             (
                 result_from_json(results[number]["result"])
                 if number in results
-                else _not_run(call, _BEGUN if number in self.call_starts else _CUT_OFF)
+                else _not_run(call, _BEGUN if number in self.call_starts else not_begun)
             )
             for number, call in enumerate(reply.calls)
         ]

@@ -68,6 +68,7 @@ class RunHost:
         silence: tells a person that a model is silent.
         next_command: the command with which a person goes on with the run; "" in a program, which
             is started again.
+        how_to_decide: how a person answers a question, if no command can; "" for the command.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class RunHost:
         self.budget = WindowBudget(open=True)
         self.purse: Purse | None = None
         self.next_command = ""
+        self.how_to_decide = ""
         self.progress: Callable[[str], None] = tell_nobody
         self.label: Callable[[str], str] | None = None
         self.silence = SilenceWatch(lambda line: self.progress(line))
@@ -230,7 +232,7 @@ class RunHost:
         record: dict[str, Any] = {"stage": stage, "reason": reason}
         if choice:
             record["choice"] = choice
-            hint = how_to_answer(self.id, choice)
+            hint = self.how_to_decide or how_to_answer(self.id, choice)
         await self.append("paused", record)
         return Paused(reason, run_id=self.id, hint=hint or self.how_to_go_on(), question=choice)
 

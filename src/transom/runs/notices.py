@@ -28,17 +28,28 @@ def notice_of(run: RunView, event: Notice, resume: str) -> dict[str, Any]:
         resume: the command that continues it; "" if none does.
     """
     # Arguments of tool calls that are local are left out.
-    questions = [question.to_json() for question in questions_of(run)]
+    return notice_without_run(run.row.kind, run.row.name, run.status, event) | {
+        "run_id": run.row.id,
+        "reason": run.state.paused or run.state.waits or None,
+        "questions": [question.to_json() for question in questions_of(run)],
+        "resume": resume or None,
+    }
+
+
+def notice_without_run(
+    kind: str, name: str, status: str, event: Notice, reason: str = ""
+) -> dict[str, Any]:
+    """Return what a notice says of a command that keeps no run, e.g. of a release."""
     return {
         "schema": "transom.notice/1",
         "event": event,
-        "run_id": run.row.id,
-        "kind": run.row.kind,
-        "name": run.row.name,
-        "status": run.status,
-        "reason": run.state.paused or run.state.waits or None,
-        "questions": questions,
-        "resume": resume or None,
+        "run_id": None,
+        "kind": kind,
+        "name": name,
+        "status": status,
+        "reason": reason or None,
+        "questions": [],
+        "resume": None,
     }
 
 

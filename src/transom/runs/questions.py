@@ -144,7 +144,8 @@ def chosen(run_id: str, waiting: dict[Slot, Choice], question: str | None) -> Ch
     see = f"transom runs show {run_id}"
     if not fitting:
         subject = f"question {question} of run {run_id}" if question else f"run {run_id}"
-        raise InputError(f"{subject} waits for no answer", hint=f"see: {see}")
+        hint = f"it has its answer, or another message took its place; see: {see}"
+        raise InputError(f"{subject} waits for no answer", hint=hint)
     listed = "; ".join(f"--question {short_name(choice)}: {cut(choice)}" for choice in fitting)
     problem = f"{len(fitting)} answers are waited for: {listed}"
     raise InputError(problem, place=run_id, hint=f"say which one you answer; see: {see}")

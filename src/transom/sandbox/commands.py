@@ -21,13 +21,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from transom.errors import InputError, ProgramHidden, SandboxError
-from transom.sandbox.enclosure import bubblewrap_line, hidden_part, landlock_line
+from transom.sandbox.enclosure import bubblewrap_line, granted, hidden_part, landlock_line
 from transom.sandbox.launch import Level
 from transom.sandbox.levels import require
 from transom.sandbox.process import kill_group, start_group
 from transom.sandbox.seccomp import command_filter
 
 _CHUNK = 1 << 16
+_SYSTEM_FOLDERS = ("/usr/local/bin", "/usr/bin", "/bin")
+"""The search path of a command, before the readable folders of this process's own."""
 
 
 @dataclass(frozen=True)
@@ -113,13 +115,15 @@ async def run_command(
     limits = limits or CommandLimits()
     folder = project.resolve()
     variables = {
-        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "PATH": os.pathsep.join([*_SYSTEM_FOLDERS, *_shown_folders(readable)]),
         "HOME": str(folder),
         "LANG": "C.UTF-8",
         **(environment or {}),
     }
-    # Checked before the start: in the sandbox a hidden program looks like a missing one.
-    hidden = hidden_part(argv[0], level, folder, readable, variables["PATH"])
+    # Checked before the start: in the sandbox a hidden program looks like a missing one. A program
+    # of the person's own search path is named with its folder, so that it can be made readable.
+    search = variables["PATH"] + os.pathsep + os.environ.get("PATH", "")
+    hidden = hidden_part(argv[0], level, folder, readable, search)
     if hidden is not None:
         raise _hidden(argv[0], hidden, setting)
     with _enclosed(level, folder, readable, variables) as (enclosure, descriptors):
@@ -138,6 +142,22 @@ async def run_command(
         except OSError as error:
             raise SandboxError(f"the sandbox cannot be started: {error}") from error
         return await _watch(process, limits)
+
+
+def _shown_folders(readable: Sequence[Path]) -> list[str]:
+    """Return the folders of this process's own `PATH` that a sandbox shows beside the system's.
+
+    A toolchain in a home, such as Node's or a virtual environment's, is then called by its name.
+    """
+    system = granted(())
+    roots = [root for root in granted(readable) if root not in system]
+    folders = []
+    for entry in os.environ.get("PATH", "").split(os.pathsep):
+        path = Path(os.path.abspath(entry))  # noqa: PTH100  `resolve` follows links
+        is_shown = any(path.is_relative_to(root) for root in roots)
+        if entry and is_shown:
+            folders.append(str(path))
+    return folders
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ from transom.server.app import build_app
 from transom.server.chat_completions import build_agent_app
 from transom.server.client import ApiClient
 from transom.server.door import MOST_BYTES, Door
-from transom.server.listening import Certificate, listen, new_token, serve
+from transom.server.listening import Certificate, listen, new_token, serve, serve_in_loop
 from transom.server.run_file import run_file
 from transom.server.site import Site
 
@@ -20,4 +20,5 @@ __all__ = [
     "new_token",
     "run_file",
     "serve",
+    "serve_in_loop",
 ]

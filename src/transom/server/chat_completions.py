@@ -61,6 +61,12 @@ class ChatRequest:
             raise InputError("an agent has its own tools", place="tools", hint="leave tools out")
         if document.get("n") not in (None, 1):
             raise InputError("an agent gives one answer", place="n", hint="leave n out")
+        form = document.get("response_format")
+        if form and not (isinstance(form, Mapping) and form.get("type") == "text"):
+            hint = "leave response_format out; the agent's output declares its form"
+            raise InputError(
+                "an agent has its own form of answers", place="response_format", hint=hint
+            )
         messages = document.get("messages")
         if not isinstance(messages, list) or not messages:
             raise InputError("there is no message", place="messages", hint="send a list of them")

@@ -13,7 +13,7 @@ from typing import Any
 from starlette.datastructures import URL
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from transom.errors import SettingsError
+from transom.errors import SettingsError, install_hint
 from transom.server.door import LOOPBACK, POLICY, Door
 from transom.server.listening import listen, serve
 from transom.server.problems import problem
@@ -57,8 +57,8 @@ class Dashboards:
             SettingsError: the dashboard is not installed.
         """
         if not all(find_spec(name) for name in _PACKAGES):
-            hint = "pip install optuna-dashboard a2wsgi"
-            raise SettingsError("optuna-dashboard is not installed", hint=hint)
+            hint = install_hint("dashboard")
+            raise SettingsError("the extra `dashboard` is not installed", hint=hint)
         # The name becomes a folder; unknown ones must not reach the disk.
         if study not in studies_of(self._site):
             study_result(self._site, study)

@@ -112,6 +112,17 @@ def serve(
         on_stop: called before the requests in progress are waited for, to end those without an end.
         certificate: encrypts the connections; None for connections in the clear.
     """
+    with suppress(KeyboardInterrupt):
+        asyncio.run(serve_in_loop(app, listener, on_stop, certificate))
+
+
+async def serve_in_loop(
+    app: ASGIApp,
+    listener: socket.socket,
+    on_stop: Callable[[], None] = lambda: None,
+    certificate: Certificate | None = None,
+) -> None:
+    """Serve in the event loop that runs, as `serve` does; Ctrl-C is raised at the end."""
     raise_file_limit()
     cert_file, key_file = (certificate.file, certificate.key) if certificate else (None, None)
     config = uvicorn.Config(
@@ -129,9 +140,6 @@ def serve(
         backlog=max(1, most_connections() // 8),
     )
 
-    async def work() -> None:
-        asyncio.get_running_loop().set_exception_handler(log_trouble)
+    asyncio.get_running_loop().set_exception_handler(log_trouble)
+    with listener, quiet_log():
         await _Server(config, on_stop).serve(sockets=[listener])
-
-    with listener, quiet_log(), suppress(KeyboardInterrupt):
-        asyncio.run(work())

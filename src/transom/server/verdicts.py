@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transom.checklist.judging import Verdict
-from transom.checklist.judging.verdict import VERDICT_FILE, CheckedItem
+from transom.checklist.judging.verdict import VERDICT_FILE
+from transom.checklist.judging.verdict_rows import CheckedItem
 from transom.formats.html_report import SourceLine, context_lines
 from transom.runs.history import RunView
 from transom.runs.summarising import RunRow

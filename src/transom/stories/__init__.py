@@ -1,6 +1,7 @@
 """Stories: SM, PO, Dev and QA on a real repository, with evidence instead of claims."""
 
-from transom.stories.backlog import Backlog, find_backlog
+from transom.stories.backlog import find_backlog
+from transom.stories.backlog_search import Backlog
 from transom.stories.epic import kept_results, plan, run_epic
 from transom.stories.handoff import AgentValidator, StoryHandoff
 from transom.stories.results import EpicResult, StoryResult

@@ -70,6 +70,7 @@ async def accept_lacks(
             needs_name=True,
             evidence=work.diff,
         )
+        # An answer to the same question about other work does not count: the fingerprint differs.
         answer = run.answer(question.name, question.fingerprint)
         if answer is None and not may_ask:
             raise Stopped("failed", f"{lack.text} (questions are off)")
@@ -84,6 +85,7 @@ async def accept_lacks(
             raise Stopped("failed", f"{lack.text}; {answer.by or 'a person'} gave up")
         else:
             accepted[lack.name] = answer.by or "a person"
+    # All at once: a person comes once, and answers what is there.
     if pauses:
         raise Capped("; ".join(cap.text for cap in caps) + f"; {pauses[0]}", tuple(caps))
     return accepted

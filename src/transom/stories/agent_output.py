@@ -15,6 +15,7 @@ from typing import Any
 from transom.llm import Usage
 
 _COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+# A line that only an agent's own reply has, in the form that it was asked for.
 _OWN_FIELD = re.compile(
     r"^\W*(?:summary|decision|files|tests|reasons?|verdict|result)\b\W*(?::|$)",
     re.IGNORECASE | re.MULTILINE,
@@ -74,6 +75,7 @@ def read_agent_output(
     plain, errors = without_colours(stdout), without_colours(stderr)
     events = [] if is_text else _events(plain)
     output = _of_events(events) if events else _of_text(plain)
+    # Work that was done counts, whatever the tool says besides.
     if _OWN_FIELD.search(output.text):
         return output
     # Words of a limit count where the tool speaks, never inside of an agent's reply.
@@ -82,6 +84,7 @@ def read_agent_output(
         if _LIMIT.search(source) and (is_bad or source is not errors):
             return _with_limit(output, source)
     if code and not output.error:
+        # The end: programs write their last word last.
         message = " ".join((output.text or errors).split())[-300:]
         return _replaced(output, error=f"exit code {code}: {message}")
     return output
@@ -122,6 +125,7 @@ def _replaced(output: AgentOutput, **fields: Any) -> AgentOutput:
 
 def _events(plain: str) -> list[Mapping[str, Any]]:
     """Return the JSON objects of an output; none if it is the agent's own text, or its own JSON."""
+    # The whole output first: an object over many lines is no list of events.
     document = _parsed(plain)
     if isinstance(document, list):
         return [row for row in document if isinstance(row, dict)]
@@ -132,6 +136,7 @@ def _events(plain: str) -> list[Mapping[str, Any]]:
             or "is_error" in document
             or "error" in document
         )
+        # An object with a decision is the agent's own reply in JSON.
         return [document] if is_tool and "decision" not in document else []
     rows: list[Mapping[str, Any]] = []
     for line in plain.splitlines():
@@ -183,6 +188,7 @@ class _Collected:
     def add(self, event: Mapping[str, Any]) -> None:
         """Add one event."""
         kind = str(event.get("type", ""))
+        # Each tool has another name for the conversation that it can go on with.
         for name in ("session_id", "thread_id", "sessionID"):
             self.session = str(event.get(name) or self.session)
         if "response" in event or (kind == "result" and "stats" in event):
@@ -213,6 +219,7 @@ class _Collected:
 
     def _add_claude(self, event: Mapping[str, Any]) -> None:
         self._take(str(event.get("result") or ""))
+        # Some tools exit with 0 and say here that the call failed.
         if event.get("is_error") or str(event.get("subtype", "")).startswith("error"):
             self.error = str(event.get("result") or event.get("subtype") or "an error")
         usage = _mapping(event.get("usage"))
@@ -230,6 +237,7 @@ class _Collected:
         for model in models:
             tokens = _mapping(model.get("tokens"))
             self._count(tokens, "prompt", "candidates", "cached")
+        # Newer versions count for all models together.
         if not models:
             self._count(stats, "input_tokens", "output_tokens", "cached")
 

@@ -6,10 +6,14 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
+from transom.errors import InputError
 from transom.formats.yaml_files import read_text
-from transom.stories.markdown_story import read_story_file
+from transom.stories.markdown_story import read_epics, read_story_file
+from transom.stories.status import Drift, SprintStatus
 from transom.stories.story import Story
 
 STORY_FILE = r"(?:story[-_. ])?(?:[A-Za-z]\w*?-)?(\d+)[.-](\d+[a-z]?)(?:[._-].*)?\.md"
@@ -37,6 +41,34 @@ _NOT_OWN = re.compile(
 _HIDDEN_ALLOWED = {".bmad-core", ".specify", ".kiro", "_bmad-output"}
 _MOST_REPORTED = 20
 
+Shape = Literal["bmad-v4", "bmad-v6", "stories.yaml", "epics.md", "spec-kit", "task-list", "github"]
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """An epic's stories, in the order of work.
+
+    `epic` is the name that was asked for; `source`, a file or folder, is relative to the project;
+    `drift` has the stories whose file and sprint status disagree; `skipped` says of each file and
+    row that looks like part of a backlog, and was not read, why.
+    """
+
+    epic: str
+    shape: Shape
+    stories: tuple[Story, ...]
+    source: str
+    sprint: SprintStatus | None = None
+    drift: tuple[Drift, ...] = ()
+    skipped: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The backlog's files, relative to the project."""
+        sources = {story.source for story in self.stories}
+        if self.sprint:
+            sources.add(self.sprint.source)
+        return tuple(sorted(sources))
+
 
 class BacklogSearch:
     """The search for an epic in a project.
@@ -58,9 +90,10 @@ class BacklogSearch:
             inner = []
             for name in sorted(folders):
                 path = Path(folder, name)
-                is_asked_for = self.place is not None and self.place.is_relative_to(path)
                 if name in _SKIPPED:
                     continue
+                # A person may name a folder that is else left out.
+                is_asked_for = self.place is not None and self.place.is_relative_to(path)
                 if is_asked_for or name in _HIDDEN_ALLOWED:
                     inner.append(name)
                 elif _NOT_OWN.match(name):
@@ -69,12 +102,12 @@ class BacklogSearch:
                     self._skip_folder(path, "another repository")
                 else:
                     inner.append(name)
+            # `os.walk` goes on into the folders that are left in its list.
             folders[:] = inner
-            self.files += [
-                Path(folder, name)
-                for name in sorted(names)
-                if name.endswith((".md", ".yaml", ".yml"))
-            ]
+            for name in sorted(names):
+                if name.endswith((".md", ".yaml", ".yml")):
+                    self.files.append(Path(folder, name))
+        # JSON files are many in a project, so a task list in JSON must be named.
         if self.place is not None and self.place.suffix == ".json":
             self.files.append(self.place)
 
@@ -104,9 +137,9 @@ class BacklogSearch:
 
     def means(self, other: str) -> bool:
         """Whether another name is a name of the same epic."""
-        return self.epic.lower() == other.lower() or (
-            self.number != "" and self.number == number_of(other)
-        )
+        if self.epic.lower() == other.lower():
+            return True
+        return self.number != "" and self.number == number_of(other)
 
     def relative(self, path: Path) -> str:
         """Return a path relative to the project, with slashes."""
@@ -114,6 +147,22 @@ class BacklogSearch:
 
     def story_file(self, path: Path) -> Story:
         return read_story_file(read_text(path), self.relative(path))
+
+    def stories_on_page(self, path: Path) -> tuple[Story, ...]:
+        """Return the stories of a page of epics; none if it has none, or is a template that was
+        not asked for.
+        """
+        text = read_text(path)
+        if not re.search(r"^##+ Story \d", text, re.MULTILINE):
+            return ()
+        try:
+            return read_epics(text, self.relative(path))
+        except InputError as error:
+            # A page that was not asked for may be a report about the epic.
+            if self.names(path):
+                raise
+            self.skip(path, error.problem)
+            return ()
 
 
 def number_of(epic: str) -> str:

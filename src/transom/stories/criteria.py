@@ -68,6 +68,7 @@ def claimed_tests(
     ran = sorted(green.ids("passed", "failed", "error"))
     claimed: dict[int, tuple[str, ...]] = {}
     problems: list[str] = []
+    # Wrong claims are findings: Dev can name the right test at once.
     for number, names in claims.items():
         if not 1 <= number <= len(story.criteria):
             problems.append(f"unknown criterion {number}; known: 1 to {len(story.criteria)}")
@@ -123,10 +124,12 @@ def _why_not(test: str, uses: int, green: TestRun, proof: Proof) -> str:
     """Return why a test covers no criterion, or ""."""
     if green.cases.get(test) != "passed":
         return "did not pass"
+    # One test for everything would cover all criteria, and say nothing of each.
     if uses > MOST_CRITERIA:
         return f"is named for {uses} criteria"
     if not proof.has_code:
         return "runs no changed code, since the story changes none"
+    # A failing test that is reported as skipped never fails a run.
     if test in proof.unfailing:
         return "is reported as skipped when it fails"
     if test in proof.needless:

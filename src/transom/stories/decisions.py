@@ -130,19 +130,30 @@ def read_reply(text: str, seat: Seat = "dev") -> Read:
     if fields is not None:
         return _of_fields(fields, seat)
     lines = _own_lines(text)
-    if mixed := next(
-        (line for line in lines if re.search(r"[\"']decision[\"']\s*:", line, re.IGNORECASE)), ""
-    ):
-        return Read(problem=f"the reply is JSON only in part: {_excerpt(mixed)}")
+    # JSON with text around it: nobody can tell which of the two the agent means.
+    for line in lines:
+        if re.search(r"[\"']decision[\"']\s*:", line, re.IGNORECASE):
+            return Read(problem=f"the reply is JSON only in part: {_excerpt(line)}")
     rows = _labelled(lines)
-    summary = " ".join(
-        rows["sum"] or [line for line in lines if line and not _LABEL.match(_bare(line))]
-    )[:MAX_SUMMARY]
-    covers = [match for line in rows["tes"] if (match := _COVERS.match(line))]
-    tests = {int(match[1]): _names(match[2]) for match in covers}
-    decision, problem = _decided(lines, _WORDS[seat]) if seat in _WORDS else ("", "")
-    files = dict(filter(None, map(_claim, rows["fil"])))
-    return Read(decision, problem, summary, (*rows["rea"], *rows["ref"]), files, tests)
+    summary = rows["sum"]
+    if not summary:
+        # An agent that writes prose alone is read as well, without its decision.
+        summary = [line for line in lines if line and not _LABEL.match(_bare(line))]
+    tests: dict[int, tuple[str, ...]] = {}
+    for line in rows["tes"]:
+        if match := _COVERS.match(line):
+            tests[int(match[1])] = _names(match[2])
+    decision = problem = ""
+    if seat in _WORDS:
+        decision, problem = _decided(lines, _WORDS[seat])
+    return Read(
+        decision=decision,
+        problem=problem,
+        summary=" ".join(summary)[:MAX_SUMMARY],
+        reasons=(*rows["rea"], *rows["ref"]),
+        files=dict(filter(None, map(_claim, rows["fil"]))),
+        tests=tests,
+    )
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -161,16 +172,16 @@ def references(reasons: Sequence[str], criteria: int) -> tuple[str, ...]:
     """Return the parts of the story that reasons refer to: existing criteria, and sections by
     name.
     """
-    parts: list[str] = []
+    parts: dict[str, None] = {}
     for reason in reasons:
         for match in _AC.finditer(reason):
-            parts += [
-                f"AC {number}"
-                for number in re.findall(r"\b\d{1,6}\b", match[1])
-                if 1 <= int(number) <= criteria
-            ]
-        parts += [match[0].lower() for match in _PARTS.finditer(_AC.sub("", reason).lower())]
-    return tuple(dict.fromkeys(parts))
+            for number in re.findall(r"\b\d{1,6}\b", match[1]):
+                if 1 <= int(number) <= criteria:
+                    parts[f"AC {number}"] = None
+        # "criterion 7" of a story with two criteria must not count as the section of that name.
+        for match in _PARTS.finditer(_AC.sub("", reason).lower()):
+            parts[match[0]] = None
+    return tuple(parts)
 
 
 def _json_object(text: str) -> tuple[dict[str, Any] | None, str]:
@@ -183,6 +194,7 @@ def _json_object(text: str) -> tuple[dict[str, Any] | None, str]:
     if not (bare.startswith("{") and bare.endswith("}")):
         return None, ""
 
+    # Python takes the last of two equal keys, so a second decision would win unseen.
     def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(dict(pairs)) < len(pairs):
             raise ValueError("a field occurs twice")
@@ -195,39 +207,38 @@ def _json_object(text: str) -> tuple[dict[str, Any] | None, str]:
 
 
 def _of_fields(fields: dict[str, Any], seat: Seat) -> Read:
-    rows = [
-        *_as_list(fields.get("reasons", fields.get("reason"))),
-        *_as_list(fields.get("reference")),
-    ]
-    reasons = [
-        f"{row.get('text', '')} ({row.get('reference', '')})" if isinstance(row, dict) else row
-        for row in rows
-    ]
-    listed = [
-        row for row in _as_list(fields.get("files")) if isinstance(row, dict) and row.get("path")
-    ]
-    files = {
-        str(row["path"]): _ACTIONS.get(str(row.get("action", "")).lower(), "modified")
-        for row in listed
-    }
+    reasons: list[str] = []
+    rows = _as_list(fields.get("reasons", fields.get("reason")))
+    for row in (*rows, *_as_list(fields.get("reference"))):
+        if isinstance(row, dict):
+            reasons.append(f"{row.get('text', '')} ({row.get('reference', '')})")
+        else:
+            reasons.append(str(row))
+    files: dict[str, Action] = {}
+    for row in _as_list(fields.get("files")):
+        if isinstance(row, dict) and row.get("path"):
+            # What git shows decides; an unknown word is no reason to refuse the work.
+            action = str(row.get("action", "")).lower()
+            files[str(row["path"])] = _ACTIONS.get(action, "modified")
+    tests: dict[int, tuple[str, ...]] = {}
     claims = fields.get("tests")
-    covers = claims.items() if isinstance(claims, dict) else ()
-    tests = {
-        int(re.sub(r"\D", "", number)[:6] or 0): tuple(map(str, _as_list(names)))
-        for number, names in covers
-    }
-    written = fields.get("decision")
-    decision = (
-        _WORDS.get(seat, {}).get(written.strip().upper(), "") if isinstance(written, str) else ""
-    )
-    problem = f"the field decision is {written!r}" if seat in _WORDS and not decision else ""
-    return Read(
-        decision, problem, str(fields.get("summary", "")), tuple(map(str, reasons)), files, tests
-    )
+    for number, names in claims.items() if isinstance(claims, dict) else ():
+        digits = re.sub(r"\D", "", number)[:6]
+        tests[int(digits or 0)] = tuple(map(str, _as_list(names)))
+    decision = problem = ""
+    if seat in _WORDS:
+        written = fields.get("decision")
+        if isinstance(written, str):
+            decision = _WORDS[seat].get(written.strip().upper(), "")
+        if not decision:
+            problem = f"the field decision is {written!r}"
+    return Read(decision, problem, str(fields.get("summary", "")), tuple(reasons), files, tests)
 
 
 def _as_list(value: Any) -> list[Any]:
-    return [entry for entry in (value if isinstance(value, list) else [value]) if entry]
+    if not isinstance(value, list):
+        value = [value]
+    return [*filter(None, value)]
 
 
 def _own_lines(text: str) -> list[str]:
@@ -252,11 +263,13 @@ def _undecorated(text: str) -> str:
 def _decided(lines: Sequence[str], words: Mapping[str, str]) -> tuple[str, str]:
     """Return the one decision, or ("", problem)."""
     decisions: dict[str, str] = {}
-    remaining = iter([bare for line in lines if (bare := _bare(line))])
+    remaining = iter([*filter(None, map(_bare, lines))])
     for line in remaining:
         if label := _LABEL.match(line):
-            # its value may stand in the next line
-            labelled_line = line if label[1] else f"{line} {next(remaining, '')}"
+            labelled_line = line
+            if not label[1]:
+                # Below a heading, the next line has its value.
+                labelled_line = f"{line} {next(remaining, '')}"
             value = _undecorated(label[1] or labelled_line.removeprefix(line))
             if value.upper() not in words:
                 return "", f"unknown decision: {_excerpt(labelled_line)}"
@@ -266,15 +279,15 @@ def _decided(lines: Sequence[str], words: Mapping[str, str]) -> tuple[str, str]:
     if not decisions:
         return "", f"the reply has no decision: {_excerpt(' '.join(filter(None, lines)))}"
     if len(decisions) > 1:
-        return (
-            "",
-            f"the reply has several decisions: {' and '.join(map(_excerpt, decisions.values()))}",
-        )
+        listed = " and ".join(map(_excerpt, decisions.values()))
+        return "", f"the reply has several decisions: {listed}"
     decision = next(iter(decisions))
     against = _AGAINST_YES if decision in (_APPROVED, _PASS) else _AGAINST_NO
-    for sentence in (part for line in lines for part in _SENTENCE.split(_QUOTED.sub("", line))):
-        if any(pattern.search(sentence) for pattern in against):
-            return "", f"the reply decides {decision} and says: {_excerpt(sentence)}"
+    # A reply that decides and says the opposite decides nothing. Quoted words are not its own.
+    for line in lines:
+        for sentence in _SENTENCE.split(_QUOTED.sub("", line)):
+            if any(pattern.search(sentence) for pattern in against):
+                return "", f"the reply decides {decision} and says: {_excerpt(sentence)}"
     return decision, ""
 
 
@@ -287,6 +300,7 @@ def _labelled(lines: Sequence[str]) -> defaultdict[str, list[str]]:
     for line in lines:
         bare = _bare(line)
         label = _FIELD.match(bare)
+        # "Files are read twice." is no label: it has no colon, and its line goes on.
         if label and (":" in bare or line.startswith("#") or not label[2]):
             into, text = label[1].lower()[:3], label[2]
         elif _LABEL.match(bare) or line.startswith("#"):
@@ -300,6 +314,7 @@ def _labelled(lines: Sequence[str]) -> defaultdict[str, list[str]]:
 
 def _claim(line: str) -> tuple[str, Action] | None:
     line = line.replace("**", "")
+    # `created: a.py`, `a.py (created)`, and a bare path, as agents write lists of files.
     if (match := _ACTION_FIRST.match(line)) and match[1].lower() in _ACTIONS:
         return match[2].rstrip(",;"), _ACTIONS[match[1].lower()]
     if (match := _FILE_FIRST.match(line)) and match[2].lower() in _ACTIONS:
@@ -311,4 +326,6 @@ def _claim(line: str) -> tuple[str, Action] | None:
 
 def _excerpt(text: str) -> str:
     text = " ".join(text.split())
-    return repr(text if len(text) <= 120 else text[:119] + "…")
+    if len(text) > 120:
+        text = text[:119] + "…"
+    return repr(text)

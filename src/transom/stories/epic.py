@@ -10,7 +10,8 @@ from transom.canonical import pretty_json
 from transom.errors import InputError, Paused
 from transom.runs import model_file
 from transom.runs.artifact import write_file
-from transom.stories.backlog import Backlog, find_backlog
+from transom.stories.backlog import find_backlog
+from transom.stories.backlog_search import Backlog
 from transom.stories.git import Git
 from transom.stories.handoff import STAGES, AgentValidator, StoryHandoff
 from transom.stories.pipeline import StoryFlow
@@ -25,15 +26,19 @@ _RESULT = model_file("result.json", StoryResult)
 
 def chosen(backlog: Backlog, story_id: str | None) -> tuple[Story, ...]:
     """Return the stories to work on: all, or the named one. InputError: it is unknown."""
-    stories = tuple(
-        story for story in backlog.stories if story_id is None or story_id in story.names
-    )
+    if story_id is None and backlog.stories:
+        return backlog.stories
+    stories = []
+    names = []
+    for story in backlog.stories:
+        names.append(story.id)
+        if story_id in story.names:
+            stories.append(story)
     if not stories:
-        names = ", ".join(story.id for story in backlog.stories)
-        raise InputError(
-            f"unknown story {story_id!r}", place=backlog.source, hint=f"known: {names}"
-        )
-    return stories
+        problem = f"unknown story {story_id!r}"
+        hint = f"known: {', '.join(names)}"
+        raise InputError(problem, place=backlog.source, hint=hint)
+    return tuple(stories)
 
 
 def kept_results(folder: Path) -> list[StoryResult]:
@@ -49,15 +54,12 @@ async def open_project(path: Path) -> Path:
     project = path.resolve()
     code, top, _ = await Git(project).attempt("rev-parse", "--show-toplevel")
     if code:
-        raise InputError(
-            "is not a git repository",
-            place=str(path),
-            hint="run git init, and commit what is there",
-        )
+        hint = "run git init, and commit what is there"
+        raise InputError("is not a git repository", place=str(path), hint=hint)
+    # Below the top, the paths of git and those of the project would differ.
     if Path(top.rstrip("\n")) != project:
-        raise InputError(
-            "is not the top of its git repository", place=str(path), hint=f"name {top.strip()}"
-        )
+        hint = f"name {top.strip()}"
+        raise InputError("is not the top of its git repository", place=str(path), hint=hint)
     if await Git(project).commit_of("HEAD") is None:
         raise InputError("has no commit yet", place=str(path), hint="commit what is there")
     return project
@@ -78,37 +80,40 @@ async def run_epic(epic: Epic, story_id: str | None = None) -> EpicResult:
         )
         epic.run.progress(f"{', '.join(uncommitted[:5])}: {warning}")
     merged = await epic.places.project.merged(epic.backlog.epic, epic.settings.stories.target)
-    before = {
-        story.id: result for story in epic.backlog.stories if (result := _before(epic, story))
-    }
-    results = {key: result for key, result in before.items() if result.status == "done"}
+    before: dict[str, StoryResult] = {}
+    results: dict[str, StoryResult] = {}
     for story in epic.backlog.stories:
-        earlier = story.id in merged and not (epic.run.folder / story.slug / "baseline").exists()
-        if story.id not in results and (story.status in CLOSED or earlier) and not story.unclear:
+        result = _before(epic, story)
+        if result is not None:
+            before[story.id] = result
+        if result is not None and result.status == "done":
+            results[story.id] = result
+            continue
+        # A story with a baseline was begun in this run: its merge may be one that was interrupted.
+        is_begun = (epic.run.folder / story.slug / "baseline").exists()
+        is_merged = story.id in merged and not is_begun
+        if (story.status in CLOSED or is_merged) and not story.unclear:
             reason = "it was done before"
             if story.status == "closed":
                 reason = f"its status is {story.status_text!r}"
-            results[story.id] = StoryResult(
-                id=story.id, title=story.title, status="done", reason=reason
-            )
-        elif story.id not in results and story.unreadable:
-            results[story.id] = StoryResult(
-                id=story.id, title=story.title, status="paused", reason=story.unreadable
-            )
+            results[story.id] = _result(story, "done", reason)
+        elif story.unreadable:
+            results[story.id] = _result(story, "paused", story.unreadable)
     await _settle_unclear(epic, selected, results)
     ended = await _work_through(epic, selected, before, results)
     for story in ended:
         _keep(epic, story, results[story.id])
-    drift = [str(story) for story in epic.backlog.drift]
-    skipped = [*epic.backlog.skipped]
-    ordered = [results[story.id] for story in selected]
     return EpicResult(
         epic=epic.backlog.epic,
-        stories=ordered,
-        drift=drift,
-        skipped=skipped,
+        stories=[results[story.id] for story in selected],
+        drift=list(map(str, epic.backlog.drift)),
+        skipped=[*epic.backlog.skipped],
         run_id=epic.run.id,
     )
+
+
+def _result(story: Story, status: State, reason: str) -> StoryResult:
+    return StoryResult(id=story.id, title=story.title, status=status, reason=reason)
 
 
 async def _settle_unclear(
@@ -123,18 +128,15 @@ async def _settle_unclear(
     try:
         answer = (await epic.ask("statuses", prompt, ["build them", "leave them"])).text
     except Stopped:
+        # Without a person, work that may be there already is not done again.
         answer = "leave them"
     except Paused as pause:
         for story in unclear:
-            results[story.id] = StoryResult(
-                id=story.id, title=story.title, status="paused", reason=str(pause)
-            )
+            results[story.id] = _result(story, "paused", str(pause))
         return
     if answer == "leave them":
         for story in unclear:
-            results[story.id] = StoryResult(
-                id=story.id, title=story.title, status="skipped", reason=story.unclear
-            )
+            results[story.id] = _result(story, "skipped", story.unclear)
 
 
 async def _work_through(
@@ -149,27 +151,23 @@ async def _work_through(
     waiting = [story for story in selected if story.id not in results]
     ended: list[Story] = []
     working: dict[asyncio.Task[StoryResult], Story] = {}
-    ids, done_ids = {story.id for story in epic.backlog.stories}, {*results}
-    is_held = bool(waiting) and any(
-        [
-            await _holds(epic, story)
-            for story in selected
-            if story.id in before and story.id in results
-        ]
-    )
+    ids = {story.id for story in epic.backlog.stories}
+    done_ids = {*results}
+    earlier = [story for story in selected if story.id in before and story.id in results]
+    is_held = bool(waiting) and await _any_holds(epic, earlier)
 
     def leave(story: Story, status: State, reason: str) -> None:
         waiting.remove(story)
-        results[story.id] = StoryResult(
-            id=story.id, title=story.title, status=status, reason=reason
-        )
+        results[story.id] = _result(story, status, reason)
 
     try:
         while waiting or working:
             coming = {story.id for story in (*waiting, *working.values())}
             for story in [*waiting]:
+                # An id of another epic is none of this run's stories, and holds nothing up.
                 missing = [other for other in story.depends_on if other in ids - done_ids]
-                if stopped := next((other for other in missing if other not in coming), None):
+                stopped = next((other for other in missing if other not in coming), None)
+                if stopped is not None:
                     state = results[stopped].status if stopped in results else "not done"
                     leave(story, "skipped", f"it depends on {stopped}, which is {state}")
                 elif epic.limit:
@@ -178,9 +176,9 @@ async def _work_through(
                     leave(story, "paused", "a person must review the story before it")
                 elif not missing and not is_held and _free(epic, story, [*working.values()]):
                     waiting.remove(story)
-                    working[
-                        asyncio.create_task(StoryFlow(epic, story, before.get(story.id)).work())
-                    ] = story
+                    flow = StoryFlow(epic, story, before.get(story.id))
+                    working[asyncio.create_task(flow.work())] = story
+            # Stories that were left may make others that depend on them be left, too.
             if not working:
                 continue
             finished, _ = await asyncio.wait(working, return_when=asyncio.FIRST_COMPLETED)
@@ -188,14 +186,14 @@ async def _work_through(
                 story = working.pop(task)
                 ended.append(story)
                 result = results[story.id] = task.result()
-                epic.run.progress(
-                    f"{story.id}: {result.status}" + (f": {result.reason}" if result.reason else "")
-                )
+                words = (story.id, result.status, result.reason)
+                epic.run.progress(": ".join(filter(None, words)))
                 if result.status == "done":
                     done_ids.add(story.id)
                     _keep(epic, story, result)
                     is_held = is_held or (bool(waiting) and await _holds(epic, story))
     finally:
+        # An error of one story ends the command; its agents must not go on behind it.
         for task in working:
             task.cancel()
         await asyncio.gather(*working, return_exceptions=True)
@@ -212,7 +210,19 @@ def _keep(epic: Epic, story: Story, result: StoryResult) -> None:
 def _before(epic: Epic, story: Story) -> StoryResult | None:
     """Return a story's earlier result; None if there is none, or if that run was interrupted."""
     path = epic.run.folder / story.slug / _RESULT.name
-    return _RESULT.read(path) if path.is_file() else None
+    if not path.is_file():
+        return None
+    return _RESULT.read(path)
+
+
+async def _any_holds(epic: Epic, stories: Sequence[Story]) -> bool:
+    """Whether one of some finished stories holds up the next; each is asked about, so that a person
+    answers all of them at once.
+    """
+    is_held = False
+    for story in stories:
+        is_held |= await _holds(epic, story)
+    return is_held
 
 
 async def _holds(epic: Epic, story: Story) -> bool:
@@ -231,10 +241,12 @@ def _free(epic: Epic, story: Story, running: Sequence[Story]) -> bool:
     """Whether a story may run beside the running ones: none shares a file, as far as files are
     named.
     """
-    apart = bool(story.touches) and all(
-        other.touches and not story.touches & other.touches for other in running
-    )
-    return not running or (len(running) < epic.settings.stories.parallel and apart)
+    if not running:
+        return True
+    if len(running) >= epic.settings.stories.parallel or not story.touches:
+        return False
+    # A story that names no file may change any.
+    return all(other.touches and not story.touches & other.touches for other in running)
 
 
 async def plan(
@@ -256,38 +268,38 @@ async def plan(
     rows: list[StoryResult] = []
     for story in chosen(backlog, story_id):
         if story.id in merged or (story.status in CLOSED and not story.unclear):
-            rows.append(
-                StoryResult(id=story.id, title=story.title, status="done", reason="it is done")
-            )
+            rows.append(_result(story, "done", "it is done"))
             continue
-        if story.unclear or story.unreadable:
-            reason = (
-                story.unreadable or f"it is not clear whether it is to be built: {story.unclear}"
-            )
-            rows.append(StoryResult(id=story.id, title=story.title, status="paused", reason=reason))
+        if story.unreadable:
+            rows.append(_result(story, "paused", story.unreadable))
             continue
-        handoff = StoryHandoff(story.id, limits=settings.handoff)
-        blocks_by_seat = {
-            seat: [*make_role(seat).prompt, *blocks_for(seat, story, handoff)] for seat in STAGES
-        }
-        windows = {
-            seat: {block.name: len(block.text) for block in blocks}
-            for seat, blocks in blocks_by_seat.items()
-        }
-        waits = ", ".join(other for other in story.depends_on if other in ids)
-        reason = _understood(story) + (f"; after {waits}" if waits else "")
-        rows.append(
-            StoryResult(
-                id=story.id, title=story.title, status="planned", reason=reason, windows=windows
-            )
-        )
+        if story.unclear:
+            reason = f"it is not clear whether it is to be built: {story.unclear}"
+            rows.append(_result(story, "paused", reason))
+            continue
+        reason = _understood(story)
+        awaited = [other for other in story.depends_on if other in ids]
+        if awaited:
+            reason += f"; after {', '.join(awaited)}"
+        result = _result(story, "planned", reason)
+        result.windows = _windows(story, StoryHandoff(story.id, limits=settings.handoff))
+        rows.append(result)
     return EpicResult(
         epic=epic,
         dry_run=True,
         stories=rows,
-        drift=[str(drift) for drift in backlog.drift],
+        drift=list(map(str, backlog.drift)),
         skipped=[*backlog.skipped],
     )
+
+
+def _windows(story: Story, handoff: StoryHandoff) -> dict[str, dict[str, int]]:
+    """Return seat -> block -> its size in characters."""
+    windows: dict[str, dict[str, int]] = {}
+    for seat in STAGES:
+        blocks = [*make_role(seat).prompt, *blocks_for(seat, story, handoff)]
+        windows[seat] = {block.name: len(block.text) for block in blocks}
+    return windows
 
 
 def _understood(story: Story) -> str:
@@ -297,6 +309,6 @@ def _understood(story: Story) -> str:
         f" {len(story.tasks)} tasks"
     )
     valid, lacks = AgentValidator.validate_sm_output(story, StoryHandoff(story.id))
-    return (
-        read if valid else f"{read}; SM has to correct: {lacks.removeprefix(f'{story.source}: ')}"
-    )
+    if valid:
+        return read
+    return f"{read}; SM has to correct: {lacks.removeprefix(f'{story.source}: ')}"

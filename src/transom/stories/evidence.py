@@ -29,6 +29,7 @@ from transom.stories.story import Story
 from transom.stories.testrun import Comparison
 from transom.stories.weakening import weakened
 
+# Endings decide here: a document that tests read is rare, and then one yes settles it.
 _DOCUMENTS = (".md", ".rst", ".txt", ".adoc", ".png", ".svg", ".jpg", ".jpeg", ".gif", ".pdf")
 """Files that no test runs. A story that changes nothing else cannot be shown by tests."""
 
@@ -120,6 +121,7 @@ def files_of(texts: Sequence[ChangedText], other_tests: Mapping[str, str]) -> St
     code: dict[str, tuple[str | None, str | None]] = {}
     tests: dict[str, str] = {}
     for text in texts:
+        # In Rust one file is both: its functions are code, and its test modules tests.
         if text.new is not None and has_rust_tests(text.path, text.new):
             tests[text.path] = text.new
         if is_test_file(text.path):
@@ -148,6 +150,7 @@ async def judge(
     findings: list[str] = []
     doubts: list[str] = []
     for text in texts:
+        # Each file is looked at by itself, so that Dev hears of all of them at once.
         if why := _refused(text, story, rules, named_files):
             findings.append(f"{text.path}: {why}")
         else:
@@ -158,6 +161,7 @@ async def judge(
         for text in texts
         if is_test_file(text.path) or has_rust_tests(text.path, text.new or "")
     }
+    # A deleted test file is one whose tests are all gone.
     new_tests |= {path: None for path in old_tests if path not in new_tests}
     checked = weakened(old_tests, new_tests, story.touches)
     findings += [f"{path}: {finding}" for path, finding in checked.findings]
@@ -171,6 +175,7 @@ async def judge(
     claimed, problems = claimed_tests(read.tests, story, tests.after)
     findings += [f"reply: {problem}" for problem in problems]
     findings += [f"tests: {problem}" for problem in tests.problems]
+    # Old tests whose checks changed must prove themselves like new ones.
     cases = sorted(tests.after.ids("passed"))
     changed_tests = [
         case
@@ -192,6 +197,7 @@ def _refused(text: ChangedText, story: Story, rules: Rules, named_files: frozens
     if allowed.
     """
     path, mode = text.path, text.change.mode
+    # A link and a submodule hide what they lead to; naming them allows neither.
     if mode == "120000":
         return "it is a link; a diff does not show its contents"
     if mode == "160000":
@@ -200,6 +206,7 @@ def _refused(text: ChangedText, story: Story, rules: Rules, named_files: frozens
         return "it belongs to the backlog, which only the orchestrator writes"
     if text.old is None and (module := hides_a_module(path, rules.importable)):
         return f"it hides the module {module} from the tests' interpreter"
+    # A person who names the file in the story means it to change.
     if path not in named_files and path in rules.harness:
         return "the test command runs it, and the story does not name it"
     if path not in named_files and _fits(path, (*PROTECTED, *rules.protected)):
@@ -221,7 +228,9 @@ def _doubts(text: ChangedText, rules: Rules) -> list[str]:
         return ["decides how tests are run; they ran with the file of the baseline"]
     if is_test_file(text.path) or text.new is None or text.path.endswith(_DOCUMENTS):
         return []
+    # Only what the story added: a word that was there before is nobody's trick.
     old_lines = set((text.old or "").splitlines())
+    # Tests may speak of their runner; only product code may not.
     product = without_rust_tests(text.path, text.new)
     added = [line for line in product.splitlines() if line not in old_lines]
     if words := runner_words("\n".join(added)):
@@ -259,6 +268,7 @@ def _fits(path: str, globs: Iterable[str]) -> bool:
     files below.
     """
     for glob in globs:
+        # `**/` means "in any folder", the top one included.
         if fnmatchcase(path, glob) or (glob.startswith("**/") and fnmatchcase(path, glob[3:])):
             return True
     return False

@@ -18,6 +18,7 @@ _SECONDS = 120.0
 _RESULTS: dict[State, Result] = {
     "done": "passed",
     "failed": "failed",
+    # To a build server a story that waits for its author has failed.
     "blocked": "failed",
     "paused": "error",
     "skipped": "skipped",
@@ -71,9 +72,11 @@ async def open_request(project: Git, base: str, result: EpicResult) -> str:
         InputError: there is no remote repository, or a program failed; the message has its words.
     """
     branch = branch_of(result.epic)
+    # The branch first: a forge opens no request for one that it does not have.
     remote = await _remote(project)
     await project("push", "--quiet", remote, f"refs/heads/{branch}:refs/heads/{branch}")
     forge = await forge_of(project)
+    # A request that is open already is updated by the push alone.
     view = {
         "gh": ("gh", "pr", "view", branch, "--json", "url", "--jq", ".url"),
         "glab": ("glab", "mr", "view", branch),
@@ -99,6 +102,7 @@ def request_text(result: EpicResult) -> str:
     """Return the text of a pull request: each finished story, and what covers its criteria."""
     lines = []
     for story in result.stories:
+        # Stories that are not done are not in the branch.
         if story.status == "done":
             lines += [f"## {story.id}: {story.title}", ""]
             lines += [f"- {line}" for row in story.coverage for line in row.lines]
@@ -111,6 +115,7 @@ async def _remote(project: Git) -> str:
     if not remotes:
         hint = "add one with git remote add origin ADDRESS"
         raise InputError("there is no remote repository", place=str(project.folder), hint=hint)
+    # A clone of a fork has several; `origin` is the one that people push to.
     return "origin" if "origin" in remotes else remotes[0]
 
 
@@ -137,6 +142,7 @@ def _forge(address: str) -> str:
 
 
 def _address(output: str) -> str:
+    # The programs print more than the address; it comes last.
     words = [word for word in output.split() if word.startswith(("http://", "https://"))]
     return words[-1] if words else output.strip()[-200:]
 

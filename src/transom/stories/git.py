@@ -11,11 +11,9 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from secrets import token_hex
 
 from transom.canonical import digest
 from transom.errors import InputError
@@ -38,8 +36,6 @@ _UNWATCHED = ("refs/heads/transom/", "refs/remotes/", "refs/stash", "refs/notes/
 _MERGES = "transom/merges"
 """File in git's folder: the merge commits of all epics, a line each."""
 _MOST_WATCHED = 2_000  # changed files of a checkout
-_MOST_RACES = 5
-"""Names that are tried for a branch while others make branches at the same time."""
 _NO_ROOM = re.compile(r"no space left|out of disk ?space|quota exceeded", re.IGNORECASE)
 
 STORY_TRAILER = "Transom-Story"
@@ -87,9 +83,11 @@ class Git:
     ) -> tuple[int, str, str]:
         """Run `git ARGS`; returns exit code, output and errors, also when it fails."""
         line = ("git", *(word for setting in _SAFE for word in ("-c", setting)), *args)
+        # Variables such as GIT_DIR, which a hook sets, would lead git to another repository.
         around = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
         around |= {
             "LC_ALL": "C.UTF-8",
+            # Git must never wait for a password, nor take a lock that an editor needs.
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_OPTIONAL_LOCKS": "0",
             **(env or {}),
@@ -130,25 +128,22 @@ class Git:
         """Return an unused branch name: this name, with a number from `number` on appended where
         needed.
         """
-        name = f"{branch}-{number}" if number else branch
-        return (
-            await self.free(branch, number + 1)
-            if await self.commit_of(f"refs/heads/{name}")
-            else name
-        )
+        while True:
+            name = f"{branch}-{number}" if number else branch
+            if await self.commit_of(f"refs/heads/{name}") is None:
+                return name
+            number += 1
 
     async def worktrees(self) -> dict[str, Path]:
         """Return branch -> folder of its worktree."""
-        rows = [
-            row.splitlines()
-            for row in (await self("worktree", "list", "--porcelain")).split("\n\n")
-        ]
-        entries = [dict(line.partition(" ")[::2] for line in row) for row in rows]
-        return {
-            entry["branch"].removeprefix("refs/heads/"): Path(entry["worktree"])
-            for entry in entries
-            if "branch" in entry
-        }
+        folders: dict[str, Path] = {}
+        for block in (await self("worktree", "list", "--porcelain")).split("\n\n"):
+            entry = dict(line.partition(" ")[::2] for line in block.splitlines())
+            # A worktree with a detached head has no branch.
+            if "branch" in entry:
+                branch = entry["branch"].removeprefix("refs/heads/")
+                folders[branch] = Path(entry["worktree"])
+        return folders
 
     async def look(self) -> tuple[str, str, tuple[str, ...]]:
         """Return the branch, the head's commit, and the paths that differ from it, without the
@@ -209,6 +204,7 @@ class Git:
 
     async def note_merge(self, commit: str) -> None:
         """Note a merge commit before the target has it, for epics that run at the same time."""
+        # Worktrees share this folder, so each epic sees the merges of all others.
         notes = Path(await self("rev-parse", "--path-format=absolute", "--git-common-dir"), _MERGES)
         notes.parent.mkdir(exist_ok=True)
         with notes.open("a", encoding="ascii") as file:
@@ -216,6 +212,7 @@ class Git:
 
     async def has_only_merges(self, old: str, new: str) -> bool:
         """Whether a branch went on from one commit to another by noted merges alone."""
+        # A branch that was moved back, or rewritten, did not go on from the old commit.
         if (await self.attempt("merge-base", "--is-ancestor", old, new))[0]:
             return False
         folder = await self("rev-parse", "--path-format=absolute", "--git-common-dir")
@@ -228,39 +225,37 @@ class Git:
 
     async def merged(self, epic: str, target: str | None = None, since: str = "") -> dict[str, str]:
         """Return story -> merge commit for an epic, on a branch (None: the checked-out one)."""
+        # Only the first parent: a merge commit that somebody merged along was not made here.
         form = f"--format=%H %(trailers:key={STORY_TRAILER},valueonly,separator=%x2C)"
-        commits = (
-            f"{since}..refs/heads/{target}"
-            if since
-            else f"refs/heads/{target}"
-            if target
-            else "HEAD"
-        )
+        commits = f"refs/heads/{target}" if target else "HEAD"
+        if since:
+            commits = f"{since}..{commits}"
         code, output, _ = await self.attempt("log", "--first-parent", form, commits)
-        rows = [row.partition(" ")[::2] for row in ("" if code else output).splitlines()]
-        return {
-            key.strip().removeprefix(f"{epic}/"): commit
-            for commit, key in rows
-            if key.startswith(f"{epic}/")
-        }
+        stories: dict[str, str] = {}
+        # A branch without a commit has no log, and no merges.
+        for row in output.splitlines() if code == 0 else ():
+            commit, _, key = row.partition(" ")
+            if key.startswith(f"{epic}/"):
+                stories[key.strip().removeprefix(f"{epic}/")] = commit
+        return stories
 
     async def changes(self, base: str, head: str) -> tuple[Change, ...]:
         """Return the changed files between two commits; a renamed file is one deleted and one
         created.
         """
         pieces = (await self(*_PLAIN_DIFF, "--raw", "-z", "--abbrev=40", base, head)).split("\0")
-        rows = [
-            (meta.split(), path) for meta, path in zip(pieces[0::2], pieces[1::2], strict=False)
-        ]
-        return tuple(Change(path, _ACTIONS[meta[4]], meta[1]) for meta, path in rows)
+        changes = []
+        # Fields about a file and its path take turns; the last piece is empty.
+        for meta, path in zip(pieces[0::2], pieces[1::2], strict=False):
+            _, mode, _, _, letter = meta.split()
+            changes.append(Change(path, _ACTIONS[letter], mode))
+        return tuple(changes)
 
     async def diff(self, base: str, head: str) -> str:
         """Return the diff between two commits as text."""
-        return (
-            (await self(*_PLAIN_DIFF, base, head))
-            .encode("utf-8", "surrogateescape")
-            .decode("utf-8", "replace")
-        )
+        text = await self(*_PLAIN_DIFF, base, head)
+        # Bytes that are no UTF-8 came in as surrogates, which no file and no prompt can hold.
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
     async def text(self, commit: str, path: str) -> str | None:
         """Return a file's text at a commit, or None."""
@@ -298,6 +293,7 @@ class Git:
         await self("update-ref", f"refs/heads/{branch}", commit)
         return branch
 
+    # A ref outside of refs/heads: the unfinished work is no branch that people see.
     async def keep_partial(self, name: str, start: str) -> None:
         """Keep all local files under a name, for a call that goes on with them, and return the
         worktree to the commit that the call began with.
@@ -335,6 +331,7 @@ class Git:
         with tempfile.TemporaryDirectory() as folder:
             env = {"GIT_INDEX_FILE": f"{folder}/index"}
             await self("read-tree", tree, env=env)
+            # The index of this command alone: that of the person stays unchanged.
             await self("update-index", "-z", "--index-info", stdin="".join(rows), env=env)
             return await self("write-tree", env=env)
 
@@ -367,138 +364,23 @@ class Git:
         rows = (await self("for-each-ref", "--format=%(refname) %(objectname)")).splitlines()
         digests = dict(row.split(" ") for row in rows if not row.startswith(_UNWATCHED))
         common = Path(await self("rev-parse", "--path-format=absolute", "--git-common-dir"))
+        # Whoever writes hooks or settings runs commands later, with the rights of a person.
         settings = [common / "config", *(common / "hooks").glob("*"), *(common / "info").glob("*")]
+        # Only files that differ are read: a large checkout would take minutes.
         tracked = (await self("diff", "--name-only", "-z", "HEAD")).split("\0")[:_MOST_WATCHED]
         for file in [*(self.folder / path for path in tracked if path), *settings]:
-            path = (
-                file.relative_to(self.folder).as_posix()
-                if file.is_relative_to(self.folder)
-                else str(file)
-            )
-            digests[path] = (
-                digest(file.read_bytes()) if file.is_file() and not file.is_symlink() else "none"
-            )
+            path = str(file)
+            if file.is_relative_to(self.folder):
+                path = file.relative_to(self.folder).as_posix()
+            digests[path] = "none"
+            if file.is_file() and not file.is_symlink():
+                digests[path] = digest(file.read_bytes())
         return digests
 
     async def _identity(self) -> dict[str, str]:
         """Return an identity for commits if the person has not set one."""
         has_identity = (await self.attempt("var", "GIT_AUTHOR_IDENT"))[0] == 0
         return {} if has_identity else {**_WHO, **_COMMITTER}
-
-
-class Worktrees:
-    """The worktrees of one run, below one folder; `parked`: branches that keep parked work."""
-
-    def __init__(self, root: Path, project: Path) -> None:
-        self.root, self.project = root, Git(project)
-        self.parked: list[str] = []
-        self.lock = asyncio.Lock()  # git's list of worktrees cannot be read while one is made
-
-    def git(self, branch: str) -> Git:
-        return Git(self.root / branch.removeprefix("transom/").replace("/", "-"))
-
-    async def ensure(self, branch: str, commit: str) -> Git:
-        """Return the worktree of a branch; branch and worktree are made at `commit` if missing."""
-        worktree = self.git(branch)
-        async with self.lock:
-            if not await self.is_linked(worktree):
-                if worktree.folder.exists():  # an agent replaced the worktree
-                    worktree.folder.rename(f"{worktree.folder}.replaced-{token_hex(4)}")
-                existing = await self.project.commit_of(f"refs/heads/{branch}")
-                worktree.folder.parent.mkdir(parents=True, exist_ok=True)
-                start = (
-                    (str(worktree.folder), branch)
-                    if existing
-                    else ("-b", branch, str(worktree.folder), commit)
-                )
-                # git may still list a lost folder
-                await self.project("worktree", "add", "--quiet", "--force", *start)
-        return worktree
-
-    async def create(self, branch: str, commit: str) -> str:
-        """Make a new branch with its worktree; returns its name, which has a number if another
-        epic has a branch of this name.
-        """
-        worktree = self.git(branch)
-        # A process may have been killed after it had made the worktree.
-        is_own = worktree.folder.is_dir() and await self.is_linked(worktree)
-        if is_own and await worktree.look() == (branch, commit, ()):
-            return branch
-        for _ in range(_MOST_RACES):
-            name = await self.project.free(branch)
-            async with self.lock:
-                folder = self.git(name).folder
-                folder.parent.mkdir(parents=True, exist_ok=True)
-                words = ("--quiet", "--force", "-b", name, str(folder), commit)
-                code, _, _ = await self.project.attempt("worktree", "add", *words)
-            # It failed for another reason than a name that was taken meanwhile: whoever uses the
-            # worktree first says why.
-            if code == 0 or not await self.project.commit_of(f"refs/heads/{name}"):
-                break
-        return name
-
-    async def is_linked(self, worktree: Git) -> bool:
-        """Whether a folder is still a worktree of the project, not another repository in its
-        place.
-        """
-        if not (worktree.folder / ".git").is_file():
-            return False
-        common = await self.project("rev-parse", "--path-format=absolute", "--git-common-dir")
-        code, output, _ = await worktree.attempt("rev-parse", "--absolute-git-dir")
-        return code == 0 and Path(output.strip()).parent == Path(common, "worktrees")
-
-    async def restore(self, branch: str, commit: str) -> str:
-        """Reset a worktree to a commit; returns the branch with parked work, "" if nothing was
-        parked.
-        """
-        worktree = await self.ensure(branch, commit)
-        position, parked_branch = await worktree.look(), ""
-        if position == (branch, commit, ()):
-            return ""
-        own = f"--format=%(trailers:key={OWN_TRAILER},valueonly,separator=%x2C)"
-        # a line per commit, empty for commits of others
-        above = await worktree("log", own, f"{commit}..HEAD")
-        if position[2] or not above or not all(row.strip() for row in above.split("\n")):
-            parked_branch = await worktree.park(branch.removeprefix("transom/"))
-            self.parked.append(parked_branch)
-        await worktree("checkout", "--quiet", "--force", "-B", branch, commit)
-        await worktree("clean", "-fdq")
-        return parked_branch
-
-    @asynccontextmanager
-    async def probe(self, branch: str, commit: str) -> AsyncIterator[Git]:
-        """Make a worktree beside a branch's, without a branch, and remove it at the end."""
-        worktree = Git(Path(f"{self.git(branch).folder}-probe"))
-        await self._drop(worktree)  # a killed process may have left it
-        try:
-            async with self.lock:
-                worktree.folder.parent.mkdir(parents=True, exist_ok=True)
-                options = ("--quiet", "--force", "--detach")
-                await self.project("worktree", "add", *options, str(worktree.folder), commit)
-            yield worktree
-        finally:
-            await self._drop(worktree)
-
-    async def _drop(self, worktree: Git) -> None:
-        async with self.lock:
-            if worktree.folder.exists():
-                await self.project.attempt("worktree", "remove", "--force", str(worktree.folder))
-            shutil.rmtree(worktree.folder, ignore_errors=True)
-            await self.project.attempt("worktree", "prune")
-
-    async def remove(self, branch: str, unless_beyond: str = "") -> None:
-        """Remove a worktree, and its branch if merged; keep both if there is work above
-        `unless_beyond`.
-        """
-        worktree = self.git(branch)
-        if unless_beyond and (
-            not worktree.folder.exists() or await worktree.look() != (branch, unless_beyond, ())
-        ):
-            return
-        async with self.lock:
-            if worktree.folder.exists():
-                await self.project("worktree", "remove", "--force", str(worktree.folder))
-        await self.project.attempt("branch", "--quiet", "-d", branch)
 
 
 def _one_line(text: str) -> str:

@@ -17,12 +17,13 @@ from urllib.parse import urlencode, urlsplit
 from urllib.request import Request, urlopen
 
 from transom.errors import InputError, NetworkFailed
-from transom.stories.backlog import Backlog
+from transom.stories.backlog_search import Backlog
 from transom.stories.markdown_story import read_boxes, read_story_file
 from transom.stories.story import Status, Story
 
 _ADDRESS = "https://api.github.com"
 _PAGE = 100
+# GitHub counts pages without an end; a wrong server must not be read for ever.
 _MOST_PAGES = 50
 _SECONDS = 30.0
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
@@ -52,6 +53,7 @@ def read_github(
     if not issues:
         hint = "name the label of your stories with --label"
         raise InputError(f"{repository} has no issue with the label {label!r}", hint=hint)
+    # Old issues first: the API lists the newest first.
     issues.sort(key=lambda issue: int(issue["number"]))
     numbers = {str(issue["number"]) for issue in issues}
     stories = tuple(_story(issue, repository, epic, numbers) for issue in issues)
@@ -67,6 +69,7 @@ def _story(issue: Mapping[str, Any], repository: str, epic: str, numbers: set[st
     number, title = str(issue["number"]), " ".join(str(issue.get("title") or "").split())
     body = str(issue.get("body") or "").replace("\r\n", "\n")
     source = f"{repository}#{number}"
+    # The issue's state decides; its text may quote that of another.
     status = _status(issue)
     fields: dict[str, Any] = {
         "id": number,
@@ -84,6 +87,7 @@ def _story(issue: Mapping[str, Any], repository: str, epic: str, numbers: set[st
     heading = title or "no title"
     try:
         story = read_story_file(f"# Story {number}: {heading}\n\n{body}\n", source)
+    # The issue stays in the list: its story waits, and the others go on.
     except InputError as error:
         return Story(**{**fields, "title": heading, "text": body}, unreadable=str(error))
     if not story.criteria:
@@ -110,6 +114,7 @@ def _issues(
     if urlsplit(address).scheme not in ("http", "https"):
         raise InputError(f"{address!r} is no web address", place="GITHUB_API_URL")
     headers = {"Accept": "application/vnd.github+json", "User-Agent": "transom"}
+    # Without a token, public repositories can be read, a few times an hour.
     if token := environment.get("GITHUB_TOKEN") or environment.get("GH_TOKEN"):
         headers["Authorization"] = f"Bearer {token}"
     for page in range(1, _MOST_PAGES + 1):

@@ -120,6 +120,7 @@ class StoryHandoff:
             return {"po_decision": self.decision("po"), "po_summary": self._passed("po", stage)}
         if stage == "sm":
             return {}
+        # The newest, since QA looks at what Dev did last.
         rows = self.files_modified[-self.limits.files_passed_on :]
         if len(rows) < len(self.files_modified):
             self._record("files for qa", len(rows), len(self.files_modified))
@@ -133,6 +134,7 @@ class StoryHandoff:
 
     def validate_po_decision(self) -> tuple[bool, str]:
         """Whether PO's decision is recorded consistently and is one of the three known ones."""
+        # Two places on purpose: a file that was edited by hand is noticed.
         recorded, listed = self.stages.get("po", {}).get("decision"), self.decision("po")
         if recorded is None or listed is None:
             return False, "the hand-over has no decision of PO"
@@ -152,6 +154,7 @@ class StoryHandoff:
             "decisions": self.decisions,
             "blockers": self.blockers,
         }
+        # Left out if empty, so that the file stays as short as its story.
         optional = {
             "acceptance_criteria": self.acceptance_criteria,
             "truncations": self.truncations,
@@ -170,6 +173,7 @@ class StoryHandoff:
         if self.path is None or not self.path.exists():
             return
         retention, archive = self.limits.retention, self.path.parent / "archive"
+        # A hand-over serves the next stage; a finished story has none.
         if retention == "delete" or (retention == "failed" and not self.blockers):
             self.path.unlink()
             return
@@ -217,11 +221,12 @@ class AgentValidator:
         if story is None or not story.text.strip():
             return False, "SM left no story"
         source = story.source or handoff.story_id
+        # First: what is not filled in also has a goal and criteria in form.
         if marks := placeholders(story.text):
             line, text = marks[0]
             return False, f"{source}:{line}: {text} is not filled in"
         if count_words(story.goal) < _SHORTEST_REASON:
-            return False, f"{source}: the story has no goal; say who wants what, and what for"
+            return False, f"{source}: the story has no goal; name its user, the wish and the reason"
         if not story.criteria:
             return False, f"{source}: the story has no acceptance criterion"
         if not any(map(is_testable, story.criteria)):
@@ -266,6 +271,7 @@ class AgentValidator:
 
         `uncovered`: criteria that no test covers and that no person accepted.
         """
+        # QA's word is checked against the runs, never the other way round.
         read = read_reply(output, "qa")
         if not read.decision:
             return False, f"QA must say PASS or FAIL: {read.problem}"
@@ -288,6 +294,7 @@ def claims_against(
 
     `before` has the changes of the whole story, earlier attempts included; Dev may list these too.
     """
+    # A later attempt may list what an earlier one did.
     before = changes if before is None else before
     if not before:
         return ["Dev changed no file"]
@@ -299,6 +306,7 @@ def claims_against(
         return [f"Dev lists no files: {why}"]
     wrong = []
     for path, claim in read.files.items():
+        # A file may be created in one attempt and changed in the next: both are true.
         real = {actions[path] for actions in (changes, before) if path in actions}
         if not real:
             wrong.append(f"{path} is listed and unchanged")

@@ -78,6 +78,7 @@ def test_settings(path: str, text: str) -> object:
     """Return the test settings of a file; the whole text if it cannot be parsed."""
     name = PurePosixPath(path).name
     try:
+        # npm keeps commands in `scripts` and settings of runners beside it.
         if name == "package.json":
             data = json.loads(text or "{}")
             rows = {**data, **data.get("scripts", {})}
@@ -85,6 +86,7 @@ def test_settings(path: str, text: str) -> object:
             data = tomllib.loads(text)
             rows = {**data, **data.get("tool", {})}
         return {key: value for key, value in rows.items() if key in _TEST_SETTINGS[name]}
+    # A file that nobody can read must not hide a change of its settings.
     except (ValueError, AttributeError, RecursionError, TypeError):
         return text
 
@@ -96,23 +98,26 @@ def named_files(argv: Sequence[str], tracked: Collection[str]) -> frozenset[str]
         argv: the command; `{project}/x` and `{worktree}/x` mean `x`.
         tracked: the paths of the baseline.
     """
-    words = [re.sub(r"^\{\w+\}/", "", word) for word in argv]
-    candidates = []
-    for word in words:
-        candidates += [PurePosixPath(part).as_posix() for part in _WORD.findall(word)]
+    words: list[str] = []
+    candidates: list[str] = []
+    for argument in argv:
+        words.append(re.sub(r"^\{\w+\}/", "", argument))
+        for part in _WORD.findall(words[-1]):
+            candidates.append(PurePosixPath(part).as_posix())
     program = PurePosixPath(words[0]).name if words else ""
     candidates += _READ_BY_PROGRAM.get(program, ())
+    # `python -m x` runs a module of the worktree before one that is installed.
     if "-m" in words[:-1]:
         module = words[words.index("-m") + 1].replace(".", "/")
         for folder in ("", "src/"):
             names = (f"{module}.py", f"{module}/__init__.py", f"{module}/__main__.py")
             candidates += [f"{folder}{name}" for name in names]
-    # A word may name a test file to run; that is no part of the harness.
-    return frozenset(
-        path
-        for path in candidates
-        if path in tracked and not is_test_file(PurePosixPath(path).name)
-    )
+    files = set()
+    for path in candidates:
+        # A word may name a test file to run; that is no part of the harness.
+        if path in tracked and not is_test_file(PurePosixPath(path).name):
+            files.add(path)
+    return frozenset(files)
 
 
 def scripts_named_in(text: str, tracked: Collection[str]) -> frozenset[str]:
@@ -144,6 +149,7 @@ def importable_modules(readable: Iterable[Path]) -> frozenset[str]:
     """
     names = set(sys.stdlib_module_names)
     for folder in readable:
+        # A package that the tests import could be hidden by a file of the same name.
         for packages in folder.glob("lib/python3*/site-packages"):
             names |= {entry.name.partition(".")[0] for entry in packages.iterdir()}
     return frozenset(name for name in names if name.isidentifier() and name not in ("test", "src"))
@@ -158,6 +164,7 @@ def additions_to_conftest(old: str | None, new: str) -> list[str]:
         return ["cannot be read"]
     findings = [f"no longer has {name}" for name in before if name not in after]
     for name, node in after.items():
+        # Compared without places and comments: moved code changes nothing.
         if before.get(name) is not None and ast.dump(before[name]) == ast.dump(node):
             continue
         findings += _influences(name, node)
@@ -178,6 +185,7 @@ def _influences(name: str, node: ast.stmt) -> Iterator[str]:
         if isinstance(inner, ast.keyword) and inner.arg == "autouse":
             yield f"{name} acts on every test"
         if isinstance(inner, ast.Assign | ast.AugAssign | ast.AnnAssign):
+            # `module.function = ...` patches what tests use without asking for a fixture.
             targets = inner.targets if isinstance(inner, ast.Assign) else [inner.target]
             if any(isinstance(target, ast.Attribute) for target in targets) and not isinstance(
                 node, ast.ClassDef
@@ -207,6 +215,7 @@ def runner_words(added: str) -> list[str]:
     return list(dict.fromkeys(pattern.findall(added)))
 
 
+# Ways to see a test among the callers, in the languages that are run here.
 _FRAMES = re.compile(
     r"\b(?:inspect\.(?:stack|currentframe|getouterframes|getinnerframes|trace)"
     r"|sys\._(?:getframe\w*|current_frames)|traceback\.(?:extract_stack|walk_stack|format_stack)"

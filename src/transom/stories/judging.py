@@ -75,6 +75,7 @@ class StoryJudge:
             return result
 
         # another command makes another run
+        # The inputs name the stage: a resumed run finds its own result again.
         inputs = (commit, self.base.branch, self.argv, [*harness])
         artifact = model_file("tests.json", TestRun)
         return (await self.run.stage(f"{self.name}/{name}", step, *inputs, out=artifact)).value
@@ -132,6 +133,7 @@ class StoryJudge:
         tests = compare(before, await self.tests(f"tests#{number}", head, harness))
         three = (self.base.base, start, head)
         evidence = await judge(self.project, story, rules, three, read, tests)
+        # Dev has to change something anyway, so the proof would be run twice.
         if evidence.findings:
             return evidence, tests
         claimed = {case for cases in evidence.claimed.values() for case in cases}
@@ -143,6 +145,7 @@ class StoryJudge:
         async def run(label: str, changed: Mapping[str, str | None]) -> TestRun:
             async def step(_: Stage, commit: str, __: list[str], changed: Json) -> TestRun:
                 texts: Any = changed
+                # The order depends on the commit alone, so that a resumed run has the same.
                 order = head if label == "canaries" else ""
                 return await tested_with(self.epic, self.base, commit, harness, texts, order)
 
@@ -174,6 +177,7 @@ class StoryJudge:
     async def _other_tests(self, before: TestRun) -> dict[str, str]:
         """Return a test file of the baseline, path -> text: one that ran, as far as names tell."""
         paths = [path for path in await self.project.paths(self.base.base) if is_test_file(path)]
+        # A file that the command does not run would hold canaries that nobody sees.
         names = " ".join(before.cases)
         # The stable sort puts a file first whose name is part of a test's name.
         paths.sort(key=lambda path: PurePosixPath(path).stem.partition(".")[0] not in names)
@@ -189,6 +193,7 @@ def _with_proof(story: Story, evidence: Evidence, tests: Comparison, proof: Proo
     findings = [f"tests: {problem}" for problem in proof.problems]
     coverage: tuple[Covering, ...] = ()
     if not findings:
+        # A criterion is only judged by runs that can be believed.
         coverage = cover(story, evidence.claimed, tests.after, proof)
         for case in evidence.changed_tests:
             if case in proof.unmoved:

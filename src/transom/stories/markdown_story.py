@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from transom.formats.markdown import (
     MarkdownTable,
     Node,
     Paragraph,
+    items,
     iter_lines,
     parse,
     region,
@@ -40,6 +40,9 @@ _TITLE = re.compile(
 _EPIC = re.compile(r"^epic\s+(\d+[a-z]?)\s*(?:[:–—-]\s*(.*))?$", re.IGNORECASE)
 _PHASE = re.compile(r"^phase\s+(\w+(?:\.\w+)*)\s*[:–—-]\s*(.+)$", re.IGNORECASE)
 _USER_STORY = re.compile(r"^user\s+story\s+(\d+)\s*[:–—-]\s*(.+?)(?:\(priority.*)?$", re.IGNORECASE)
+_FOREIGN_STORY = re.compile(
+    r"^\D{2,40}(\d++)\s*+[:–—-]\s.{0,200}?\([^()]{0,80}\bP\d\b[^()]{0,80}\)"
+)
 _TASK = re.compile(r"^(T\d+|TXXX)\s+(?:\[[^\]]*\]\s*)*")
 _FILE = re.compile(r"(?<![\w/.-])((?:[\w.-]+/)+[\w.-]+\.\w+)")
 _SERVES = re.compile(r"\bACs?\s*+:?\s*+((?:#?\d++[\s,&]*+(?:and\s++)?)+)", re.IGNORECASE)
@@ -64,34 +67,41 @@ def read_story_file(text: str, source: str) -> Story:
     """
     refuse_template(text, source)
     parts, front = parse(text), front_matter(text)
-    titles = [
-        (number, match)
-        for number, part in enumerate(parts)
-        if (match := _TITLE.match(full_title(part)))
-    ]
+    titles: list[tuple[int, re.Match[str]]] = []
+    for place, part in enumerate(parts):
+        if match := _TITLE.match(full_title(part)):
+            titles.append((place, match))
     extra: dict[str, Any] = {}
     key = PurePosixPath(source).name.removesuffix(".md").removesuffix(".story")
     slug = _SLUG_ID.match(key)
     if titles:
-        number, identity, title = titles[0][0], titles[0][1][1], titles[0][1][2]
+        number, match = titles[0]
+        identity, title = match[1], match[2]
     elif front.get("title") and (fields := _front_fields(text, source)):
         number, title = 0, front["title"][1]
-        file_id = f"{slug[1]}.{slug[2]}" if slug and slug[2] else key.partition("-")[0]
+        file_id = key.partition("-")[0]
+        if slug and slug[2]:
+            file_id = f"{slug[1]}.{slug[2]}"
         identity = str(fields.get("id") or fields.get("story") or file_id)
         extra["criteria"] = _front_criteria(fields) or read_criteria(parts)
     else:
         hint = 'begin it with "# Story 1.1: Title", or name the backlog\'s own file'
         raise InputError("holds no story", place=source, hint=hint)
+    # A title of the first level is the file's own; others in it are examples or references.
     if parts[number].level > 1 and len(titles) > 1:
-        raise InputError(
-            "holds several stories", place=source, hint="name the epic that they belong to"
-        )
+        hint = "name the epic that they belong to"
+        raise InputError("holds several stories", place=source, hint=hint)
+    extra["owns_file"] = True
+    extra["key"] = key if slug else ""
+    extra["source"] = source
     status = find_status(text)
-    extra |= {"owns_file": True, "key": key if slug else "", "source": source}
-    extra |= {"status": read_status(status.text), "status_text": status.text} if status else {}
+    if status:
+        extra["status"] = read_status(status.text)
+        extra["status_text"] = status.text
     goal = _section(parts[number:], "story", "user story", "intent", "description", "goal")
-    if "criteria" in extra and not goal:
-        goal = _goal(parts[0].blocks) if parts else ""
+    # With its criteria in the front matter, a story may be told without any heading.
+    if "criteria" in extra and not goal and parts:
+        goal = _goal(parts[0].blocks)
     story = _story(parts[number:], id=identity, title=title, text=text, goal=goal, **extra)
     return story.model_copy(update={"unclear": _finished_mark(story, parts[number:])})
 
@@ -103,8 +113,10 @@ def _finished_mark(story: Story, parts: Sequence[MarkdownPart]) -> str:
     """
     if story.status not in ("backlog", "ready", "unknown"):
         return ""
-    boxes = [task for part in parts for task in _boxes(part.blocks)]
-    if len(boxes) >= _FEWESTBOXES and all(box.done for box in boxes):
+    boxes = [*_boxes(_blocks(parts))]
+    is_ticked = all(box.done for box in boxes)
+    # One box alone may be anything, such as an example.
+    if len(boxes) >= _FEWESTBOXES and is_ticked:
         return f"{story.source} says {story.status_text or 'no status'!r}, and every box is ticked"
     if not story.status_text:
         for part in parts:
@@ -116,17 +128,23 @@ def _finished_mark(story: Story, parts: Sequence[MarkdownPart]) -> str:
 def _front_fields(text: str, source: str) -> dict[str, Any]:
     """Return the front matter if it describes a story: it has an id, criteria or an intent."""
     match = re.match(r"---\r?\n(.*?\r?\n)---\r?$", text, re.DOTALL | re.MULTILINE)
-    data: Any = parse_yaml(match[1], Path(source)).data if match else None
+    if match is None:
+        return {}
+    data: Any = parse_yaml(match[1], Path(source)).data
     if not isinstance(data, dict):
         return {}
-    is_story = {"id", "story", "acceptance_criteria", "criteria", "status"} & {*data}
-    return data if is_story else {}
+    # Pages of a documentation site have front matter, too, with a title alone.
+    if not {"id", "story", "acceptance_criteria", "criteria", "status"} & {*data}:
+        return {}
+    return data
 
 
 def _front_criteria(fields: dict[str, Any]) -> tuple[str, ...]:
     listed = fields.get("acceptance_criteria") or fields.get("criteria") or ()
-    entries = listed if isinstance(listed, list) else [listed]
-    return tuple(str(entry).strip() for entry in entries if str(entry).strip())
+    if not isinstance(listed, list):
+        listed = [listed]
+    texts = [str(entry).strip() for entry in listed]
+    return tuple(filter(None, texts))
 
 
 def read_epics(text: str, source: str) -> tuple[Story, ...]:
@@ -139,26 +157,29 @@ def read_epics(text: str, source: str) -> tuple[Story, ...]:
     parts = parse(text)
     stories: list[Story] = []
     for number, part in enumerate(parts):
-        if part.level and (match := _TITLE.match(full_title(part))):
-            body = _region(parts, number)
-            waits = next((line.text for line in _lines(body) if _WAITS.match(line.text)), "")
-            extra: dict[str, Any] = {
-                "goal": _goal(part.blocks),
-                "status": "backlog",
-                "source": source,
-            }
-            extra["depends_on"] = tuple(dict.fromkeys(re.findall(r"\b\d+\.\d+[a-z]?\b", waits)))
-            story_text = _cut(text, parts, number, len(body))
-            stories.append(_story(body, id=match[1], title=match[2], text=story_text, **extra))
+        match = _TITLE.match(full_title(part))
+        # Level 0 is the text before the first heading.
+        if match is None or not part.level:
+            continue
+        body = _region(parts, number)
+        waits = ""
+        for line in iter_lines(_blocks(body)):
+            if _WAITS.match(line.text):
+                waits = line.text
+                break
+        extra: dict[str, Any] = {"goal": _goal(part.blocks), "status": "backlog"}
+        extra["source"] = source
+        extra["depends_on"] = tuple(dict.fromkeys(re.findall(r"\b\d+\.\d+[a-z]?\b", waits)))
+        story_text = _cut(text, parts, number, len(body))
+        stories.append(_story(body, id=match[1], title=match[2], text=story_text, **extra))
     if not stories:
-        raise InputError(
-            "holds no story", place=source, hint='write each one below "### Story 1.1: Title"'
-        )
+        hint = 'write each one below "### Story 1.1: Title"'
+        raise InputError("holds no story", place=source, hint=hint)
     ids = [story.id for story in stories]
-    if twice := next((story for story in stories if ids.count(story.id) > 1), None):
-        raise InputError(
-            f"has two stories {twice.id}", place=f"{source}:{twice.line}", hint="number them apart"
-        )
+    for story in stories:
+        if ids.count(story.id) > 1:
+            problem, place = f"has two stories {story.id}", f"{source}:{story.line}"
+            raise InputError(problem, place=place, hint="number them apart")
     return tuple(stories)
 
 
@@ -174,45 +195,42 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
     specified = _specified(specification)
     stories: list[Story] = []
     for number, part in enumerate(parts):
-        phase = _phase_of(part.title, len(stories) + 1) if part.level == 2 else None
-        body = region(parts, number)
-        tasks = tuple(
-            box.model_copy(update={"text": _TASK.sub(r"\1 ", box.text)})
-            for box in _boxes([block for inner in body for block in inner.blocks])
-            if _TASK.match(box.text)
-        )
-        if not phase or not tasks:
+        # Headings of the second level are the phases; deeper ones divide a phase.
+        if part.level != 2:
             continue
+        phase = _phase_of(part.title, len(stories) + 1)
+        body = region(parts, number)
+        tasks: list[Task] = []
+        files: dict[str, None] = {}
+        for box in _boxes(_blocks(body)):
+            if _TASK.match(box.text):
+                tasks.append(box.model_copy(update={"text": _TASK.sub(r"\1 ", box.text)}))
+                files |= dict.fromkeys(_FILE.findall(tasks[-1].text))
+        if not tasks:
+            continue
+        ids = [earlier.id for earlier in stories]
         about = _USER_STORY.match(phase.title)
-        marks = {mark for inner in body for mark in _story_marks(inner.blocks)}
-        # Tasks name their story in each language: [US1].
-        story = about[1] if about else ""
-        if (
-            not about
-            and len(marks) == 1
-            and f"US{min(marks)}" not in {earlier.id for earlier in stories}
-        ):
-            story = marks.pop()
+        if about:
+            story, title = about[1], about[2]
+        else:
+            story, title = _marked_story(body, ids), phase.title
         goal, criteria = _goal_and_criteria(body, specified.get(story) if story else None)
-        files = [file for task in tasks for file in _FILE.findall(task.text)]
-        prepares = [
-            earlier.id for earlier in stories if not story or earlier.id.startswith("phase-")
-        ]
-        identity = f"US{story}" if story else f"phase-{phase.number}"
+        # User stories depend on earlier set-up phases, other phases on all before them.
+        prepares = [name for name in ids if not story or name.startswith("phase-")]
+        is_done = all(task.done for task in tasks)
         stories.append(
             Story(
                 # A later part of a phase has the phase's number again.
-                id=_unused(identity, {earlier.id for earlier in stories}),
-                title=(about[2] if about else phase.title).strip(),
+                id=_unused(f"US{story}" if story else f"phase-{phase.number}", ids),
+                title=title.strip(),
                 epic=PurePosixPath(source).parent.name,
                 text=_cut(text, parts, number, len(body)),
                 goal=goal,
                 criteria=criteria,
-                tasks=tasks,
-                status="done" if all(task.done for task in tasks) else "backlog",
-                # user stories depend on earlier set-up phases, other phases on all
+                tasks=tuple(tasks),
+                status="done" if is_done else "backlog",
                 depends_on=tuple(prepares),
-                changes=tuple(dict.fromkeys(files)),
+                changes=tuple(files),
                 source=source,
                 line=part.line,
             )
@@ -223,10 +241,24 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
     return tuple(stories)
 
 
-def _unused(identity: str, taken_ids: set[str]) -> str:
+def _marked_story(body: Sequence[MarkdownPart], ids: Sequence[str]) -> str:
+    """Return the number of the user story that all tasks of a phase name, unless it has a phase.
+
+    Tasks name their story in each language: `[US1]`.
+    """
+    marks = {*_story_marks(_blocks(body))}
+    if len(marks) != 1 or f"US{min(marks)}" in ids:
+        return ""
+    return marks.pop()
+
+
+def _unused(identity: str, taken_ids: Sequence[str]) -> str:
     """Return an id, with a number behind it if it is taken."""
-    names = (identity if number == 1 else f"{identity}-{number}" for number in count(1))
-    return next(name for name in names if name not in taken_ids)
+    name, number = identity, 1
+    while name in taken_ids:
+        number += 1
+        name = f"{identity}-{number}"
+    return name
 
 
 class _Phase(NamedTuple):
@@ -238,8 +270,9 @@ def _phase_of(title: str, place: int) -> _Phase:
     """Return the phase that a heading names; one in another language is counted."""
     if match := _PHASE.match(title):
         return _Phase(match[1].lower(), match[2])
-    number = re.search(r"\d+", title.partition(":")[0])
-    return _Phase(number[0] if number else str(place), title.partition(":")[2].strip() or title)
+    before, _, after = title.partition(":")
+    number = re.search(r"\d+", before)
+    return _Phase(number[0] if number else str(place), after.strip() or title)
 
 
 def _story_marks(blocks: Sequence[Node]) -> Iterator[str]:
@@ -254,16 +287,19 @@ def _specified(text: str) -> dict[str, MarkdownPart]:
     In another language a heading of the third level has its number and its priority.
     """
     parts = parse(text)
-    stories = {match[1]: part for part in parts if (match := _USER_STORY.match(part.title))}
-    if stories:
-        return stories
-    foreign = re.compile(r"^\D{2,40}(\d++)\s*+[:–—-]\s.{0,200}?\([^()]{0,80}\bP\d\b[^()]{0,80}\)")
-    return {match[1]: part for part in parts if (match := foreign.match(part.title))}
+    stories: dict[str, MarkdownPart] = {}
+    for form in (_USER_STORY, _FOREIGN_STORY):
+        for part in parts:
+            if match := form.match(part.title):
+                stories[match[1]] = part
+        if stories:
+            break
+    return stories
 
 
 def read_boxes(text: str) -> list[Task]:
     """Return the list items with a check box of a text."""
-    return [task for part in parse(text) for task in _boxes(part.blocks)]
+    return [*_boxes(_blocks(parse(text)))]
 
 
 def refuse_template(text: str, source: str) -> None:
@@ -271,34 +307,26 @@ def refuse_template(text: str, source: str) -> None:
     heading = next((part.line for part in parse(text) if part.level == 1), 0)
     lines = text.splitlines()
     for line, mark in placeholders(text):
+        # Placeholders elsewhere are gaps of a real story; SM is told to fill them.
         if line == heading or lines[line - 1].startswith(("title:", "# ", "### Story")):
-            raise InputError(
-                f"is a template: {mark} is not filled in",
-                place=f"{source}:{line}",
-                hint="fill it in",
-            )
+            problem = f"is a template: {mark} is not filled in"
+            raise InputError(problem, place=f"{source}:{line}", hint="fill it in")
 
 
 def _story(body: Sequence[MarkdownPart], *, title: str, **extra: Any) -> Story:
     """Build a story from its parts; the first one is its heading."""
-    creates, changes = _named_files(body)
-    tasks = [
-        task
-        for part in body
-        if re.match(r"tasks\b", part.title, re.IGNORECASE)
-        for task in _boxes(part.blocks)
-    ]
-    fields = {
-        "creates": creates,
-        "changes": changes,
-        "tasks": tuple(tasks),
-        "criteria": read_criteria(body),
-        **extra,
-    }
-    epic = f"epic-{extra['id'].partition('.')[0]}"
-    return Story.model_validate(
-        {"title": title.strip(), "epic": epic, "line": body[0].line, **fields}
-    )
+    fields: dict[str, Any] = {"title": title.strip(), "line": body[0].line}
+    fields["epic"] = f"epic-{extra['id'].partition('.')[0]}"
+    fields["creates"], fields["changes"] = _named_files(body)
+    tasks: list[Task] = []
+    for part in body:
+        # Boxes elsewhere are checklists of the review, not work to do.
+        if re.match(r"tasks\b", part.title, re.IGNORECASE):
+            tasks += _boxes(part.blocks)
+    fields["tasks"] = tuple(tasks)
+    if "criteria" not in extra:
+        fields["criteria"] = read_criteria(body)
+    return Story.model_validate({**fields, **extra})
 
 
 def _region(parts: Sequence[MarkdownPart], start: int) -> Sequence[MarkdownPart]:
@@ -306,10 +334,12 @@ def _region(parts: Sequence[MarkdownPart], start: int) -> Sequence[MarkdownPart]
     stop = start + 1
     while stop < len(parts):
         part = parts[stop]
-        own = part.level > parts[start].level or (
-            part.level == parts[start].level and _SECTION.match(part.title)
-        )
-        if not own or _TITLE.match(full_title(part)) or _EPIC.match(full_title(part)):
+        is_own = part.level > parts[start].level
+        if part.level == parts[start].level:
+            is_own = bool(_SECTION.match(part.title))
+        title = full_title(part)
+        # Another story ends this one, even if its heading is deeper by mistake.
+        if not is_own or _TITLE.match(title) or _EPIC.match(title):
             break
         stop += 1
     return parts[start:stop]
@@ -318,17 +348,27 @@ def _region(parts: Sequence[MarkdownPart], start: int) -> Sequence[MarkdownPart]
 def _cut(text: str, parts: Sequence[MarkdownPart], start: int, count: int) -> str:
     """Return the text of `count` parts."""
     lines = text.splitlines(keepends=True)
-    stop = parts[start + count].line - 1 if start + count < len(parts) else len(lines)
+    stop = len(lines)
+    if start + count < len(parts):
+        stop = parts[start + count].line - 1
     return "".join(lines[parts[start].line - 1 : stop]).rstrip() + "\n"
 
 
-def _lines(parts: Sequence[MarkdownPart]) -> Iterator[InlineText]:
-    return (line for part in parts for line in iter_lines(part.blocks))
+def _blocks(parts: Sequence[MarkdownPart]) -> list[Node]:
+    """Return the blocks of several parts, in their order."""
+    blocks: list[Node] = []
+    for part in parts:
+        blocks += part.blocks
+    return blocks
 
 
 def _section(parts: Sequence[MarkdownPart], *titles: str) -> str:
     for part in parts:
-        if part.title.lower().strip() in titles and (text := joined([*iter_lines(part.blocks)])):
+        if part.title.lower().strip() not in titles:
+            continue
+        # A heading without a text of its own may divide the story only.
+        text = joined([*iter_lines(part.blocks)])
+        if text:
             return text
     return ""
 
@@ -349,28 +389,34 @@ def _goal_and_criteria(
     """Return goal and criteria of a phase, from the specification, else from the phase's own
     text.
     """
-    blocks = specification.blocks if specification else ()
-    goal = next((joined(block.lines) for block in blocks if isinstance(block, Paragraph)), "")
-    lists = [block for block in blocks if isinstance(block, Bullets) and block.ordered]
-    criteria = tuple(joined(item.lines) for block in lists for item in block.items)
+    goal = ""
+    criteria: list[str] = []
+    for block in specification.blocks if specification else ():
+        if isinstance(block, Paragraph):
+            # The first paragraph is the journey; later ones give reasons and ways to test it.
+            goal = goal or joined(block.lines)
+        elif isinstance(block, Bullets) and block.ordered:
+            criteria += [joined(item.lines) for item in block.items]
     labelled: dict[str, str] = {}
-    for line in _lines(body):
+    for line in iter_lines(_blocks(body)):
         name, colon, text = line.text.partition(":")
         if colon:
             labelled.setdefault(name, text.strip())
+    goal = goal or labelled.get("Goal") or labelled.get("Purpose") or ""
     test = labelled.get("Independent Test")
-    return goal or labelled.get("Goal") or labelled.get("Purpose") or "", criteria or (
-        (test,) if test else ()
-    )
+    if test and not criteria:
+        criteria.append(test)
+    return goal, tuple(criteria)
 
 
 def _boxes(blocks: Sequence[Node]) -> Iterator[Task]:
     """Yield the list items with a check box as tasks, nested ones included."""
-    for item in (item for block in blocks if isinstance(block, Bullets) for item in block.items):
+    for item in items(blocks):
         text = joined(item.lines)
         if box := BOX.match(text):
-            served = _SERVES.search(text)
-            numbers = tuple(map(int, re.findall(r"\d+", served[1]))) if served else ()
+            numbers: tuple[int, ...] = ()
+            if served := _SERVES.search(text):
+                numbers = tuple(map(int, re.findall(r"\d+", served[1])))
             yield Task(text=text[box.end() :], done=box[1] in "xX", criteria=numbers)
         yield from _boxes(item.blocks)
 
@@ -379,11 +425,27 @@ def _named_files(parts: Sequence[MarkdownPart]) -> tuple[tuple[str, ...], tuple[
     """Return the files below a heading such as "Files to Create/Modify": new ones, and others."""
     creates: dict[str, None] = {}
     changes: dict[str, None] = {}
-    for part in (part for part in parts if _FILES.match(part.title)):
-        rows = [
-            row for block in part.blocks if isinstance(block, MarkdownTable) for row in block.rows
-        ]
+    for part in parts:
+        if not _FILES.match(part.title):
+            continue
+        rows: list[tuple[InlineText, ...]] = []
+        for block in part.blocks:
+            if isinstance(block, MarkdownTable):
+                rows += block.rows
+        # Without a table, each line of the section names a file.
         for cells in rows or [(line,) for line in iter_lines(part.blocks)]:
-            if codes := [code for cell in cells for code in cell.codes if _PATH.match(code)]:
-                (creates if _NEW.search(cells[-1].text) else changes)[codes[0]] = None
+            path = _first_path(cells)
+            if path and _NEW.search(cells[-1].text):
+                creates[path] = None
+            elif path:
+                changes[path] = None
     return tuple(creates), tuple(changes)
+
+
+def _first_path(cells: Sequence[InlineText]) -> str:
+    """Return the first path that is written as code in a row, or ""."""
+    for cell in cells:
+        for code in cell.codes:
+            if _PATH.match(code):
+                return code
+    return ""

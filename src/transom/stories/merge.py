@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from transom.stories.backlog import Backlog
+from transom.stories.backlog_search import Backlog
 from transom.stories.criteria import Covering
 from transom.stories.git import OWN_TRAILER, STORY_TRAILER, Git
 from transom.stories.shared import Baseline, Epic, Merged
@@ -37,6 +37,7 @@ async def merge(
     """
     project, places = epic.places.project, epic.places
     worktree = places.git(base.branch)
+    # QA or a person may have left files in the worktree since it was judged.
     await places.restore(base.branch, head)
     for _ in range(_MOST_RACES):
         merged = await project.merged(epic.backlog.epic, base.target, base.base)
@@ -51,6 +52,7 @@ async def merge(
             return Merged(problem=problem)
         commit = await _merge_commit(epic, story, worktree, target, coverage)
         async with places.lock:
+            # Noted before the target moves: another epic looks at any time.
             await project.note_merge(commit)
             problem = await project.forward(base.target, target, commit)
         if not problem:
@@ -86,6 +88,7 @@ async def _join(
         target, f"Merge {name} into {story.label}\n\n{OWN_TRAILER}: yes\n"
     ):
         return f"it conflicts with {name}: {conflict}"
+    # Two changes that merge without a conflict may still break each other.
     comparison = compare(before, await tested(epic, worktree))
     return f"together with {name}: {comparison.problems[0]}" if comparison.problems else ""
 
@@ -135,6 +138,7 @@ def write_done(folder: Path, backlog: Backlog, story: Story) -> None:
     own, sheet = folder / story.source, folder / backlog.sprint.source if backlog.sprint else None
     if story.owns_file and story.status_text and own.is_file():
         set_story_status(own, "done")
+    # A person may have removed the row meanwhile; then there is none to write.
     if sheet and backlog.sprint and story.key in backlog.sprint.stories and sheet.is_file():
         set_sprint_status(sheet, story.key, "done")
     if backlog.shape in ("spec-kit", "task-list") and own.is_file():

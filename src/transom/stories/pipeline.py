@@ -18,53 +18,32 @@ from typing import Any
 
 from transom.canonical import Json
 from transom.errors import InputError, NeedsModel, Paused, ProviderError, ReplyError, WindowOverflow
-from transom.formats.tags import read_tag
 from transom.llm import Usage
 from transom.runs import Artifact, Stage, model_file
 from transom.stories.acceptance import Capped, Lack, Work, accept_lacks
+from transom.stories.approval import ApprovalFlow, token_counts
 from transom.stories.criteria import Covering
-from transom.stories.decisions import Read, Seat, read_reply
+from transom.stories.decisions import read_reply
 from transom.stories.evidence import Evidence
 from transom.stories.git import Change, Git
-from transom.stories.handoff import AgentValidator, StoryHandoff, timestamp
+from transom.stories.handoff import AgentValidator, timestamp
 from transom.stories.judging import StoryJudge
-from transom.stories.markdown_story import read_story_file
 from transom.stories.merge import merge
-from transom.stories.results import FileChange, StageRow, StoryResult, quality
+from transom.stories.results import FileChange, StoryResult, quality
 from transom.stories.seats import Seats
-from transom.stories.shared import Baseline, Epic, Merged, SeatReply, Stopped
+from transom.stories.shared import Baseline, Merged, SeatReply, Stopped
 from transom.stories.story import Story
 from transom.stories.testrun import Comparison, TestRun
 from transom.stories.workers import AgentLimit
 
 _DIFF_SHOWN = 40_000  # characters of the diff that QA sees
-_BUILD = "build it as it is"
-_REDRAFT = "draft it again with my reason"
 _DIFF_FOR_PERSON = 100_000  # characters of the diff that a page shows beside a question
 
 
-class StoryFlow:
-    """The pipeline of one story. After an unsuccessful result `before`, its stages get new
-    names.
-    """
+class StoryFlow(ApprovalFlow):
+    """The pipeline of one story."""
 
-    def __init__(self, epic: Epic, story: Story, before: StoryResult | None = None) -> None:
-        self.epic, self.run, self.settings, self.story = (
-            epic,
-            epic.run,
-            epic.settings.stories,
-            story,
-        )
-        rounds = before.rounds + (before.status in ("failed", "blocked")) if before else 0
-        self.name = f"{story.slug}/again{rounds}" if rounds else story.slug
-        blocked = before is not None and before.was_blocked
-        self.result = StoryResult(
-            id=story.id, title=story.title, rounds=rounds, was_blocked=blocked
-        )
-        self.handoff = StoryHandoff(story.id, limits=epic.settings.handoff)
-        self.base: Baseline
-        self.seats: Seats
-        self.judge: StoryJudge
+    judge: StoryJudge
 
     async def work(self) -> StoryResult:
         """Run the pipeline to its end or its first stop; other exceptions concern every story of
@@ -75,7 +54,7 @@ class StoryFlow:
             base = await self._begin()
             before = await self._try_tests()
             base = self.base
-            await self._ready()
+            await self.ready()
             await self._build(before)
             result.status = "done"
             self.handoff.cleanup()
@@ -104,7 +83,7 @@ class StoryFlow:
         result.truncations = self.handoff.truncations
         form = re.compile(rf"transom/parked/{re.escape(self.story.slug)}(-\d+)+")
         result.parked = [branch for branch in self.epic.places.parked if form.fullmatch(branch)]
-        result.usage = _tokens(self.seats.usage if base else Usage())
+        result.usage = token_counts(self.seats.usage if base else Usage())
         result.cost = self.seats.usage.cost if base else None
         return result
 
@@ -132,6 +111,7 @@ class StoryFlow:
             return Baseline(base=base, branch=name, target=branch, at=timestamp())
 
         # A commit that mended the tests made another baseline, see `_try_tests`.
+        # The newest one is that which a resumed run goes on from.
         folders = (self.run.folder / self.name).glob("baseline-*")
         later = sorted(folders, key=lambda folder: folder.stat().st_mtime)
         name = "baseline"
@@ -142,6 +122,7 @@ class StoryFlow:
         artifact = model_file("baseline.json", Baseline)
         stage = f"{self.name}/{name}"
         self.base = (await self.run.stage(stage, step, self.story, target, out=artifact)).value
+        # Only now: without a baseline nothing of the story is written.
         self.handoff.path = self.run.folder / "handoffs" / f"{self.story.slug}.yaml"
         self.handoff.created_at = self.base.at
         self.handoff.set_acceptance_criteria(self.story.criteria)
@@ -166,68 +147,10 @@ class StoryFlow:
         )
         remove = "remove it, and keep its work on a branch"
         if (await self._ask("reclaim", prompt, remove, "leave it"))[0] == remove:
+            # Its work may be wanted; only the folder is in the way.
             await Git(folder).park(slug)
             async with places.lock:
                 await project("worktree", "remove", "--force", str(folder))
-
-    async def _ready(self) -> None:
-        """Run SM and PO until the story is approved."""
-        feedback = ""
-        for number in range(1, self.settings.reviews + 2):
-            artifact = await self.seats.ask(
-                "sm", number, self.story, {"feedback": feedback}, self.base.base
-            )
-            self.story = _drafted(self.story, artifact.value.reply)
-            self.handoff.set_acceptance_criteria(self.story.criteria)
-            self._record("sm", number, read_reply(artifact.value.reply), artifact)
-            valid, feedback = AgentValidator.validate_sm_output(self.story, self.handoff)
-            if not valid:
-                continue
-            artifact = await self.seats.ask("po", number, self.story, {}, self.base.base)
-            read = read_reply(artifact.value.reply, "po")
-            self._record("po", number, read, artifact)
-            valid, decision = AgentValidator.validate_po_output(artifact.value.reply, self.handoff)
-            if not valid:
-                raise Stopped("failed", decision)
-            if decision == "APPROVED":
-                break
-            feedback = "\n".join(read.reasons)
-            if decision == "BLOCKED":
-                reason = "; ".join(read.reasons)
-                answer, advice = await self._after_block(number, reason)
-                if answer == _BUILD:
-                    break
-                if answer != _REDRAFT:
-                    raise Stopped("blocked", f"PO blocked it: {reason}")
-                feedback = "\n".join(filter(None, (feedback, advice)))
-        else:
-            prompt = f"{self.story.label} is not ready after {number} reviews: {feedback}"
-            answer, reason = await self._ask("review", prompt, _BUILD, "leave it")
-            if answer == "leave it":
-                raise Stopped("blocked", prompt)
-            self.handoff.add_stage_summary(
-                "po", f"A person decided: {reason or answer}", "APPROVED"
-            )
-        if self.story.spec_checkpoint:
-            prompt = f"{self.story.label} is approved; may Dev begin?"
-            if (await self._ask("checkpoint", prompt, "begin", "leave it"))[0] != "begin":
-                raise Stopped("blocked", "a person said to leave it")
-
-    async def _after_block(self, number: int, reason: str) -> tuple[str, str]:
-        """Return what is to become of a blocked story, and a person's reason.
-
-        The first block ends the story. After a second one a person is offered ways on.
-        """
-        if not self.result.was_blocked:
-            return "", ""
-        name = "blocked" if number == 1 else f"blocked#{number}"
-        prompt = f"PO blocked {self.story.label} again: {reason}"
-        answer, advice = await self._ask(name, prompt, _BUILD, _REDRAFT, "leave it blocked")
-        if answer == _BUILD:
-            self.handoff.add_stage_summary(
-                "po", f"A person decided: {advice or answer}", "APPROVED"
-            )
-        return answer, advice
 
     async def _try_tests(self) -> TestRun:
         """Run the tests on the baseline before anybody is paid.
@@ -235,6 +158,7 @@ class StoryFlow:
         If they cannot be run, and the target has a newer commit, the story begins from there.
         """
         before = await self.judge.tests("tests-before", self.base.base)
+        # The person may have mended the command by a commit while the story was paused.
         head = await self.epic.places.project.commit_of(f"refs/heads/{self.base.target}")
         if before.problem and head and head != self.base.base:
             await self.epic.places.remove(self.base.branch, unless_beyond=self.base.base)
@@ -259,6 +183,7 @@ class StoryFlow:
         """Run Dev and QA until the work is merged."""
         start = self.base.base
         findings: tuple[str, ...] = ()
+        # What the tests made before Dev came is not Dev's work.
         self.seats.leftovers = before.left
         number, last = 0, self.settings.attempts
         while number < last:
@@ -268,6 +193,7 @@ class StoryFlow:
                 "playbook": await self.seats.recall(self.story),
             }
             worked = await self.seats.ask("dev", number, self.story, context, start)
+            # Asked before anything is judged: the tests may be what was changed.
             if worked.value.outside:
                 await self._ask_who(number, ", ".join(worked.value.outside[:5]))
             evidence, tests = await self._look(number, start, worked, before)
@@ -284,6 +210,7 @@ class StoryFlow:
             if not findings:
                 await self._merge(number, start, before, evidence.coverage)
                 return
+            # The same finding again: more attempts would cost as much and show the same.
             if repeated := [finding for finding in findings if finding in earlier]:
                 prompt = f"{self.story.label}: the same finding came twice: {repeated[0]}"
                 answer, reason = await self._ask(
@@ -304,10 +231,12 @@ class StoryFlow:
         """
         missing = [row for row in evidence.coverage if not row.is_covered]
         findings = tuple(row.lack for row in missing)
+        # A finding that came twice is one that Dev cannot mend; nor can it after its last try.
         is_last = number == self.settings.attempts or bool({*findings} & {*earlier})
         if missing and evidence.is_shown_by_tests and not is_last:
             return findings, evidence
         lacks = [Lack(f"doubt-{place}", text) for place, text in enumerate(evidence.doubts, 1)]
+        # One question for the story: as many as it has criteria would have the same answer.
         if missing and not evidence.is_shown_by_tests:
             text = f"no test can show {self.story.label}: it changes no code that tests run"
             lacks.append(Lack("story", text))
@@ -344,10 +273,12 @@ class StoryFlow:
         evidence, tests = await self.judge.look(
             number, self.story, read, (start, reply.head), before
         )
+        # The first finding: the others may only follow from it.
         if reply.strayed:
             evidence = replace(evidence, findings=(reply.strayed, *evidence.findings))
         for change in self._by_time(evidence.changes):
             self.handoff.add_file_modified(change.path, change.action, at=reply.at)
+        # The hand-over is bounded; the result lists the same files.
         rows = self.handoff.files_modified
         self.result.files_modified = [
             FileChange(path=change.path, action=change.action)
@@ -385,6 +316,7 @@ class StoryFlow:
         results: dict[str, Any] = {
             **tests.after.counts,
             "failed_before_as_well": list(tests.old_failures),
+            # QA judges with the evidence before it, not from Dev's summary alone.
             "covered": {str(row.number): [*row.lines] for row in evidence.coverage if row.tests},
             "accepted": {
                 str(row.number): row.accepted_by for row in evidence.coverage if row.accepted_by
@@ -396,6 +328,7 @@ class StoryFlow:
             "tests": results,
             "diff": self.handoff.cut(diff, _DIFF_SHOWN, "diff for qa"),
         }
+        # QA sees the commit that was judged, not what lies in the worktree.
         artifact = await self.seats.ask("qa", number, self.story, context, head)
         read = read_reply(artifact.value.reply, "qa")
         valid, decision = AgentValidator.validate_qa_output(
@@ -434,9 +367,11 @@ class StoryFlow:
 
         async def step(stage: Stage, head: str) -> Merged:
             merged = await merge(self.epic, self.story, self.base, head, before, coverage)
+            # A merge that failed is tried again when the command is run again.
             stage.memoise = not merged.problem
             return merged
 
+        # One merge at a time: the second is tested together with the first.
         async with self.epic.merging:
             name = f"{self.name}/merge#{number}"
             self.epic.merges += 1  # counted at start and end, so that observers notice a merge
@@ -448,61 +383,3 @@ class StoryFlow:
             raise Stopped("paused", f"the work is done and not merged: {merged_result.problem}")
         await self.epic.places.remove(self.base.branch)
         self.result.commits = [head, merged_result.commit]
-
-    def _record(
-        self,
-        seat: Seat,
-        number: int,
-        read: Read,
-        artifact: Artifact[SeatReply],
-        evidence: dict[str, Any] | None = None,
-    ) -> StageRow:
-        """Write an attempt to the hand-over and to the result."""
-        decision = read.decision or None
-        self.handoff.add_stage_summary(seat, read.summary, decision, at=artifact.value.at)
-        self.handoff.save()
-        summary, usage = self.handoff.stages[seat]["summary"], _tokens(artifact.usage)
-        row = StageRow(
-            stage=seat,
-            decision=decision,
-            attempt=number,
-            summary=summary,
-            by=artifact.by,
-            usage=usage,
-        )
-        row.evidence = evidence or {}
-        self.result.stages.append(row)
-        return row
-
-    async def _ask(
-        self, name: str, prompt: str, *options: str, evidence: str = ""
-    ) -> tuple[str, str]:
-        """Ask a person, and pause the story until there is an answer; returns the option and the
-        reason.
-        """
-        answer = await self.epic.ask(f"{self.name}/{name}", prompt, options, evidence)
-        return answer.text, answer.reason
-
-
-def _tokens(usage: Usage) -> dict[str, int]:
-    return {
-        name: getattr(usage, name) for name in ("input_tokens", "output_tokens", "cached_tokens")
-    }
-
-
-def _drafted(story: Story, reply: str) -> Story:
-    """Return the story as SM rewrote it, else unchanged. Its files and dependencies stay the
-    backlog's.
-    """
-    try:
-        text = read_tag(reply, "story").text
-    except ReplyError:
-        return story
-    new = read_story_file(f"{text}\n", story.source)
-    changes = {
-        "text": new.text,
-        "goal": new.goal,
-        "criteria": new.criteria,
-        "tasks": new.tasks or story.tasks,
-    }
-    return story.model_copy(update=changes)

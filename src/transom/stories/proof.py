@@ -107,6 +107,7 @@ async def prove(
     if forged := await _forged(files, words, run):
         return Proof(problems=(forged,), doubts=tuple(doubts))
     passing = claimed & green.ids("passed")
+    # The dearest runs come last: a forged or unsteady report needs none of them.
     proof = await _moved(files, passing, words, run)
     needless = frozenset[str]()
     old = passing & before.ids("passed")
@@ -174,6 +175,7 @@ async def _believable(
 
 async def _forged(files: StoryFiles, words: CanaryWords, run: RunWith) -> str:
     """Let each test of the story's test files fail at its end; returns the problem, or ""."""
+    # The word is random and used once: the tested code cannot expect it.
     secret = words.next()
     texts: dict[str, str | None] = {}
     names = set[str]()
@@ -268,6 +270,7 @@ async def _loose(
     stopped = await run("bodies-stop", stopping)
     # A test that expects an error never gets a value; it still passes here.
     loose = passing & {case for case, message in stopped.messages.items() if mark in message}
+    # Both: a test for a bound notices one of the two, and checks something.
     kinds: tuple[BodyKind, ...] = ("lower", "higher")
     for kind in kinds:
         if loose:
@@ -282,6 +285,7 @@ def _broken(files: StoryFiles, kind: BodyKind, mark: str) -> dict[str, str | Non
     """Return path -> text of the changed code with new bodies for its changed functions."""
     texts: dict[str, str | None] = {}
     for path, (old, new) in files.code.items():
+        # A deleted file has no body to replace.
         functions = changed_functions(path, old, new) if new is not None else ()
         if functions and new is not None:
             text = with_bodies(path, new, functions, kind, mark)

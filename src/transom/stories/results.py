@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from transom.stories.criteria import Covering
 from transom.stories.story import Action, Story
 
+_BOASTS = ("all tests pass", "tests are green", "everything works", "tests passed")
+
 State = Literal["done", "blocked", "paused", "failed", "skipped", "planned"]
 
 
@@ -99,6 +101,7 @@ class EpicResult(_Model):
         """0: all done, or a plan; 3: one is paused or blocked, or no pull request was opened;
         1: one failed. 3 takes precedence over 1.
         """
+        # A person can do something about a pause at once; that is said first.
         states = {story.status for story in self.stories}
         if self.problem or states & {"paused", "blocked"}:
             return 3
@@ -112,6 +115,7 @@ def quality(
     contradict.
     """
     plain = summary.lower()
+    # Short words are in every text, so they show nothing.
     keywords = []
     for criterion in story.criteria:
         keywords.append({word for word in criterion.lower().split() if len(word) > 4})
@@ -121,13 +125,10 @@ def quality(
         named_criteria += bool(words) and hits >= min(2, len(words))
     criteria = named_criteria / len(keywords) if keywords else 1.0
     names = [path.rpartition("/")[2].lower() for path in changes]
-    files = (
-        sum(name in plain or name.partition(".")[0] in plain for name in names) / len(names)
-        if names
-        else 0.0
-    )
-    boasts = any(
-        word in plain
-        for word in ("all tests pass", "tests are green", "everything works", "tests passed")
-    )
-    return round((criteria + files + (0.0 if boasts and problems else 1.0)) / 3, 2)
+    named_files = 0
+    for name in names:
+        named_files += name in plain or name.partition(".")[0] in plain
+    files = named_files / len(names) if names else 0.0
+    boasts = any(word in plain for word in _BOASTS)
+    honesty = 0.0 if boasts and problems else 1.0
+    return round((criteria + files + honesty) / 3, 2)

@@ -41,6 +41,7 @@ VIEWS: Final[Mapping[str, tuple[str, ...]]] = {
 """Seat -> blocks that it sees beside its own prompt and `workplace`. The story is whole;
 summaries are truncated.
 """
+# Blocks that hold no text of others, so that nothing in them can give orders.
 _OURS = ("workplace", "po_decision", "tests")
 
 
@@ -51,6 +52,7 @@ def make_role(seat: str, tools: tuple[ToolSpec, ...] = ()) -> Role:
     prompt = Block(
         "instructions", (PROMPTS / f"{seat}.md").read_text(encoding="utf-8"), Tier.STABLE
     )
+    # Dev's work counts even if its reply is odd: the files are in git.
     retry_blocks = () if seat == "dev" else (RETRY,)
     return Role(
         f"stories.{seat}",
@@ -68,6 +70,7 @@ def blocks_for(
 
     Empty blocks are left out, and blocks that the seat does not see.
     """
+    # Fields that are empty, or that only the orchestrator needs, would cost tokens.
     data = story.model_dump(mode="json")
     unseen = ("text", "line", "owns_file", "status_text")
     fields = {key: value for key, value in data.items() if value and key not in unseen}
@@ -115,6 +118,7 @@ class Seats:
         workplace: Json = {"story": story.id, "branch": branch, "commit": commit, "attempt": number}
         blocks = blocks_for(seat, story, self.handoff, {**context, "workplace": workplace})
 
+        # The state before Dev, recorded: a resumed run must not take its own view for it.
         async def look(_: Stage, __: str) -> Outside:
             return Outside(await self.places.project.state())
 
@@ -124,6 +128,7 @@ class Seats:
             return text
 
         async def step(stage: Stage, _: Json, outside: Outside | None = None) -> SeatReply:
+            # A model reads and edits files, so it needs the worktree; agents make it themselves.
             if tools.specs or seat == "dev":
                 await self.places.ensure(branch, commit)
             reply = await self._reply(stage, story, role, blocks, read, tools)
@@ -163,6 +168,7 @@ class Seats:
         """Return what changed outside the worktree, as far as Dev may have done it."""
         project = self.places.project
         changed: list[str] = []
+        # A checkout takes a moment in which its files and its head differ.
         for seconds in _CHECKOUT_SECONDS:
             await asyncio.sleep(seconds)
             state = await project.state()
@@ -201,6 +207,7 @@ class Seats:
         """Return the playbook's insights for the story, recalled once, so that a resumed run
         reads the same text.
         """
+        # One recall for all attempts, so that outcomes count for the same insights.
         if self._hints is None and (playbook := self.epic.playbook):
             self._hints = await playbook.recall(
                 self.run, f"{self.name}/recall", f"{story.title} {story.goal}"
@@ -245,6 +252,7 @@ class Seats:
         the call goes on.
         """
         settings, place = self.epic.settings.stories, stage.name.removeprefix(f"{self.name}/")
+        # Both caps are read before the call: a person's answer raised them since.
         tokens, ask_tokens = self._granted(
             "tokens", f"{story.label} used its {{}} tokens", settings.max_tokens or 0
         )
@@ -260,6 +268,7 @@ class Seats:
                 await call(stage, role, blocks, read, tools=tools, budget=Budget(turns, remaining))
             ).reply.text
         except (CapReached, OutOfTurns) as cap:
+            # Other caps, such as that on cost, are of the run and asked there.
             if isinstance(cap, CapReached) and cap.cap != "tokens":
                 raise
             question = ask_tokens if isinstance(cap, CapReached) else ask_turns
@@ -274,6 +283,7 @@ class Seats:
             Stopped: a person gave up.
         """
         times = 1
+        # Each "go on" grants as many again, so the questions are numbered.
         while True:
             prompt = f"{reached.format(each * times)}; may it go on?"
             question = Question(
@@ -291,6 +301,7 @@ class Seats:
         itself.
         """
         worktree, strayed = self.places.git(self.base.branch), ""
+        # In this order: each next question means something only if the one before holds.
         if not await self.places.is_linked(worktree):
             strayed = "Dev removed its worktree, or put a repository of its own in its place"
         elif (branch := await worktree.branch()) != self.base.branch:
@@ -300,6 +311,7 @@ class Seats:
         if strayed and (parked := await self.places.restore(self.base.branch, start)):
             strayed += f"; what it left is kept on {parked}"
         message = f"{story.label.capitalize()}: {story.title}\n\nAttempt {number} of Dev.\n"
+        # What Dev lists as its work is not left out as a by-product.
         listed = read_reply(reply).files
         attempt = DevAttempt(start, listed, self.leftovers)
         tree, left_out = await work_without_byproducts(worktree, attempt, self._left_by_tests)
@@ -314,6 +326,7 @@ class Seats:
             self.places.parked.append(parked)
             parent = start
         head = parent
+        # No empty commit if Dev committed all of it already.
         if await worktree("rev-parse", f"{parent}^{{tree}}") != tree:
             head = await worktree.commit_tree(tree, message, parent)
         await worktree.take(head)

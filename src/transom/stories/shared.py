@@ -12,11 +12,11 @@ from pydantic import RootModel
 from transom.config.model import HandoffSettings, StoriesSettings, WorkerKind
 from transom.learning import Playbook
 from transom.runs import PersonAnswer, Question, Run
-from transom.stories.backlog import Backlog
-from transom.stories.git import Worktrees
+from transom.stories.backlog_search import Backlog
 from transom.stories.results import State
 from transom.stories.story import Record
 from transom.stories.testrun import TestCommand
+from transom.stories.worktrees import Worktrees
 
 
 @dataclass(frozen=True)

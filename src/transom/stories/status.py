@@ -24,6 +24,7 @@ _STORY_KEY = re.compile(
     r"^(?:(?P<prefix>[A-Za-z]\w*?)-)?(?P<epic>\d+[a-z]?)-(?P<number>\d+[a-z]?)-(?P<slug>.+)$"
 )
 _STATUS_LINE = re.compile(r"^status:?\s*:\s*(.+)$", re.IGNORECASE)
+# One key whose value begins with a placeholder in braces.
 _BARE_PLACE = re.compile(
     r"^(\w+:[ \t]+)(\{[\w-]++\}/(?>(?:[^\s#\"']|[ \t]++(?=[^\s#\"']))*))[ \t]*+$", re.MULTILINE
 )
@@ -141,6 +142,7 @@ def read_sprint_status(file: YamlFile, source: str) -> SprintStatus:
             )
         if _STORY_KEY.match(key):
             stories[key] = StatusLine(file.line_of(SECTION, key), value, _V6)
+        # Rows of epics and retrospectives are known and no stories.
         elif not re.search(r"\bepic-\d", key):
             other_keys.append(key)
     location = str(data.get("story_location") or "")
@@ -196,6 +198,7 @@ def find_status(text: str) -> StatusLine | None:
         return StatusLine(number, written, _V6)
     for place, part in enumerate(parse(text)):
         lines = [*iter_lines(part.blocks)]
+        # Below the title, or in the first section: further down it is somebody's text.
         if part.level <= 1 or place == 1:
             for line in lines:
                 if match := _STATUS_LINE.match(line.text):
@@ -209,6 +212,7 @@ def find_status(text: str) -> StatusLine | None:
 
 def find_drift(stories: Sequence[Story], sprint: SprintStatus) -> list[Drift]:
     """Return the stories whose file and sprint status disagree. A planned story needs no file."""
+    # A page of epics has no status of its own to differ from the sheet.
     filed = {story.key: story for story in stories if story.key and story.owns_file}
     drifts = []
     for key, row in sprint.stories.items():
@@ -278,6 +282,7 @@ def tick_tasks(path: Path, story: Story) -> None:
     """Tick a story's tasks in a task list; tasks are found by their ids."""
     text = read_text(path)
     for task in story.tasks:
+        # The text of a task may have changed; its id has not.
         name = re.escape(task.text.split(" ", 1)[0])
         box = rf"^(\s*[-*+] \[)[ ~-](\]\*?\s+\**{name}(?=[\s*]|$))"
         text = re.sub(box, r"\1x\2", text, count=1, flags=re.MULTILINE)
@@ -288,6 +293,7 @@ def _put(path: Path, text: str, status_line: StatusLine, status: Status) -> None
     """Replace a status in its line; marks, quotes, comments and the line end stay."""
     lines = text.split("\n")
     word, index = status_line.words.get(status, status), status_line.line - 1
+    # Only the old word is replaced, so that signs and remarks around it stay.
     lines[index], count = re.subn(
         rf"(^\W*?|:[^\w:]*?){re.escape(status_line.text)}", rf"\g<1>{word}", lines[index], count=1
     )

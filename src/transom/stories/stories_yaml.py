@@ -35,13 +35,13 @@ def read_stories_yaml(file: YamlFile, source: str) -> tuple[Story, ...]:
     """
     entries = _entries_of(file, source)
     listed = isinstance(file.data, list)
-    stories = [
-        _entry(file, source, place, data, epic, listed=listed) for place, data, epic in entries
-    ]
+    stories = []
+    for place, data, epic in entries:
+        stories.append(_entry(file, source, place, data, epic, listed=listed))
     if not stories:
         hint = "write a list of stories, or `stories:` with one: id, title, description"
         raise InputError("holds no stories", place=source, hint=hint)
-    _check_ids(stories, source, listed=isinstance(file.data, list))
+    _check_ids(stories, source, listed=listed)
     return tuple(stories)
 
 
@@ -56,16 +56,14 @@ def _entries_of(file: YamlFile, source: str) -> list[tuple[Place, Any, str]]:
     if not isinstance(data, dict):
         return []
     if "template" in data:
-        raise InputError(
-            "is a template, not a backlog",
-            place=source,
-            hint="name the file that was made from it",
-        )
+        hint = "name the file that was made from it"
+        raise InputError("is a template, not a backlog", place=source, hint=hint)
     epic = str(data.get("epic_id") or data.get("epic") or Path(source).parent.name)
     if isinstance(data.get("epics"), list):
         entries: list[tuple[Place, Any, str]] = []
         for number, part in enumerate(data["epics"]):
             if isinstance(part, dict):
+                # An epic without any name is called by its place.
                 name = str(part.get("id") or part.get("epic_id") or part.get("title") or number + 1)
                 entries += _listed(part, ("epics", number), name)
         return entries
@@ -81,16 +79,18 @@ def _listed(data: dict[str, Any], place: Place, epic: str) -> list[tuple[Place, 
     """Return the entries of the first list of stories in a mapping."""
     for name in ("stories", "user_stories", "userStories", "tasks", "items"):
         entries = data.get(name)
+        rows: list[tuple[Place, Any, str]] = []
         if isinstance(entries, list):
-            return [((*place, name, number), entry, epic) for number, entry in enumerate(entries)]
+            for number, entry in enumerate(entries):
+                rows.append(((*place, name, number), entry, epic))
+            return rows
         if isinstance(entries, dict):
-            keyed = entries.items()
-            return [((*place, name, key), _keyed(key, entry), epic) for key, entry in keyed]
+            for key, entry in entries.items():
+                if isinstance(entry, dict):
+                    entry = {"id": key, **entry}
+                rows.append(((*place, name, key), entry, epic))
+            return rows
     return []
-
-
-def _keyed(key: str, entry: Any) -> Any:
-    return {"id": key, **entry} if isinstance(entry, dict) else entry
 
 
 def _check_ids(stories: Sequence[Story], source: str, *, listed: bool) -> None:
@@ -103,12 +103,11 @@ def _check_ids(stories: Sequence[Story], source: str, *, listed: bool) -> None:
             if other.id == story.id:
                 problem = f"the id {story.id!r} is already used in line {other.line}"
                 raise InputError(problem, place=place, hint="give each story an id of its own")
-            if listed and (
-                story.id.startswith(f"{other.id}-") or other.id.startswith(f"{story.id}-")
-            ):
-                problem = (
-                    f"the ids {other.id!r} and {story.id!r} cannot be told apart in file names"
-                )
+            shorter, longer = sorted((story.id, other.id), key=len)
+            # `1-2-title.md` could be the file of `1` or of `1-2`.
+            if listed and longer.startswith(f"{shorter}-"):
+                pair = f"{other.id!r} and {story.id!r}"
+                problem = f"the ids {pair} cannot be told apart in file names"
                 raise InputError(problem, place=place, hint="renumber one of them")
 
 
@@ -129,18 +128,25 @@ def _entry(
     written, data = data, _in_our_words(data)
     criteria = _criteria_of(data)
     identity, files = data.get("id"), data.get("files") or {}
-    if not isinstance(identity, str) or not (
-        _ID.fullmatch(identity) if listed else identity.strip()
-    ):
+    is_id = isinstance(identity, str) and bool(identity.strip())
+    # The ids of a list begin the names of the stories' own files.
+    if is_id and listed:
+        is_id = bool(_ID.fullmatch(identity))
+    if not is_id:
         hint = 'write it in quotes, with letters, digits and dashes: id: "1"'
         raise refuse(f"{identity!r} is not an id", hint, "id")
     for name in ("title", "description"):
-        if not isinstance(data.get(name), str) or (name == "title" and not data[name].strip()):
+        value = data.get(name)
+        # An empty description is a gap that SM has to fill.
+        if not isinstance(value, str) or (name == "title" and not value.strip()):
             raise refuse(f"the story {identity} has no {name}", f"write its {name}")
     if not isinstance(files, dict):
         raise refuse("files is not a mapping", "write `create:` or `modify:` with paths", "files")
     status = _status_of(data)
     parsed_status = read_status(status)
+    unclear = ""
+    if parsed_status == "unknown":
+        unclear = f"{source}:{file.line_of(*place)} says {status!r}"
     creates, changes = _texts(files.get("create")), _texts(files.get("modify"))
     return Story(
         id=identity,
@@ -152,9 +158,7 @@ def _entry(
         criteria=criteria,
         status=parsed_status,
         status_text=str(data.get("status", "")),
-        unclear=f"{source}:{file.line_of(*place)} says {status!r}"
-        if parsed_status == "unknown"
-        else "",
+        unclear=unclear,
         depends_on=_texts(data.get("dependencies")),
         creates=creates,
         changes=changes,
@@ -169,8 +173,13 @@ def _entry(
 
 def _in_our_words(data: dict[Any, Any]) -> dict[str, Any]:
     """Return the fields of a story under the names that this module knows."""
-    fields = {_snake(name): value for name, value in data.items()}
-    fields = {_NAMES[name]: value for name, value in fields.items() if name in _NAMES} | fields
+    written = {_snake(name): value for name, value in data.items()}
+    fields: dict[str, Any] = {}
+    for name, value in written.items():
+        if name in _NAMES:
+            fields[_NAMES[name]] = value
+    # A field under the name that is known outranks one under another name.
+    fields |= written
     if isinstance(fields.get("id"), int):
         fields["id"] = str(fields["id"])
     description = fields.get("description")
@@ -193,7 +202,9 @@ def _criteria_of(data: dict[str, Any]) -> tuple[str, ...]:
 
 def _status_of(data: dict[str, Any]) -> str:
     if "passes" in data and "status" not in data:
-        return "done" if data["passes"] is True else "backlog"
+        is_done = data["passes"] is True
+        return "done" if is_done else "backlog"
+    # A story without a status was written down to be built.
     return str(data.get("status") or "backlog")
 
 
@@ -205,15 +216,14 @@ def _snake(name: object) -> str:
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    entries = value if isinstance(value, list) else [value]
+    if not isinstance(value, list):
+        value = [value]
     texts = []
-    for entry in entries:
+    for entry in value:
         if isinstance(entry, dict):
-            entry = (
-                entry.get("text")
-                or entry.get("description")
-                or "; ".join(f"{key} {part}" for key, part in entry.items() if key != "id")
-            )
+            # Criteria may be mappings with a text, or with their given, when and then.
+            fields = [f"{key} {part}" for key, part in entry.items() if key != "id"]
+            entry = entry.get("text") or entry.get("description") or "; ".join(fields)
         if entry is not None and str(entry).strip():
             texts.append(str(entry).strip())
     return tuple(texts)

@@ -83,11 +83,10 @@ def read_task_list(path: Path, text: str, source: str) -> tuple[Story, ...]:
         stories = (_change(path, entries, text, source),)
     elif path.with_name("requirements.md").is_file():
         requirements = _requirements(TextFile(path.with_name("requirements.md")).whole())
-        groups = _grouped(entries)
-        stories = tuple(
-            _group(path, group, titles.get(number, ""), requirements, source)
-            for number, group in groups.items()
-        )
+        listed = []
+        for number, group in _grouped(entries).items():
+            listed.append(_group(path, group, titles.get(number, ""), requirements, source))
+        stories = tuple(listed)
     if not stories:
         hint = 'write tasks as "- [ ] T001 ..." below "## Phase 1: ...", or as "- [ ] 1. ..."'
         raise InputError("holds no phase with tasks", place=source, hint=hint)
@@ -100,11 +99,14 @@ def _entries(blocks: Sequence[Node]) -> Iterator[_Entry]:
         text = _joined(item)
         if box := _BOX.match(text):
             text = text[box.end() :]
-            number = _NUMBER.match(text)
+            first = second = star = ""
+            # The star may follow the box or the number: `- [ ]* 2.1` and `- [ ] 2.1*`.
+            if number := _NUMBER.match(text):
+                first, second, star = number[1], number[2], number[3]
             yield _Entry(
-                number=number[1] if number else "",
-                is_part=bool(number and number[2]),
-                is_optional=bool(box[2] or (number and number[3])),
+                number=first,
+                is_part=bool(second),
+                is_optional=bool(box[2] or star),
                 task=Task(text=text, done=box[1] in "xX"),
                 requirements=tuple(_met(item)),
                 line=item.line,
@@ -113,22 +115,20 @@ def _entries(blocks: Sequence[Node]) -> Iterator[_Entry]:
 
 
 def _joined(item: ListItem) -> str:
-    return " ".join(line.text for line in item.lines if not _MEETS.match(line.text)).strip()
+    texts = [line.text for line in item.lines]
+    return " ".join(text for text in texts if not _MEETS.match(text)).strip()
 
 
 def _met(item: ListItem) -> Iterator[str]:
     """Yield the numbers of the requirements that a box names, not those of boxes within it."""
     lines = [*item.lines]
     for block in item.blocks:
-        inner = block.items if isinstance(block, Bullets) else ()
-        lines += [
-            line
-            for inner_item in inner
-            if not _BOX.match(_joined(inner_item))
-            for line in inner_item.lines
-        ]
-        if not inner:
+        if not isinstance(block, Bullets):
             lines += iter_lines([block])
+            continue
+        for inner in block.items:
+            if not _BOX.match(_joined(inner)):
+                lines += inner.lines
     for line in lines:
         if match := _MEETS.match(line.text):
             for first, last in _RANGE.findall(match[1]):
@@ -152,14 +152,18 @@ def _requirements(text: str) -> dict[str, _Requirement]:
         match = _REQUIREMENT.match(part.title)
         if match is None:
             continue
-        goal, criteria = "", list[str]()
+        goal = ""
+        criteria: list[str] = []
         for inner in region(parts, place):
             for line in iter_lines(inner.blocks):
-                if not goal and (wish := _GOAL.match(line.text)):
+                wish = _GOAL.match(line.text)
+                if wish and not goal:
                     goal = wish[1].strip()
             for block in inner.blocks:
+                # Lists without numbers explain; tasks name criteria by their number.
                 if isinstance(block, Bullets) and block.ordered:
-                    criteria += [_joined(item) for item in block.items]
+                    criteria += map(_joined, block.items)
+        # A requirement that is told again further down does not replace the first.
         requirements.setdefault(match[1], _Requirement(goal, tuple(criteria)))
     return requirements
 
@@ -188,16 +192,19 @@ def _group(
         heading: the title of the section with that number, or "".
     """
     head = next((entry for entry in group if not entry.is_part), None)
-    title = _NUMBER.sub("", head.task.text) if head else heading
-    title = title or _NUMBER.sub("", group[0].task.text)
+    title = heading
+    if head or not heading:
+        title = _NUMBER.sub("", (head or group[0]).task.text)
     goal = ""
     criteria: dict[str, None] = {}
     for entry in group:
         for name in entry.requirements:
             requirement = requirements.get(_first(name))
-            goal = goal or (requirement.goal if requirement else "")
+            if requirement and not goal:
+                goal = requirement.goal
             criteria.update(dict.fromkeys(_criteria_named(name, requirements)))
-    is_done = all(entry.task.done for entry in group if not entry.is_optional)
+    required = [entry for entry in group if not entry.is_optional]
+    is_done = all(entry.task.done for entry in required)
     return Story(
         id=group[0].number,
         title=title,
@@ -215,16 +222,17 @@ def _group(
 
 def _contradiction(head: _Entry | None, group: Sequence[_Entry], source: str) -> str:
     """Return what in a group of boxes speaks against its own status, or ""."""
-    parts = [entry for entry in group if entry is not head]
-    required = [entry for entry in parts if not entry.is_optional]
     place = f"{source}:{(head or group[0]).line}"
-    if head and head.task.done and not all(entry.task.done for entry in required):
+    open_parts = [entry for entry in group if entry is not head and not entry.task.done]
+    is_open = any(not entry.is_optional for entry in open_parts)
+    if head and head.task.done and is_open:
         return f"{place} is ticked, and a task of it is not"
-    if head and not head.task.done and parts and all(entry.task.done for entry in parts):
+    if head and not head.task.done and len(group) > 1 and not open_parts:
         return f"{place} is not ticked, and all of its tasks are"
     # Nothing that was ticked shows that the group is done, or that it was left out.
     is_optional = all(entry.is_optional for entry in group)
-    if is_optional and not all(entry.task.done for entry in group):
+    is_ticked = all(entry.task.done for entry in group)
+    if is_optional and not is_ticked:
         return f"{place}: all of its tasks are optional"
     return ""
 
@@ -251,19 +259,24 @@ def _change(path: Path, entries: Sequence[_Entry], text: str, source: str) -> St
     """Return the story of a proposed change: its scenarios are the criteria."""
     proposal = parse(TextFile(path.with_name("proposal.md")).whole())
     heading = next((part.title for part in proposal if part.level == 1), path.parent.name)
-    reason = next((part for part in proposal if part.title.lower().startswith("why")), None)
-    criteria = []
+    goal = heading
+    for part in proposal:
+        if part.title.lower().startswith("why"):
+            goal = " ".join(line.text for line in iter_lines(part.blocks))
+            break
+    criteria: list[str] = []
     for page in sorted(path.parent.glob("specs/**/*.md")):
-        criteria += [_scenario(part) for part in _added(parse(TextFile(page).whole()))]
+        criteria += map(_scenario, _added(parse(TextFile(page).whole())))
+    is_done = all(entry.task.done for entry in entries)
     return Story(
         id=path.parent.name,
         title=heading.partition(":")[2].strip() or heading,
         epic=path.parent.name,
         text=text,
-        goal=" ".join(line.text for line in iter_lines(reason.blocks)) if reason else heading,
+        goal=goal,
         criteria=tuple(criteria),
         tasks=tuple(entry.task for entry in entries),
-        status="done" if all(entry.task.done for entry in entries) else "backlog",
+        status="done" if is_done else "backlog",
         source=source,
     )
 

@@ -111,6 +111,7 @@ def compare(before: TestRun, after: TestRun) -> Comparison:
     """Compare two runs: only new failures count, at least one test ran, none is lost, exit code
     and report agree.
     """
+    # Failures of before are not Dev's. A test that is gone shows nothing any more.
     new, missing = sorted(after.bad - before.bad), sorted(set(before.cases) - set(after.cases))
     skipped = sorted(after.ids("skipped") & before.ids("passed", "failed", "error"))
     problems = []
@@ -118,6 +119,7 @@ def compare(before: TestRun, after: TestRun) -> Comparison:
         problems.append(after.problem)
     elif not after.ids("passed", "failed", "error"):
         problems.append("no test was executed")
+    # A runner says the same twice; if the two differ, one was tampered with.
     elif after.code == 0 and after.bad:
         problems.append(f"the tests' exit code is 0, and the report has {len(after.bad)} failures")
     elif after.code and not after.bad:
@@ -165,6 +167,7 @@ async def run_tests(
     if command.dependencies is None:
         return await _run(command, worktree, project, order)
     try:
+        # Only this step has network, and it runs no code of the story's tests.
         packages = await command.dependencies.install(worktree, command.level)
     except InputError as error:
         return TestRun(problem=error.problem)
@@ -203,6 +206,7 @@ async def _run(command: TestCommand, worktree: Path, project: Path, order: str) 
     except ProgramHidden as error:
         return TestRun(problem=str(error))
     finally:
+        # The report is no file of the story, and would count as left by the tests.
         report.unlink(missing_ok=True)
         if plugin is not None:
             shutil.rmtree(plugin.folder, ignore_errors=True)
@@ -244,6 +248,7 @@ class _OrderPlugin:
             raised = len(data["raised"])
         except (ValueError, KeyError, TypeError, AttributeError, InputError):
             return run.model_copy(update={"problem": "the plug-in's count of results was changed"})
+        # The plug-in sees outcomes inside of pytest, before any report is written.
         failed = outcomes.count("failed")
         # Two cases of one name are one in the report, and a failed set-up may be a case of its own.
         if bool(failed) != bool(run.bad) or (raised and not run.bad and not run.ids("skipped")):
@@ -288,6 +293,7 @@ def readable(command: TestCommand, project: Path) -> list[Path]:
 
 def environments_of(paths: Sequence[Path], project: Path) -> list[Path]:
     """Return the paths that a person named, and the environments in the project's folder."""
+    # Their usual names; others are named in `stories.readable`.
     own = [path for name in (".venv", "venv", "node_modules") if (path := project / name).is_dir()]
     return [*paths, *own]
 
@@ -297,10 +303,12 @@ def _read(command: TestCommand, report: Path, process: Done) -> TestRun:
         "code": process.code,
         "output": f"{process.stdout}\n{process.stderr}".strip()[-_TAIL:],
     }
+    # A run that was cut off may have written a report of what it had.
     if process.ended != "itself":
         return TestRun(**result, problem=f"the tests were ended by the limit on {process.ended}")
     if not command.has_report:
         return _read_printed(command, process, result)
+    # A link would let the tests choose which file is read.
     if report.is_symlink() or not report.exists():
         return TestRun(
             **result,
@@ -319,6 +327,7 @@ def _read_printed(command: TestCommand, process: Done, result: Mapping[str, Any]
     """
     if listed := read_test_output(f"{process.stdout}\n{process.stderr}"):
         return TestRun(**result, **_by_name(listed))
+    # Without names the command is the one case, and its exit code the result.
     name = " ".join(command.argv)
     if process.code == 0:
         return TestRun(**result, cases={name: "passed"}, only_code=True)

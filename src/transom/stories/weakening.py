@@ -36,6 +36,7 @@ def weakened(
         after: path -> new text, None for a deleted file; new files included.
         may_change: files whose checks the story may change. What they check must stay as strong.
     """
+    # All files of now: what a test checks may have moved.
     parsed = {
         path: read_checks(path, text) or {} for path, text in after.items() if text is not None
     }

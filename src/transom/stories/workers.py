@@ -34,10 +34,11 @@ from transom.llm.deltas import OnDelta, tell
 from transom.sandbox import Level, agent_line, run_openly
 from transom.sandbox.levels import require
 from transom.stories.agent_output import AgentOutput, read_agent_output
-from transom.stories.git import Git, Worktrees
+from transom.stories.git import Git
 from transom.stories.handoff import AgentValidator, StoryHandoff
 from transom.stories.story import Story, count_words
 from transom.stories.submodules import fill_submodules
+from transom.stories.worktrees import Worktrees
 
 _MARK = "TRANSOM_WORKTREE"
 _NO_TOOLS = Capabilities(tools=False)
@@ -129,7 +130,9 @@ class CommandWorker(_Worker):
             **{f"TRANSOM_{name.upper()}": value for name, value in task.items()},
             _MARK: str(worktree.folder),
         }
+        # The prompt comes on stdin: an argument has a limit of 128 kB.
         prompt = render(request).as_text()
+        # The name holds the attempt: another attempt must not take up this one's files.
         partial = f"{worktree.folder.name}-{task['role']}-{task['attempt']}"
         if task["role"] == "dev" and await worktree.take_partial(partial):
             prompt += _GO_ON
@@ -155,6 +158,7 @@ class CommandWorker(_Worker):
         output = read_agent_output(
             process.stdout, process.stderr, process.code, is_text=self.output == "text"
         )
+        # Before the reply is read: an error message would be taken for a summary.
         await self._refuse(output, worktree, task["role"])
         return output.text.replace("\0", "\N{REPLACEMENT CHARACTER}"), output.usage
 
@@ -162,6 +166,7 @@ class CommandWorker(_Worker):
         """Whether the agent can change the project's own folder and repository."""
         if self.sandbox is None:
             return True
+        # A writable folder may hold the project, or lie in it.
         for path in self.sandbox.writable:
             folder = Path(path).expanduser().resolve()
             if project.is_relative_to(folder) or folder.is_relative_to(project):
@@ -190,11 +195,13 @@ class CommandWorker(_Worker):
             until = f" until {output.until}" if output.until else ""
             problem = f"the agent's usage limit is reached{until}: {output.limit}"
             hint = "run the same command when the limit has ended; no finished call is repeated"
+            # An error of its own: it pauses the epic, since each further call would fail as well.
             raise AgentLimit(problem, place=self.argv[0], hint=hint)
         if output.error:
             problem = f"the agent ended with an error: {output.error[:300]}"
             hint = "run the command by hand"
             raise ProviderError(problem, place=self.argv[0], hint=hint, retryable=True)
+        # Some tools end well after a denied permission. Other roles need to change nothing.
         if output.denials and role == "dev" and not (await worktree.look())[2]:
             tools = ", ".join(output.denials)
             message = " ".join(output.text.split())[:200]
@@ -213,6 +220,7 @@ def end_leftovers(folder: Path) -> None:
     """Kill agents of this worktree that outlived a killed orchestrator, so that two never work
     at once.
     """
+    # The environment is inherited, so it also marks what the agent started.
     mark = f"{_MARK}={folder}".encode()
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -235,6 +243,7 @@ class ReplayWorker(_Worker):
         task: Mapping[str, str],
     ) -> tuple[str, Usage]:
         reply = self.folder / task["story"] / f"{task['role']}-{task['attempt']}.txt"
+        # An id such as `../x` would read a file outside of the recording.
         if not re.fullmatch(r"[\w.-]+", task["story"]) or not reply.is_file():
             raise ReplayMiss(
                 "the recording is missing",
@@ -263,6 +272,7 @@ def _sm(request: Request) -> Reply:
 
 def _po(request: Request) -> Reply:
     story = Story.model_validate(request.window.get("story").data)
+    # Rules see form alone. They ask for the same as the check of SM, and nothing else.
     ready, why = AgentValidator.validate_sm_output(story, StoryHandoff(story.id))
     vague = [
         f"AC {number} says too little"
@@ -307,6 +317,7 @@ def worker_chain(
     Raises:
         InputError: a worker is not configured.
     """
+    # Each worker is a chain of its own: no model answers where an agent was meant to work.
     seats = dict(chain.seats)
     for seat, kind in kinds.items():
         if worker := makers.get(kind):

@@ -42,6 +42,7 @@ def read_criteria(parts: Sequence[MarkdownPart]) -> tuple[str, ...]:
     """Return list items, or groups that begin with Given, below a heading or label like
     "Acceptance Criteria".
     """
+    # A heading that says "acceptance" outranks "requirements" or "success criteria".
     blocks, has_heading = next(
         (section for heading in _CRITERIA if (section := _below(parts, heading))[0]),
         (_marked(parts), True),
@@ -51,6 +52,7 @@ def read_criteria(parts: Sequence[MarkdownPart]) -> tuple[str, ...]:
     for number, block in enumerate(blocks):
         following = blocks[number + 1] if number + 1 < len(blocks) else None
         if isinstance(block, Bullets):
+            # "Given" as a text with its steps as a list below it is one criterion.
             is_step = number and _begins_given(blocks[number - 1]) and not _begins_given(block)
             if number and (_names_criterion(blocks[number - 1]) or is_step):
                 texts[-1] = f"{texts[-1]} {joined([*iter_lines([block])])}"
@@ -58,6 +60,7 @@ def read_criteria(parts: Sequence[MarkdownPart]) -> tuple[str, ...]:
             is_ordered = block.ordered
             texts += [joined([*item.lines, *iter_lines(item.blocks)]) for item in block.items]
         elif isinstance(block, Paragraph):
+            # A bold line before numbered criteria is their group's name.
             if has_heading and _names_group(block, following):
                 continue
             block = _without_group(block)
@@ -78,6 +81,7 @@ def read_criteria(parts: Sequence[MarkdownPart]) -> tuple[str, ...]:
             if texts and not begins and (label or isinstance(blocks[number - 1], Bullets)):
                 break  # a new section begins
             _add_lines(texts, block)
+    # Marks and numbers differ by file; claims refer to the criterion's place.
     bare = (_NUMBER.sub("", _OWN_MARK.sub("", BOX.sub("", text))).strip() for text in texts)
     return tuple(filter(None, bare))
 
@@ -134,6 +138,7 @@ def _marked(parts: Sequence[MarkdownPart]) -> list[Node]:
     for block in (block for part in parts for block in part.blocks):
         if not isinstance(block, Bullets):
             continue
+        # Struck out is the usual way to drop a criterion and keep its number.
         items = tuple(item for item in block.items if not joined(item.lines).startswith("~~"))
         if items and all(_MARKED.match(joined(item.lines)) for item in items):
             return [Bullets(items, block.line, block.ordered)]

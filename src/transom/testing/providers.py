@@ -137,12 +137,17 @@ async def _a_cancelled_call_ends(make: ProviderMaker) -> None:
     call = asyncio.ensure_future(provider.complete(_REQUEST))
     # The call has begun when it is cancelled.
     await asyncio.sleep(0)
-    call.cancel()
+    has_ended = not call.cancel()
     # It may have come to its end before; a call that swallows the cancellation would hang here.
     done, _ = await asyncio.wait({call}, timeout=30)
     assert done, "it goes on after it was cancelled"
-    if not call.cancelled() and (error := call.exception()):
+    if call.cancelled():
+        return
+    if error := call.exception():
         assert isinstance(error, ProviderError), f"it raised {type(error).__name__}"
+    else:
+        # A limit of time would not be noticed otherwise.
+        assert has_ended, "it answers although it was cancelled"
 
 
 _PROMISES = (

@@ -74,6 +74,7 @@ async def _one_sequence_runs_through_all_streams(open_store: StoreOpener) -> Non
         assert _data(store.read("one", after=first)) == [3]
         assert _data(store.read_all(first)) == [2, 3]
         assert {"one", "two"} <= set(store.streams()), "streams are listed"
+        assert store.streams("tw") == ["two"], "a prefix selects streams"
         assert store.read("a stream without records") == []
 
 
@@ -88,7 +89,17 @@ async def _appends_without_waiting_keep_their_order(open_store: StoreOpener) -> 
 
 async def _odd_values_come_back(open_store: StoreOpener) -> None:
     # NUL and text outside the basic plane are what databases get wrong.
-    values: list[Any] = [None, True, 0, -1.5, "", "\0", "漢字 \U0001f989", [[]], {"": {"a": [1]}}]
+    values: list[Any] = [
+        None,
+        True,
+        0,
+        -1.5,
+        "",
+        "\0",
+        "漢字 \U0001f989",
+        [[]],
+        {"": {"a": [1], "b": None}},
+    ]
     async with open_store() as store:
         for value in values:
             await store.append("values", "kind", value)
@@ -129,6 +140,7 @@ async def _documents_are_set_replaced_and_deleted(open_store: StoreOpener) -> No
         await store.put("documents", "b", 1)
         await store.put("documents", "a", {"x": [1]})
         await store.put("documents", "b", 2)
+        await store.put("other documents", "c", 3)
     async with open_store() as store:
         assert store.items("documents") == {"a": {"x": [1]}, "b": 2}
         assert list(store.items("documents")) == ["a", "b"], "documents are sorted by key"

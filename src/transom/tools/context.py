@@ -30,7 +30,7 @@ Deps = TypeVar("Deps")
 class ToolContext(Generic[Deps]):
     """The first parameter of a tool's function that needs more than the model's arguments.
 
-    The model neither sees it nor can set it.
+    The model neither sees it nor can set it. It holds the dependencies and nothing else.
 
     Attributes:
         deps: the dependencies of the agent, as in `Agent(..., deps=...)`: the same object for each
@@ -55,7 +55,7 @@ def check_deps(deps: object, context_hint: Any, tool: str) -> None:
     """
     for hint in get_args(context_hint):
         if not _fits(deps, hint):
-            given = "has none" if deps is None else f"has a {type(deps).__name__}"
+            given = "has none" if deps is None else f"has deps of type {type(deps).__name__}"
             name = getattr(hint, "__name__", None) or inspect.formatannotation(hint)
             problem = f"it takes a ToolContext[{name}], and its agent {given}"
             missing = _missing_members(deps, hint)

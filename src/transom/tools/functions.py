@@ -12,6 +12,7 @@ from typing import (
     Concatenate,
     Protocol,
     TypeAlias,
+    get_args,
     get_type_hints,
     overload,
 )
@@ -23,6 +24,7 @@ from typing_extensions import TypeVar  # `typing` has no defaults before Python 
 
 from transom.canonical import Json
 from transom.errors import ToolError
+from transom.llm.checked import check_choice
 from transom.llm.turns import Trust
 from transom.tools.context import ToolContext, check_deps, takes_context
 from transom.tools.definition import (
@@ -37,6 +39,7 @@ from transom.tools.definition import (
 Deps = TypeVar("Deps", default=object)
 Function: TypeAlias = Callable[..., Any]
 ContextFunction: TypeAlias = Callable[Concatenate[ToolContext[Deps], ...], Any]
+_TERMS = ("effect", "needs_approval", "fresh", "limits", "trust", "egress", "recall")
 _SECTION = re.compile(r"(Args|Arguments|Returns|Yields|Raises|Examples?|Notes?):\s*")
 _ARGUMENT = re.compile(r"(\w+)(?: \([^)]*\))?:\s*(.*)")
 _ANY_NUMBER = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -89,8 +92,14 @@ def tool(function: Function | None = None, /, *, name: str = "", **terms: Any) -
 
     Raises:
         ToolError: not a function; a parameter without a type hint, or with a type that has no JSON
-            Schema.
+            Schema; an unknown term.
+        InputError: an unknown effect.
     """
+    if unknown := [term for term in terms if term not in _TERMS]:
+        hint = f"it takes name, {', '.join(_TERMS)}"
+        raise ToolError(f"@tool has no term {', '.join(unknown)}", place=name or None, hint=hint)
+    if "effect" in terms:
+        check_choice(terms["effect"], get_args(Effect), "effect", name or "@tool")
     if function is not None:
         return _tool_of(function, name, terms)
     return lambda decorated: _tool_of(decorated, name, terms)

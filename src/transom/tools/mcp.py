@@ -132,7 +132,7 @@ class McpServer:
             {**os.environ, **self._environ}, _secrets(self._server, self._headers)
         )
         self._connection: ServerConnection
-        self.tools: tuple[ToolDefinition, ...] = ()
+        self._tools: tuple[ToolDefinition, ...] | None = None
 
     @property
     def name(self) -> str:
@@ -140,6 +140,18 @@ class McpServer:
         return self._redact(
             self._server if isinstance(self._server, str) else " ".join(self._server)
         )
+
+    @property
+    def tools(self) -> tuple[ToolDefinition, ...]:
+        """The tools that are taken from the server.
+
+        Raises:
+            ToolError: it was not connected yet.
+        """
+        if self._tools is None:
+            hint = "say async with McpServer(...) as server, and read server.tools inside"
+            raise ToolError("the MCP server is not connected", place=self.name, hint=hint)
+        return self._tools
 
     async def __aenter__(self) -> Self:
         """Connect, and ask for its tools.
@@ -167,7 +179,7 @@ class McpServer:
                 problem = f"it has {len(tools)} tools, and {_MOST_TOOLS} may be taken"
                 hint = "name those that you need: ToolTerms(only=[...])"
                 raise ToolError(problem, place=self.name, hint=hint)
-            self.tools = tuple([self._tool(tool) for tool in tools])
+            self._tools = tuple([self._tool(tool) for tool in tools])
         except BaseException as error:
             # Also if the task was cancelled: a started process must not outlive it.
             await self._connection.close()

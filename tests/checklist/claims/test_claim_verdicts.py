@@ -279,6 +279,29 @@ def test_a_listed_value_is_no_part_of_a_longer_one(
     assert verdict.status == status, (verdict.capped_by, verdict.extra_items, verdict.errors)
 
 
+CLOCK_TABLE = """\
+Report : clocks
+Design : blinker
+Version: O-2018.06-SP1
+Date   : Tue Dec 10 17:12:13 2024
+
+Clock          Period   Waveform            Attrs     Sources
+--------------------------------------------------------------------------------
+lamp_clk       100.00   {0 50}              d         {clk_i}
+--------------------------------------------------------------------------------
+1
+"""
+
+
+@pytest.mark.parametrize(("listed", "status"), [("lamp_clk", "PASS"), ("100.00", "FAIL")])
+def test_the_name_of_a_clock_is_compared_and_not_its_period(
+    listed: str, status: str, tmp_path: Path
+) -> None:
+    more = {"requirements": {"value": 1, "pattern_items": [listed]}}
+    verdict = judge(tmp_path, ClaimRow(name="clocks_listed"), CLOCK_TABLE, more)
+    assert verdict.status == status, (verdict.capped_by, verdict.extra_items, verdict.errors)
+
+
 CORNERS = {"requirements": {"value": 2, "pattern_items": ["*ss_125C*", "*ff_n40C*"]}}
 READ = """\
 OpenROAD v2.0-14000

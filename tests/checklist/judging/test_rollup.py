@@ -21,7 +21,7 @@ from transom.checklist.judging import (
     together,
     trend_of,
 )
-from transom.checklist.judging.baseline import Baseline
+from transom.checklist.judging.baseline import VerdictBaseline
 
 CHECKS = [
     verdict("DRC", "PASS"),
@@ -69,7 +69,7 @@ def violation(name: str, file: str) -> Violation:
     return Violation(**entry, line_number=3, matched_content=f"{name} -0.2")
 
 
-def write_baseline(folder: Path) -> Baseline:
+def write_baseline(folder: Path) -> VerdictBaseline:
     before = together(
         [
             verdict("STA", "FAIL", missing_items=(violation("r1", "cpu/sta.rpt"),)),
@@ -80,7 +80,7 @@ def write_baseline(folder: Path) -> Baseline:
     )
     path = folder / "monday.json"
     path.write_bytes(report("json", before))
-    return Baseline(path)
+    return VerdictBaseline(path)
 
 
 def test_the_trend_counts_what_got_worse_and_names_it(tmp_path: Path) -> None:

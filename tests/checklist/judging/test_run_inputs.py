@@ -488,6 +488,35 @@ def test_a_glob_a_folder_and_the_home_name_all_their_files(
         roots.spread("${X}/*", "item.yaml:3")
 
 
+IN_OTHER_FOLDERS = {
+    # What an item in `items` names with --root one --root two: the files that are meant.
+    "hold.rpt": ["items/hold.rpt"],
+    "setup.rpt": ["one/setup.rpt"],
+    "power.rpt": ["two/power.rpt.gz"],
+    "rep/*.rpt": ["two/rep/a.rpt", "two/rep/b.rpt"],
+    "rep": ["two/rep/a.rpt", "two/rep/b.rpt"],
+    "lost.rpt": ["items/lost.rpt"],
+    "none.rpt": ["items/none.rpt"],
+    "${TOP}/setup.rpt": ["top/setup.rpt"],
+}
+
+
+@pytest.mark.parametrize("written", IN_OTHER_FOLDERS)
+def test_a_file_that_the_items_folder_lacks_is_found_in_the_other_folders(
+    tmp_path: Path, written: str
+) -> None:
+    names = [
+        *("items/hold.rpt", "one/hold.rpt", "one/setup.rpt", "two/setup.rpt", "two/lost.rpt"),
+        *("two/power.rpt.gz", "two/rep/a.rpt", "two/rep/b.rpt"),
+    ]
+    write_files(tmp_path, dict.fromkeys(names, "text\n"))
+    (tmp_path / "items" / "lost.rpt").symlink_to("nowhere")
+    folders = (tmp_path / "one", tmp_path / "two")
+    roots = Roots({"TOP": tmp_path / "top"}, base=tmp_path / "items", other_roots=folders)
+    found = [path for _, path in roots.spread(written, "item.yaml:3")]
+    assert [path.relative_to(tmp_path).as_posix() for path in found] == IN_OTHER_FOLDERS[written]
+
+
 @pytest.mark.parametrize("workspace", ["ws", ".transom", "results"])
 def test_a_workspace_below_the_items_folder_is_no_input(tmp_path: Path, workspace: str) -> None:
     """Neither by a glob or folder, nor because a log names a file in it."""

@@ -21,7 +21,14 @@ from tests.checklist.judging.support import (
     run,
 )
 from transom.checklist.atoms import CheckerConfig, Waiver, Waivers
-from transom.checklist.judging import CheckedItem, Evidence, File, Outcome, Violation, apply_waivers
+from transom.checklist.judging import (
+    CheckedItem,
+    File,
+    GatheredEvidence,
+    Outcome,
+    Violation,
+    apply_waivers,
+)
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 
@@ -53,7 +60,7 @@ def waive(
     config: CheckerConfig = CONFIG,
 ) -> Outcome:
     items = tuple(p if isinstance(p, Waiver) else Waiver(pattern=p) for p in patterns)
-    evidence = Evidence((File("sta.log", "sta_log", "primary", lambda: [log]),), ())
+    evidence = GatheredEvidence((File("sta.log", "sta_log", "primary", lambda: [log]),), ())
     outcome = Outcome(found_items=found, missing_items=missing, extra_items=extra)
     return apply_waivers(
         outcome, Waivers(value=len(items), waive_items=items), config, evidence, AS_OF

@@ -53,7 +53,7 @@ class Parts:
 
     Attributes:
         full_text: the file.
-        first: line at which B and C begin; past the end where there are none.
+        first: line at which B and C begin; past the end if there are none.
     """
 
     full_text: str
@@ -61,13 +61,14 @@ class Parts:
 
     @cached_property
     def a(self) -> str:
-        """Atom A's source."""
+        """Return atom A's source."""
         return "\n".join(self.full_text.split("\n")[: self.first - 1]) + "\n"
 
     @cached_property
     def logic(self) -> str:
-        """The source of B and C. In place of A stand blank lines and the imports that A is bound
-        to have.
+        """Return the source of B and C.
+
+        In place of A stand blank lines and the imports that A is bound to have.
         """
         lines = self.full_text.split("\n")[self.first - 1 :]
         blank = [_PRELUDE, *[""] * (self.first - 2)] if self.first > 1 else []
@@ -75,7 +76,7 @@ class Parts:
 
     @cached_property
     def trees(self) -> tuple[ast.Module, ...]:
-        """Trees of the code: the whole, else the parts that parse."""
+        """Return the tree of the code, or else the trees of the parts that parse."""
         # If one part does not parse, the gates still say what is wrong with the other.
         whole_tree = tree_of(self.full_text)
         if whole_tree:
@@ -84,11 +85,11 @@ class Parts:
 
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
-        """All nodes of these trees."""
+        """Return all nodes of these trees."""
         return tuple(node for tree in self.trees for node in ast.walk(tree))
 
     def artifact(self, line: int | None) -> str:
-        """Atom that a line belongs to; A where there is no line."""
+        """Return the atom that a line belongs to; without a line it is A."""
         if line is None or line < self.first:
             return ATOM_A
         owner = ATOM_B
@@ -111,8 +112,9 @@ class Parts:
 
 
 def split(code: str) -> Parts:
-    """Cut `atoms.py` where B and C begin: at the line that says so, else at the first of their
-    functions.
+    """Cut `atoms.py` at the line that says where B and C begin.
+
+    Without such a line the first of their functions is the cut.
 
     It works on code that does not parse, so that a fault in one part does not hide the others.
     """

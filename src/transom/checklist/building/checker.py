@@ -18,14 +18,14 @@ SPEC_FILE = "ItemSpec.md"
 
 
 def atoms_source(atom_a: str, logic: LogicReply) -> str:
-    """`atoms.py`: atom A, then the shipped B and C or the reply's own."""
+    """Return `atoms.py`: atom A, then the shipped B and C or the reply's own."""
     logic_source = logic.atoms or STANDARD_SOURCE
     title = "its own" if logic.atoms else "the standard ones, as shipped"
     return f"{atom_a.rstrip()}\n\n\n{SEPARATOR} {title}.\n{logic_source.strip()}\n"
 
 
 def checker_yaml(config: CheckerConfig) -> str:
-    """`checker.yaml`, in the order of the model, `N/A` where there is no value."""
+    """Return `checker.yaml` in the order of the model, with `N/A` for no value."""
     data: dict[str, Any] = config.model_dump(mode="json", by_alias=True)
     # Checkers of models have no claim, and their files stay as they were.
     if config.claim is None:

@@ -36,8 +36,9 @@ def excerpt(path: Path, line_numbers: Sequence[int] | None = None) -> tuple[str,
 
 
 def _cut(pieces: Iterator[str], near_lines: set[int] | None) -> tuple[str, bool]:
-    """Text of both ends and of the wanted lines between them; no more than a few pieces are in
-    memory.
+    """Return both ends of a text and the lines between them that the excerpt shows.
+
+    No more than a few pieces are in memory.
     """
     front, middle, back, before, long = "", "", "", 0, False
     # Only the last megabyte is kept, since any piece could be the tail.

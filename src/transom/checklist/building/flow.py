@@ -61,7 +61,7 @@ class BuiltChecker:
 
     @property
     def judges(self) -> bool:
-        """Whether there is a checker that gives verdicts, doubted ones included."""
+        """Return whether there is a checker that gives verdicts, doubted ones included."""
         return self.result.status in ("done", "needs_review") and self.result.waits_for is None
 
 
@@ -72,7 +72,7 @@ async def build_checker(
     settings: BuildSettings,
     folder: Path | None = None,
 ) -> BuiltChecker:
-    """Build a checker, in `folder` for a person, inside the run where that is None.
+    """Build a checker, in `folder` for a person, or inside the run if that is None.
 
     Raises:
         NeedsModel: the embedded rules do not understand the ItemSpec or the files.
@@ -140,8 +140,9 @@ class _Nodes:
         )
 
     async def preprocess(self, state: BuildState) -> BuildState:
-        """Discovery and the views of files. It is kept with the run, so that new logs never
-        rebuild a checker.
+        """Discover the files and view them.
+
+        The views are kept with the run, so that new logs never rebuild a checker.
         """
         inputs, limits = state.inputs, self.settings.limits
 
@@ -284,9 +285,7 @@ class _Nodes:
         write: Callable[[BuildState], Awaitable[Artifact[T]]],
         artifact: str,
     ) -> tuple[Artifact[T] | None, tuple[Finding, ...], str]:
-        """Artifact that a repair wrote, what could not be read of it, and why nobody could make
-        it.
-        """
+        """Return what a repair wrote, what could not be read of it, and why it was not made."""
         number = state.iteration + 1
         self.run.progress(
             f"{role} {number} of {state.repairs}, because of {shortly(state.findings)}"
@@ -313,7 +312,7 @@ class _Nodes:
 async def _read(
     writing: Awaitable[Artifact[T]], artifact: str
 ) -> tuple[Artifact[T] | None, tuple[Finding, ...]]:
-    """Artifact that a role wrote; a reply that could not be read is a finding like any other."""
+    """Return the artifact that a role wrote; an unreadable reply is a finding like any other."""
     try:
         return await writing, ()
     except ReplyError as error:
@@ -330,9 +329,7 @@ def _after(state: BuildState, role: str, unread: tuple[Finding, ...], stuck: str
 
 
 def adopt_edits(run: Run, target: Path) -> None:
-    """Take what a person changed in the checker folder back to the artifact that it was made
-    from.
-    """
+    """Take what a person changed in the checker folder back to the artifact that it came from."""
     for name in (ATOMS_FILE, CHECKER_FILE):
         edited = source_of(run.store, target / name)
         # A copy of another run's checker is no edit of this one.

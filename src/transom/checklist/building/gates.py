@@ -72,7 +72,7 @@ class Trial:
 
     @property
     def files(self) -> list[Path]:
-        """All files that there are today."""
+        """Return all files that exist today."""
         existing: list[Path] = []
         # Logs of the last build may be gone today.
         for path in dict.fromkeys((*self.own, *self.other_files)):
@@ -115,8 +115,9 @@ class GateReport:
 
 
 async def run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> GateReport:
-    """Run every gate that the checker is fit for: a part that does not parse keeps no other from
-    its gates.
+    """Run every gate that the checker is fit for.
+
+    A part that does not parse keeps no other from its gates.
     """
     with child_span("check build", **{keys.OPERATION: keys.CHECK, keys.GATE: "build"}) as span:
         report = await _run_gates(code, yaml, spec, trial)

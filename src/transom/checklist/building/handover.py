@@ -31,8 +31,9 @@ def extract_context(text: str, source_file: str) -> List[Dict]:
 
 
 def report_of(run: Run, state: BuildState) -> Intervention:
-    """Report that a person needs to take over. It names folders of this machine and is never
-    read.
+    """Report that a person needs to take over.
+
+    The report names folders of this machine and is never read.
     """
     logic = state.logic.value if state.logic else None
     return Intervention(

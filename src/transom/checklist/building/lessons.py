@@ -32,8 +32,9 @@ _PATTERNS = Path(__file__).with_name("gate_errors.yaml")
 
 
 def learn(run: Run, playbook: Playbook, state: BuildState) -> None:
-    """Count each draft for or against the insights that it named, and add what the gates found as
-    insights.
+    """Count each draft for or against the insights that it named.
+
+    What the gates found is added as new insights.
 
     A draft that a gate objects to speaks against them, one that stands in a checker that passed
     every gate for them. A build that is resumed counts nothing twice.

@@ -61,12 +61,12 @@ _ALPHABET = "ab|*?[].r:0 -"
 
 
 def is_shipped(atoms: Parts) -> bool:
-    """Whether B and C are the shipped ones, word for word."""
+    """Return whether B and C are the shipped ones, word for word."""
     return STANDARD_SOURCE.strip() in atoms.full_text
 
 
 async def check_vector(prober: Prober, vector: Vector) -> list[Finding]:
-    """One vector of atom B or C."""
+    """Try one vector of atom B or C."""
 
     async def problems(worker: AtomWorker) -> list[str]:
         problems: list[str] = []
@@ -80,7 +80,7 @@ async def check_vector(prober: Prober, vector: Vector) -> list[Finding]:
 
 
 async def check_likeness(prober: Prober, atoms: Parts, own: Sequence[str] = ()) -> list[Finding]:
-    """Own atoms against the shipped ones on random texts, for every kind that they do not extend.
+    """Compare own atoms with the shipped ones, for every kind that they do not extend.
 
     A kind is extended by another name: what calls itself `wildcard` must be the wildcard that
     everybody knows. The texts in `own` belong to the item; they must be compared like all others,
@@ -164,7 +164,7 @@ def _counted(lists: Sequence[Sequence[Json]]) -> Check:
 
 
 def _patterns(chance: random.Random) -> Iterator[str]:
-    """One of each kind."""
+    """Yield a pattern of each kind."""
     yield f"{_text(chance)}|{_text(chance)}"
     yield f"regex:{chance.choice(('^a', 'b$', '[ab]+', 'a.b', '[', '0|1', ''))}"
     yield f"{_text(chance)}{chance.choice('*?')}{_text(chance)}".replace("|", "")
@@ -204,8 +204,9 @@ def _text(chance: random.Random) -> str:
 
 
 def check_hard_coding(atoms: Parts, values: Mapping[str, str]) -> list[Finding]:
-    """No literal of B and C is or holds one of the item's values, which have beside them what
-    they are.
+    """Report literals of B and C that are or hold one of the item's values.
+
+    The values have beside them what they are.
     """
     tree = None if is_shipped(atoms) else tree_of(atoms.logic)
     if tree is None:
@@ -225,7 +226,7 @@ def check_hard_coding(atoms: Parts, values: Mapping[str, str]) -> list[Finding]:
 def item_values(
     config: CheckerConfig, item: Item | None, entries: Sequence[Entry]
 ) -> dict[str, str]:
-    """Everything that belongs to one item alone, with what it is."""
+    """Return everything that belongs to one item alone, with what it is."""
     origins: dict[str, str] = {config.item_id: "the id"}
     pattern_texts = [
         (config.requirements, config.waivers),

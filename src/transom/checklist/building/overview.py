@@ -73,8 +73,9 @@ def present_files(names: Sequence[str], roots: Sequence[Path]) -> list[Path]:
 def survey_files(
     section_4_1: str, own: Sequence[Path], roots: Sequence[Path], limits: ViewLimits
 ) -> FileOverview:
-    """Discover files and view them; where the item has files of its `own`, only these and what
-    they name are viewed.
+    """Discover files and view them.
+
+    If the item has files of its `own`, only these and what they name are viewed.
     """
     guide = parse_section4(section_4_1)
     patterns: list[str] = []

@@ -70,8 +70,8 @@ def quoted(file: RealFile, number: int) -> str:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """Answer of atom A on a text. `refused` says why it gives no entries, None where it gave
+class ParserAnswer:
+    """Answer of atom A on a text. `refused` says why it gives no entries, None if it gave
     them.
     """
 
@@ -80,12 +80,15 @@ class Answer:
 
     @property
     def fields(self) -> list[str]:
-        """The fields of all entries, in a form that can be compared."""
+        """Return the fields of all entries, in a form that can be compared."""
         return [_text(entry) for entry in self.entries]
 
     @property
     def placed(self) -> list[tuple[Json, ...]]:
-        """Place, value and fields of all entries; the quoted line changes with the text alone."""
+        """Return place, value and fields of all entries.
+
+        The quoted line changes with the text alone.
+        """
         return [(entry.line_number, entry.value, _text(entry)) for entry in self.entries]
 
 
@@ -129,26 +132,26 @@ class Prober:
     def __init__(self, code: str, sandbox: Sandbox) -> None:
         self.code, self.sandbox, self._atoms = code, sandbox, split(code)
         self._worker: _Patient | None = None
-        self._answers: dict[str, Answer] = {}
+        self._answers: dict[str, ParserAnswer] = {}
 
-    async def answer(self, name: str, text: str) -> Answer:
-        """Answer of atom A on a text in a file of that name; each text is asked once."""
+    async def answer(self, name: str, text: str) -> ParserAnswer:
+        """Return what atom A answers on a text in a file of that name; each text is asked once."""
         key = digest([name, text])
         # Trials ask for the same text again and again, above all for the unaltered file.
         if key not in self._answers:
             self._answers[key] = await self.asked_again(name, text)
         return self._answers[key]
 
-    async def asked_again(self, name: str, text: str) -> Answer:
-        """As `answer`, but asked although it was before."""
+    async def asked_again(self, name: str, text: str) -> ParserAnswer:
+        """Ask as `answer` does, although the text was asked before."""
         try:
             worker = await self._started()
-            return Answer(
+            return ParserAnswer(
                 tuple(await extract(worker, (await declared(worker))[0], _Shown(name, text), name))
             )
         except AtomFailed as error:
             await self._end_after(error)
-            return Answer(refused=error.problem)
+            return ParserAnswer(refused=error.problem)
 
     async def sources(self) -> tuple[Source, ...]:
         """Return the kinds of files that the atoms declare."""

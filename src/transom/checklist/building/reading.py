@@ -102,7 +102,7 @@ class Answers(Shape):
 
 
 def read_answers(reply: str, questions: Sequence[str]) -> Answers:
-    """One answer for each question: a numbered list inside `<answers>`.
+    """Read one answer for each question from the numbered list inside `<answers>`.
 
     Raises:
         ReplyError: no tag, or a question without an answer.
@@ -153,8 +153,9 @@ def _fenced(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Code that stands in no fence: the text, without the prose before and after it where that
-    makes it parse.
+    """Return code that stands in no fence.
+
+    It is the text without the prose before and after it, if that makes it parse.
     """
     lines = text.strip("\n").split("\n")
     starts = []

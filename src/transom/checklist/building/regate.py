@@ -25,7 +25,8 @@ async def regate(
     roots: Sequence[Path],
     sandbox: Sandbox,
 ) -> GateReport:
-    """Hold a checker to every gate again, on the files of today and what they name in the roots.
+    """Hold a checker to every gate again, on the current files and what they name in the roots.
+
     Nothing is written.
 
     Raises:
@@ -39,8 +40,7 @@ async def regate(
 
 
 def record_of(checker: LoadedChecker, report: GateReport, sandbox: Sandbox) -> bytes:
-    """`build.json` of a checker that the gates looked at as it lies there now: edited after its
-    build, or hand-written.
+    """Return `build.json` of a checker as it lies there now, edited or hand-written.
 
     What the gates only doubt leaves it for a person to review.
     """

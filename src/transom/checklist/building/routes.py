@@ -18,7 +18,7 @@ _KEY = re.compile(r"""["'](\w+)["']\s*(?::|\]\s*=(?!=))""")
 
 
 def _after_validate(state: BuildState) -> str:
-    """Done, or a repair, or a person; what passed and left questions goes to its writer first."""
+    """Return the next node: the end, a repair, a person, or the writer of open questions."""
     if state.findings:
         return _repair(state)
     # Rules and people are not asked: rules cannot answer, and a person will be.

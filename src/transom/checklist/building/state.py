@@ -49,7 +49,7 @@ class BuildState:
         repairs: how often it may be repaired, all in all.
         helps: where people had it go on, and what they said.
         sections: the ItemSpec's sections by number, each an input of its own.
-        hints: what the playbook has for the item; None where nobody asked, or it has nothing.
+        hints: what the playbook has for the item; None if nobody asked, or it has nothing.
         atom_a, logic: what the roles wrote; None until a reply could be read.
         atoms, config: `atoms.py` and `checker.yaml`, as they are tried; `record` is what the gates
             said of them.
@@ -59,7 +59,7 @@ class BuildState:
         attempts: the repairs so far.
         fields_changed: whether the last repair of the parser changed what it emits.
         stuck: why nobody can repair, "" while somebody can.
-        result: the answer, where the flow has come to its end.
+        result: the answer, if the flow has come to its end.
     """
 
     inputs: BuildInputs
@@ -82,12 +82,12 @@ class BuildState:
 
     @property
     def iteration(self) -> int:
-        """Number of repairs so far."""
+        """Return the number of repairs so far."""
         return len(self.attempts)
 
     @property
     def guidance(self) -> str:
-        """Words of people before the next repair, "" where nobody did."""
+        """Return the words of people before the next repair, or ""."""
         return "\n\n".join(
             help_row["answer"]
             for help_row in self.helps
@@ -96,7 +96,7 @@ class BuildState:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Findings of now: on a reply that could not be read, else with what was tried last."""
+        """Return the findings on an unreadable reply, or else on what was tried last."""
         # What could not be read comes first: the gates' findings are of an older draft.
         if self.unread:
             return self.unread
@@ -106,9 +106,7 @@ class BuildState:
 
     @property
     def decisions(self) -> tuple[dict[str, str], ...]:
-        """Decisions on the way, and their reasons: one `{round, decision, reason}` for each
-        repair.
-        """
+        """Return the decisions and their reasons: `{round, decision, reason}` for each repair."""
         rows = []
         for number, attempt in enumerate(self.attempts, 1):
             rows.append(
@@ -122,7 +120,7 @@ class BuildState:
 
     @property
     def summary(self) -> str:
-        """The repairs so far and what remained after each, for whoever repairs next."""
+        """Return the repairs so far and what remained after each, for whoever repairs next."""
         # The findings of the next repair are what remained of this one.
         remained = [*(attempt.because for attempt in self.attempts[1:]), self.findings]
         rows = []
@@ -135,7 +133,7 @@ class BuildState:
 
     @property
     def signatures(self) -> dict[str, str]:
-        """The functions of `atoms.py` and their parameters, as far as it parses."""
+        """Return the functions of `atoms.py` and their parameters, as far as it parses."""
         tree = tree_of(self.atoms.value) if self.atoms else None
         if tree:
             functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
@@ -144,7 +142,7 @@ class BuildState:
         return {node.name: ast.unparse(node.args) for node in functions}
 
     def belongs_to_a_person(self, artifact: str) -> bool:
-        """Whether a person wrote or edited it: then no role may write it again."""
+        """Return whether a person wrote or edited it: then no role may write it again."""
         # An edit of the written file or of the part it was made from counts alike.
         atoms = (self.atoms, self.atom_a if artifact == ATOM_A else self.logic)
         artifacts = (self.config, self.logic) if artifact == CHECKER else atoms
@@ -155,7 +153,7 @@ class BuildState:
 
 
 def finding_text(finding: Finding) -> str:
-    """One finding on one line."""
+    """Return one finding on one line."""
     place = f"{finding.artifact}:{finding.line}" if finding.line else finding.artifact
     return f"[{finding.gate}] {place}: {finding.message}"
 

@@ -64,7 +64,7 @@ CLOCKS = frozenset({"now", "utcnow", "today"})
 
 
 def check_syntax(atoms: Parts) -> list[Finding]:
-    """Whether the code parses: atom A by itself, B and C by themselves, then all of it."""
+    """Check that the code parses: atom A by itself, B and C by themselves, then all of it."""
     if tree_of(atoms.full_text):
         return []
     findings: list[Finding] = []
@@ -90,8 +90,7 @@ def _unparsed(source: str, atoms: Parts) -> Iterator[Finding]:
 
 
 def check_signatures(atoms: Parts) -> list[Finding]:
-    """Whether each function of the contract stands once, at module level, with exactly its
-    parameters.
+    """Check that each function of the contract stands once, with exactly its parameters.
 
     Nothing else may have its name, so that what is looked at is what runs.
     """
@@ -200,7 +199,7 @@ def _bound(node: ast.AST) -> Iterator[str]:
 
 
 def _returns(function: ast.FunctionDef) -> Iterator[int]:
-    """Lines at which a function may end or yield, those of functions inside it left out."""
+    """Yield the lines at which a function may end or yield, without functions inside it."""
     nodes: list[ast.AST] = list(function.body)
     while nodes:
         node = nodes.pop()
@@ -212,8 +211,9 @@ def _returns(function: ast.FunctionDef) -> Iterator[int]:
 
 
 def check_locked_layer(atoms: Parts) -> list[Finding]:
-    """Whether `extract_context` ends with the locked layer, compared as a syntax tree, so that
-    layout is free.
+    """Check that `extract_context` ends with the locked layer.
+
+    They are compared as syntax trees, so that layout is free.
 
     And whether it ends nowhere else.
     """
@@ -235,7 +235,7 @@ def check_locked_layer(atoms: Parts) -> list[Finding]:
 
 
 def emitted(entries: Iterable[Entry]) -> frozenset[str]:
-    """Dotted names of all fields of the entries."""
+    """Return the dotted names of all fields of the entries."""
     names = set()
     for entry in entries:
         for category, part in entry.parsed_fields.items():
@@ -247,10 +247,9 @@ def emitted(entries: Iterable[Entry]) -> frozenset[str]:
 def check_yaml(
     config: CheckerConfig, file: YamlFile, atoms: Parts, fields: frozenset[str] | None = None
 ) -> list[Finding]:
-    """Placeholders that are left, patterns that do not compile, ids given twice, fields that atom A
-    never emits.
+    """Report placeholders, patterns that do not compile, repeated ids, and fields never emitted.
 
-    `fields` is what atom A emits for the real files, None where there are none.
+    `fields` is what atom A emits for the real files, None if there are none.
     """
     findings = []
     for number, line in enumerate(file.text.splitlines(), 1):
@@ -290,7 +289,7 @@ def _keys(node: ast.AST) -> Iterator[str]:
 
 
 def _fields(config: CheckerConfig, index: int) -> Iterable[tuple[str, *tuple[Key, ...]]]:
-    """Every field that an item names, once, and where."""
+    """Return every field that an item names, once, and where."""
     item = config.items[index]
     keys_by_field: dict[str, tuple[Key, ...]] = {item.select: ("select",)}
     for field in item.required:

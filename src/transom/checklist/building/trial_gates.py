@@ -76,8 +76,9 @@ def _check_of_file(path: Path, entries: list[Entry]) -> Check:
 async def check_schema(
     prober: Prober, files: Sequence[RealFile], *, may_be_silent: bool = False
 ) -> tuple[list[Entry], list[Finding]]:
-    """Atom A over real files: something comes out, with exactly the five keys, true lines and the
-    same again.
+    """Try atom A on real files.
+
+    Something must come out, with exactly the five keys, true lines and the same again.
 
     Odd texts (empty, CRLF, a huge line, noise) must be survived with entries of the same shape.
 
@@ -185,8 +186,9 @@ async def _extract_all(worker: AtomWorker, scope: Scope, file: RealFile) -> list
 
 
 def _cut(text: str) -> list[str]:
-    """Pieces of one line, two, four and so on: few calls, and many edges at the head, where most
-    is told.
+    """Return pieces of one line, two, four and so on.
+
+    They are few calls, with many edges at the head, where most is told.
     """
     lines = text.split("\n")
     line_texts = [*(f"{line}\n" for line in lines[:-1]), *lines[-1:]]
@@ -211,7 +213,7 @@ def _misshapen(entry: object, file: RealFile) -> list[str]:
 
 
 def _untrue(file: RealFile, entries: Sequence[Entry]) -> list[str]:
-    """Entries whose line does not hold what they say they matched there."""
+    """Return the entries whose line does not hold what they say they matched there."""
     lines = file.text.split("\n")
     problems: list[str] = []
     for entry in entries:

@@ -46,7 +46,7 @@ class TrialRun:
     tests: bool = False
 
     async def atoms(self, state: BuildState) -> Artifact[str]:
-        """`atoms.py` of this iteration. One that a person edited stays as it is from then on."""
+        """Write `atoms.py` of this iteration; one that a person edited stays as it is."""
         if state.atoms and state.atoms.by == A_PERSON:
             return state.atoms
         output = text_file(ATOMS_FILE, numbered(FOLDER, state.iteration))
@@ -55,7 +55,7 @@ class TrialRun:
         )
 
     async def config(self, state: BuildState) -> Artifact[str]:
-        """`checker.yaml` of this iteration; as for the atoms."""
+        """Write `checker.yaml` of this iteration, as for the atoms."""
         if state.config and state.config.by == A_PERSON:
             return state.config
         identity = [state.inputs.item_id, state.inputs.description]
@@ -146,7 +146,7 @@ class TrialRun:
 
 
 def trial_of(inputs: BuildInputs, overview: FileOverview, sandbox: Sandbox) -> Trial:
-    """Files that a checker is tried on: the item's own files, and those seen beside them."""
+    """Return the files that a checker is tried on: the item's own, and those seen beside them."""
     item = parse_item(inputs.item_text, Path(ITEM_FILE)) if inputs.item_text else None
     return Trial(
         sandbox,

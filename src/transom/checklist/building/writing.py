@@ -89,7 +89,7 @@ class Writers:
         return FILE_TOOLS
 
     async def parser(self, state: BuildState) -> Artifact[str]:
-        """Atom A, from Sections 1 and 4.1 and what was seen of the files."""
+        """Write atom A, from Sections 1 and 4.1 and what was seen of the files."""
         role = make_role(
             "checklist.parser",
             self.settings.parser,
@@ -109,7 +109,7 @@ class Writers:
         return await self._write(name, role, blocks, read_logic, output, state)
 
     async def repair_a(self, state: BuildState) -> Artifact[str]:
-        """Atom A again: what was written, what is wrong with it, what was tried."""
+        """Write atom A again, from what was written, what is wrong with it, and what was tried."""
         role = make_role(
             "checklist.repair_a",
             self.settings.repair,
@@ -144,7 +144,7 @@ class Writers:
         return await self._write(name, role, blocks, read, output, state)
 
     async def answers(self, state: BuildState, questions: Sequence[str]) -> Artifact[Answers]:
-        """Answers of atom A's writer to the gates' questions."""
+        """Answer the gates' questions as atom A's writer."""
         role = make_role("checklist.answers", self.settings.parser, prompts=self.settings.prompts)
         question_list = "\n".join(
             f"{number}. {question}" for number, question in enumerate(questions, 1)
@@ -169,7 +169,7 @@ class Writers:
         output: ArtifactFile[T],
         state: BuildState,
     ) -> Artifact[T]:
-        """One stage in which a role is asked once, with what it is given as the stage's inputs."""
+        """Run one stage in which a role is asked once; its blocks are the stage's inputs."""
 
         async def step(stage: Stage, *values: object) -> T:
             blocks = []
@@ -237,7 +237,10 @@ def _logic_sections(state: BuildState) -> list[_Given]:
 
 
 def _so_far(state: BuildState) -> list[_Given]:
-    """Blocks that make a request a repair. Findings may quote a log, so they are data."""
+    """Return the blocks that make a request a repair.
+
+    Findings may quote a log, so they are data.
+    """
     return [
         _Given("findings", hinted(state.findings), "untrusted"),
         _Given("tried", state.summary, "untrusted"),
@@ -246,14 +249,14 @@ def _so_far(state: BuildState) -> list[_Given]:
 
 
 def _hints(state: BuildState) -> list[_Given]:
-    """Hints of the playbook; none where it has nothing, so that nothing is redone for that."""
+    """Return the hints of the playbook, or none, so that nothing is redone for that."""
     if state.hints:
         return [_Given("playbook", state.hints, "untrusted")]
     return []
 
 
 def _reply_text(logic: LogicReply) -> str:
-    """Reply of a Logic role, as it wrote it."""
+    """Return the reply of a Logic role, as it wrote it."""
     own = f"\n```python\n{logic.atoms.strip()}\n```" if logic.atoms else ""
     return f"```yaml\n{dump_yaml(logic.checker).strip()}\n```{own}"
 

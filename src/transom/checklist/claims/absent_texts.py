@@ -163,8 +163,11 @@ def _quoted(sentence: str) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     plain = re.sub(rf"\bneither (?={_PLACEHOLDER})", "no ", plain, flags=re.IGNORECASE)
     several = rf"{_PLACEHOLDER}(?:(?:,| or| nor|, or|, nor) {_PLACEHOLDER})+"
     plain = re.sub(several, _PLACEHOLDER, plain, flags=re.IGNORECASE)
-    named = rf"(?:the |any |an? )?(?:text|string|word|words|phrase|message|pattern) {_PLACEHOLDER}"
-    return tuple(texts), tuple(words), re.sub(named, _PLACEHOLDER, plain, flags=re.IGNORECASE)
+    described_text = (
+        rf"(?:the |any |an? )?(?:text|string|word|words|phrase|message|pattern) {_PLACEHOLDER}"
+    )
+    plain = re.sub(described_text, _PLACEHOLDER, plain, flags=re.IGNORECASE)
+    return tuple(texts), tuple(words), plain
 
 
 def _is_plain_text(text: str) -> bool:

@@ -124,11 +124,12 @@ def shipped_claims() -> ClaimsFile:
 
 def limited_measure(parameters: Mapping[str, str]) -> LimitedMeasure | None:
     """Return the measure that the parameters of a limit name, or None if there is none."""
-    named = [each for each in shipped_claims().measures if each.name == parameters.get("measure")]
-    for measure in named:
+    name = parameters.get("measure")
+    measures = [measure for measure in shipped_claims().measures if measure.name == name]
+    for measure in measures:
         if measure.check == parameters.get("check"):
             return measure
-    return named[0] if named else None
+    return measures[0] if measures else None
 
 
 def proof_facts(claim: Claim, parameters: Mapping[str, str]) -> tuple[tuple[FactPattern, ...], ...]:
@@ -172,13 +173,13 @@ def _is_at_least_zero(parameters: Mapping[str, str]) -> bool:
     return bound.comparator in (">", ">=") and bound.number.value >= 0
 
 
-def is_in_scope(scope: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
+def is_in_scope(scope: Mapping[str, str], claim_scope: Mapping[str, str]) -> bool:
     """Return whether a measurement may be of what a claim asks about.
 
     A scope that the report leaves out fits, apart from the check: a slack of an unnamed check is no
     slack of setup.
     """
-    for key, word in wanted.items():
+    for key, word in claim_scope.items():
         default = "" if key == "check" else word
         if scope.get(key, default) != word:
             return False

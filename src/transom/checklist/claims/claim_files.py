@@ -167,7 +167,7 @@ def with_echoes(facts):
 '''
 # What is compared with the list is shown alone; the value itself is under no key of the scope.
 _LISTED = """    if not why_bad:
-        shown = [fact["scope"].get({key!r}) or fact["value"] or fact["text"]]
+        shown = [fact["scope"].get({key!r}) or fact["text"] or fact["value"]]
 """
 _CALL_GROUPED = """    if GROUP_BY:
         results = one_for_each_group(results)

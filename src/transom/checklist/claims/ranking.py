@@ -52,8 +52,9 @@ _LIMIT: Final = re.compile(
     r" ?-?\d(?:[\d.,]*\d)?(?:\s?(?:%|[a-zµ]+(?:\^?[23])?(?=[\s.,;)]|$)))?)",
     re.IGNORECASE,
 )
-# The name of a metric of a flow, such as `design__instance__count`.
-_METRIC: Final = re.compile(r"(?:\bmetric )?(?<![\w:])(?P<name>[A-Za-z]\w*?__\w[\w:.]*\w)")
+# A name that may be a metric of a flow, such as `design__instance__count`.
+_METRIC: Final = re.compile(r"(?:\bmetric )?(?<![\w:.])(?P<name>[A-Za-z][\w:.]*)")
+_METRIC_SIGN: Final = "__"
 _DENIED: Final = {">": "<=", "<": ">="}
 _NOT_EXCEEDED: Final = re.compile(
     r"\b(?:(?:does|do|must|may|shall|should|can|will) ?not|never) exceeds?\b", re.IGNORECASE
@@ -185,10 +186,9 @@ def _read_limit_sentence(text: str, description: str) -> ClaimRow | None:
     if match.end() != len(text) or match["denial"]:
         return None
     head = re.sub(r"^the ", "", text[: match.start()].strip())
-    metric = _METRIC.fullmatch(head)
-    if metric is not None and metric.end() == len(head):
+    if _METRIC_SIGN in head and _METRIC.fullmatch(head):
         # Names differ in case, so the metric is taken as it is written.
-        name = next(found["name"] for found in _METRIC.finditer(description))
+        name = _metric_in(description)[1]
         return ClaimRow(name="number_limit", parameters=_metric_limit(name, written["limit"]))
     bound = read_bound(written["limit"].strip(), decimal_mark=".")
     if not isinstance(bound, NumberLimit) or _may_be_miswritten(bound.number.unit):
@@ -212,6 +212,15 @@ def _measure(measure: LimitedMeasure, limit: str) -> dict[str, str]:
     return {**parameters, "limit": limit.strip()}
 
 
+def _metric_in(text: str) -> tuple[str, str]:
+    """Return the words that name the first metric of a text, and its name; blanks if none does."""
+    for match in _METRIC.finditer(text):
+        name = match["name"].rstrip(".:")
+        if _METRIC_SIGN in name:
+            return match[0], name
+    return "", ""
+
+
 def _metric_limit(name: str, limit: str) -> dict[str, str]:
     """Return the parameters of a limited metric of a flow."""
     return {"measure": "metric", "object": name, "limit": limit.strip()}
@@ -224,16 +233,16 @@ def candidates(
 
     The arguments are those of `read_at_once`.
     """
-    found = list[ClaimCandidate]()
+    close_claims = list[ClaimCandidate]()
     for name, claim in shipped_claims().claims.items():
         # A claim without words is chosen by `reads_as` alone.
         if not claim.words or (claim.list is not None) != has_patterns:
             continue
         candidate = _candidate(name, claim, description, listed)
         if candidate is not None and candidate.score >= _LEAST_SCORE:
-            found.append(candidate)
-    found.sort(key=lambda candidate: -candidate.score)
-    return found[:MOST_CANDIDATES]
+            close_claims.append(candidate)
+    close_claims.sort(key=lambda candidate: -candidate.score)
+    return close_claims[:MOST_CANDIDATES]
 
 
 def _candidate(
@@ -246,36 +255,39 @@ def _candidate(
     filled = _fill_parameters(claim, description, listed)
     if filled is None:
         return None
-    parameters, used = filled
+    parameters, used_words = filled
     names_texts = "text" in claim.parameters or claim.list == "forbidden"
     words = [word for word in _WORD.findall(lowered) if word not in shipped_claims().grammar]
     is_denied = any(word in shipped_claims().denials for word in words) or "clean" in words
     # Of two tools or stages nobody can tell which is meant, so no report is compared with them.
-    named = narrowing_of(lowered)
-    facets = [word.facet for word in named]
+    narrowing_words = narrowing_of(lowered)
+    facets = [word.facet for word in narrowing_words]
     narrowing = set[str]()
-    for word in named:
+    for word in narrowing_words:
         if facets.count(word.facet) == 1:
             narrowing.update(_WORD.findall(word.words))
-    known = [*claim.words, *claim.fixed.values(), *narrowing]
-    has_limit = bool(used)
+    known_words = [*claim.words, *claim.fixed.values(), *narrowing]
+    has_limit = bool(used_words)
     covered = total = 0.0
     for word in words:
         weight = _weight(word)
         total += weight
-        is_known = any(same_word(word, other) for other in known) or _is_in(word, used)
+        is_known = any(same_word(word, other) for other in known_words) or _is_in(word, used_words)
         if word in shipped_claims().denials:
             is_known = names_texts or any(_is_bad_news(other) for other in words)
         elif _is_bad_news(word) and not is_denied and not has_limit:
             is_known = False
         if is_known:
             covered += weight
-            used.append(word)
+            used_words.append(word)
     score = covered / total if total else 0.0
-    if claim.needs and not any(same_word(w, n) for w in words for n in claim.needs):
-        score *= _WITHOUT_NEEDED
-    left_out = _left_out(description, used)
+    left_out = _left_out(description, used_words)
     left_out += _reporting_left_out(parts.reporting, claim)
+    if claim.needs and not any(same_word(w, n) for w in words for n in claim.needs):
+        # Words of many claims, such as "design", say nothing of this one if others are left over.
+        if left_out:
+            return None
+        score *= _WITHOUT_NEEDED
     row = ClaimRow(name=name, parameters=parameters, left_out=left_out)
     return ClaimCandidate(row, claim.title, score)
 
@@ -297,9 +309,9 @@ def _fill_parameters(
     return {}, [text for text in listed if text.lower() in sentence.lower()]
 
 
-def _left_out(description: str, used: Collection[str]) -> tuple[str, ...]:
+def _left_out(description: str, used_words: Collection[str]) -> tuple[str, ...]:
     """Return the words of a description that a claim does not use; a limit is one of them."""
-    words = words_of_question(description, [*used], ignored=shipped_claims().grammar)
+    words = words_of_question(description, [*used_words], ignored=shipped_claims().grammar)
     return tuple(word.text for word in words if not word.is_used and word.could_matter)
 
 
@@ -307,14 +319,16 @@ def _reporting_left_out(clauses: Iterable[str], claim: Claim) -> tuple[str, ...]
     """Return the words of reporting clauses that narrow the claim, which nothing checks."""
     left_out = list[str]()
     for clause in clauses:
-        used = [*used_in_reporting(clause)]
+        used_words = [*used_in_reporting(clause)]
         if has_turned_definition(clause):
             left_out.append(clause)
             continue
         for word in _WORD.findall(clause.lower()):
-            if any(same_word(word, known) for known in (*claim.words, *claim.fixed.values())):
-                used.append(word)
-        left_out += _left_out(clause, used)
+            if any(
+                same_word(word, claim_word) for claim_word in (*claim.words, *claim.fixed.values())
+            ):
+                used_words.append(word)
+        left_out += _left_out(clause, used_words)
     return tuple(left_out)
 
 
@@ -335,18 +349,18 @@ def _fill_limit(description: str) -> tuple[dict[str, str], list[str]] | None:
             return None
         amount = re.search(r"-?\d.*", words)
         limit = f"{_DENIED[bound.comparator]} {amount[0] if amount else ''}"
-    metric = _METRIC.search(description[: match.start()])
-    if metric is not None:
-        return _metric_limit(metric["name"], limit), [metric[0], words, match[0].strip(" .,;")]
+    phrase, name = _metric_in(description[: match.start()])
+    if name:
+        return _metric_limit(name, limit), [phrase, words, match[0].strip(" .,;")]
     best, best_measure, best_place = "", shipped_claims().measures[0], (False, 0, 0)
     for measure in shipped_claims().measures:
         if not fits_measure(bound, measure):
             continue
         for phrase in measure.says:
             pattern = rf"(?<!\w){re.escape(phrase)}(?!\w)"
-            for found in re.finditer(pattern, description, re.IGNORECASE):
+            for occurrence in re.finditer(pattern, description, re.IGNORECASE):
                 # The measure that ends last before the limit is the limited one.
-                place = (found.end() <= match.start(), found.end(), len(phrase))
+                place = (occurrence.end() <= match.start(), occurrence.end(), len(phrase))
                 if place > best_place:
                     best, best_measure, best_place = phrase, measure, place
     if not best:
@@ -366,15 +380,15 @@ def _is_bad_news(word: str) -> bool:
 def _weight(word: str) -> float:
     """Return how much a word tells: one that few claims know tells much."""
     claims = shipped_claims().claims.values()
-    count = sum(any(same_word(word, known) for known in claim.words) for claim in claims)
+    count = sum(any(same_word(word, claim_word) for claim_word in claim.words) for claim in claims)
     return math.log(1 + len(claims) / max(count, 0.7))
 
 
-def same_word(word: str, known: str) -> bool:
+def same_word(word: str, other: str) -> bool:
     """Return whether two words are the same up to number and a typing error."""
-    if word == known or word.rstrip("s") == known.rstrip("s"):
+    if word == other or word.rstrip("s") == other.rstrip("s"):
         return True
-    shorter = min(len(word), len(known))
+    shorter = min(len(word), len(other))
     if shorter < _SHORTEST_MISSPELLED:
         return False
-    return OSA.distance(word, known) <= (1 if shorter < _LONG_WORD else 2)
+    return OSA.distance(word, other) <= (1 if shorter < _LONG_WORD else 2)

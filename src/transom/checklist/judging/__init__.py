@@ -2,7 +2,7 @@
 
 from transom.checklist.judging.check import UNSAFE, Occasion, check_files
 from transom.checklist.judging.entries import achievement, field_of, has_field, is_empty, shortfall
-from transom.checklist.judging.gather import Evidence, File, classify
+from transom.checklist.judging.gather import File, GatheredEvidence, classify
 from transom.checklist.judging.inputs import Inputs, Roots
 from transom.checklist.judging.loading import APPROVAL, CONFIG, LoadedChecker, approve, load_checker
 from transom.checklist.judging.report import headline, reason_of, summary, text_report, text_reports
@@ -17,21 +17,23 @@ from transom.checklist.judging.rollup import (
     trend_of,
 )
 from transom.checklist.judging.verdict import (
+    Outcome,
+    Verdict,
+    Verdicts,
+    artifact_bytes,
+    printed,
+    together,
+)
+from transom.checklist.judging.verdict_rows import (
     CheckedItem,
     Doubt,
     MadeBy,
     Nearest,
     Note,
-    Outcome,
     UnusedWaiver,
-    Verdict,
-    Verdicts,
     Violation,
     WaivedItem,
     WaiverUse,
-    artifact_bytes,
-    printed,
-    together,
 )
 from transom.checklist.judging.waivers import apply_waivers
 
@@ -44,8 +46,8 @@ __all__ = [
     "BlockItem",
     "CheckedItem",
     "Doubt",
-    "Evidence",
     "File",
+    "GatheredEvidence",
     "Inputs",
     "LoadedChecker",
     "MadeBy",

@@ -24,7 +24,7 @@ from transom.checklist.judging.claim_account import (
 )
 from transom.checklist.judging.claim_view import UnreadMatter
 from transom.checklist.judging.entries import subjects
-from transom.checklist.judging.gather import Evidence, File
+from transom.checklist.judging.gather import File, GatheredEvidence
 from transom.checklist.narrowing import (
     banner_tool,
     requirements_of,
@@ -199,7 +199,7 @@ def _values_of(fields: Json) -> Iterator[str]:
 def account_for(
     question: str,
     items: Iterable[ValidationItem],
-    evidence: Evidence,
+    evidence: GatheredEvidence,
     claim: ClaimRow | None = None,
 ) -> CheckAccount:
     """Return the account of every file that a check read.
@@ -227,7 +227,9 @@ def account_for(
     )
 
 
-def _judged_lines(items: Iterable[ValidationItem], evidence: Evidence) -> dict[str, _JudgedLines]:
+def _judged_lines(
+    items: Iterable[ValidationItem], evidence: GatheredEvidence
+) -> dict[str, _JudgedLines]:
     """Return the lines that items judged, by file."""
     judged = dict[str, _JudgedLines]()
     for item in items:

@@ -34,8 +34,9 @@ _FINDING = {
 
 
 def audit_waivers(folder: Path, verdict: Verdict, run_id: str) -> None:
-    """Append a line for every finding that was waived; all at once, whatever others append
-    meanwhile.
+    """Append a line for every finding that was waived.
+
+    They are written at once, whatever others append meanwhile.
 
     Raises:
         InputError: it cannot be written: then no waiver may count.
@@ -75,7 +76,7 @@ def _rows(verdict: Verdict, run_id: str) -> Iterator[dict[str, Any]]:
 
 
 def user_name() -> str | None:
-    """Return who is logged in; None where the machine does not say."""
+    """Return who is logged in; None if the machine does not say."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a container's user may have no name

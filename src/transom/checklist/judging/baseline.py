@@ -12,20 +12,15 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from transom.checklist.judging.verdict import (
-    Compared,
-    Counted,
-    Verdict,
-    Verdicts,
-    Violation,
-)
+from transom.checklist.judging.verdict import Counted, Verdict, Verdicts
+from transom.checklist.judging.verdict_rows import Compared, Violation
 from transom.errors import InputError
 from transom.formats.yaml_files import read_bytes
 
 _LARGEST = 1 << 30
 
 
-class Baseline:
+class VerdictBaseline:
     """An earlier result: `transom.check/1` or `transom.checks/1`, as `--report json:FILE` writes
     it.
 

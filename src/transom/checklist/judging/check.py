@@ -16,7 +16,7 @@ from transom.checklist.item import Item
 from transom.checklist.judging.accounting import CheckAccount, account_for
 from transom.checklist.judging.compare import patterned_items
 from transom.checklist.judging.evaluate import applicable_items, evaluate, unreported_files
-from transom.checklist.judging.gather import Evidence, gather
+from transom.checklist.judging.gather import GatheredEvidence, gather
 from transom.checklist.judging.inputs import Inputs
 from transom.checklist.judging.loading import LoadedChecker
 from transom.checklist.judging.logic import BATCH_SOURCE, Logic
@@ -28,16 +28,14 @@ from transom.checklist.judging.overturning import (
 from transom.checklist.judging.pieces import with_pieces
 from transom.checklist.judging.rehearse import rehearse
 from transom.checklist.judging.runner import AtomRunner, declared
-from transom.checklist.judging.verdict import (
+from transom.checklist.judging.verdict import Outcome, Status, Verdict
+from transom.checklist.judging.verdict_rows import (
     AcceptedRow,
     CheckCapRow,
     ConfigDifference,
     InputRead,
     MadeBy,
     Note,
-    Outcome,
-    Status,
-    Verdict,
 )
 from transom.checklist.judging.waivers import apply_waivers
 from transom.checklist.results import WordsRow
@@ -260,7 +258,9 @@ def _wrong_files(account: CheckAccount) -> tuple[Note, ...]:
     return tuple(notes)
 
 
-def _unreported(judged: Outcome, config: CheckerConfig, evidence: Evidence) -> tuple[Note, ...]:
+def _unreported(
+    judged: Outcome, config: CheckerConfig, evidence: GatheredEvidence
+) -> tuple[Note, ...]:
     """Return an error for each file that keeps a check from passing by not reporting."""
     if judged.missing_items or judged.extra_items:
         return ()

@@ -248,9 +248,9 @@ class ClaimView:
 
     def asked_checks(self) -> list[str]:
         """Return the checks that the claim asks about."""
-        wanted = scope_of_claim(self.claim, self.row.parameters).get("check")
+        check_of_claim = scope_of_claim(self.claim, self.row.parameters).get("check")
         checks = [pattern.check for pattern in self.proving]
-        return [check for check in dict.fromkeys([wanted, *checks]) if check]
+        return [check for check in dict.fromkeys([check_of_claim, *checks]) if check]
 
     def why_unread(self, fact: Measurement) -> str:
         """Return why nobody can tell what a measurement says, or "".

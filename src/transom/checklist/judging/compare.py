@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from transom.checklist.atoms import AnyOf, CheckerConfig, Entry, ValidationItem
-from transom.checklist.judging.logic import Answer, Logic
+from transom.checklist.judging.logic import AtomAnswer, Logic
 from transom.checklist.judging.nearest import nearest_entry
-from transom.checklist.judging.verdict import CheckedItem, Outcome, Violation
+from transom.checklist.judging.verdict import Outcome
+from transom.checklist.judging.verdict_rows import CheckedItem, Violation
 from transom.checklist.patterns import is_split_regex, parts
 from transom.errors import InputError
 
@@ -87,7 +88,7 @@ async def compare(
     matches and that is not consumed yet. What a `forbid` item sees must match none.
 
     Raises:
-        InputError: a pattern that could never match is used where matching is forbidden.
+        InputError: a pattern that could never match is used although matching is forbidden.
         AtomFailed: an own atom B failed.
     """
     if not items:
@@ -130,7 +131,7 @@ async def compare(
 def _refuse_literal_alternatives(
     items: Sequence[ValidationItem], patterns: Sequence[Pattern]
 ) -> None:
-    """Refuse `regex:a|b` where matching is forbidden.
+    """Refuse `regex:a|b` if matching is forbidden.
 
     It is compared with the literal texts, so it would match nothing and pass whatever appears.
     """
@@ -147,7 +148,7 @@ def _refuse_literal_alternatives(
 
 async def _match_all(
     candidates: Sequence[Candidate], patterns: Sequence[Pattern], logic: Logic
-) -> Sequence[Sequence[Answer]]:
+) -> Sequence[Sequence[AtomAnswer]]:
     """Ask atom B about every entry and every part of every pattern, in one batch.
 
     Returns:
@@ -184,7 +185,7 @@ class _MatchTable:
     patterns: Sequence[Pattern]
     matching: Matching
     candidates: Sequence[Candidate]
-    answers: Sequence[Sequence[Answer]]
+    answers: Sequence[Sequence[AtomAnswer]]
 
     def first_match(self, row: int, columns: Iterable[int]) -> int | None:
         """Return the first of some patterns that a candidate matches."""

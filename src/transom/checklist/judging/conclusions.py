@@ -18,19 +18,14 @@ from transom.checklist.judging.entries import (
     achievement,
     judge_count,
 )
-from transom.checklist.judging.gather import Evidence, File
-from transom.checklist.judging.logic import Answer
+from transom.checklist.judging.gather import File, GatheredEvidence
+from transom.checklist.judging.logic import AtomAnswer
 from transom.checklist.judging.nearest import line_of, nearest_line
-from transom.checklist.judging.verdict import (
-    CheckedItem,
-    DecidedBy,
-    Nearest,
-    Violation,
-)
+from transom.checklist.judging.verdict_rows import CheckedItem, DecidedBy, Nearest, Violation
 
 
 @dataclass(frozen=True)
-class Case:
+class ItemCase:
     """One judgement to make.
 
     Attributes:
@@ -46,7 +41,7 @@ class Case:
     subject: Subject | None = None
 
 
-def conclude(case: Case, answer: Answer, evidence: Evidence) -> CheckedItem:
+def conclude(case: ItemCase, answer: AtomAnswer, evidence: GatheredEvidence) -> CheckedItem:
     """Return the result of a case: a violation, or what was found.
 
     Args:
@@ -84,7 +79,7 @@ def conclude(case: Case, answer: Answer, evidence: Evidence) -> CheckedItem:
     return nothing_seen(item, case.subject, evidence)
 
 
-def _conclude_count(case: Case, count: Count, evidence: Evidence) -> CheckedItem:
+def _conclude_count(case: ItemCase, count: Count, evidence: GatheredEvidence) -> CheckedItem:
     """Return the result of an item that counts entries, in one file or in all.
 
     The number is the value, so no entry's waiver fits.
@@ -111,7 +106,9 @@ def _decided_by(entries: Sequence[Entry]) -> tuple[DecidedBy, ...]:
     return tuple(DecidedBy.model_validate(entry, from_attributes=True) for entry in entries)
 
 
-def _shown_fields(item: ValidationItem, entry: Entry, evidence: Evidence) -> dict[str, Json]:
+def _shown_fields(
+    item: ValidationItem, entry: Entry, evidence: GatheredEvidence
+) -> dict[str, Json]:
     """Return an entry as it is reported, with a file that could not be read marked as such."""
     fields = dict(entry.parsed_fields)
     subject = evidence.by_name.get(evidence.subject(entry))
@@ -129,7 +126,9 @@ def _shown_fields(item: ValidationItem, entry: Entry, evidence: Evidence) -> dic
     }
 
 
-def violation_of(item: ValidationItem, entry: Entry, reason: str, evidence: Evidence) -> Violation:
+def violation_of(
+    item: ValidationItem, entry: Entry, reason: str, evidence: GatheredEvidence
+) -> Violation:
     """Return the violation that an entry shows, with the nearest line."""
     file = evidence.by_name.get(entry.source_file)
     # An entry without a line was computed; the nearest line shows where to look.
@@ -140,13 +139,15 @@ def violation_of(item: ValidationItem, entry: Entry, reason: str, evidence: Evid
     return Violation(**_shown_fields(item, entry, evidence), reason=reason, nearest=nearest)
 
 
-def absent_as_wanted(item: ValidationItem, evidence: Evidence) -> CheckedItem:
+def absent_as_wanted(item: ValidationItem, evidence: GatheredEvidence) -> CheckedItem:
     """Return the result of a forbidding item that found nothing; it stands at the first file."""
     first = evidence.files[0].shown_name if evidence.files else None
     return CheckedItem(**blank(item, "nothing that is forbidden appears", source_file=first))
 
 
-def nothing_seen(item: ValidationItem, subject: Subject | None, evidence: Evidence) -> Violation:
+def nothing_seen(
+    item: ValidationItem, subject: Subject | None, evidence: GatheredEvidence
+) -> Violation:
     """Return the violation of an item for which the atoms emitted no entry.
 
     It stands at the file that should have had an entry, or else at the first input.

@@ -16,7 +16,7 @@ from typing import Literal
 
 from transom.canonical import Json
 from transom.checklist.atoms import Condition, Count, Entry, Operator, ValidationItem
-from transom.checklist.judging.gather import RANKS, Evidence, File, reference_of
+from transom.checklist.judging.gather import RANKS, File, GatheredEvidence, reference_of
 from transom.checklist.patterns import REGEX
 
 # How a report continues "FIELD is VALUE, ..." for a value that does not fulfil a condition.
@@ -211,7 +211,7 @@ class Subject:
     contradicting: tuple[Entry, ...] = ()
 
 
-def subjects(item: ValidationItem, evidence: Evidence) -> list[Subject]:
+def subjects(item: ValidationItem, evidence: GatheredEvidence) -> list[Subject]:
     """Return every file that an item is about, including files that no entry reports on."""
     groups: dict[str, list[Entry]] = {}
     for entry in evidence.entries:
@@ -244,7 +244,7 @@ def asks_for_contents(item: ValidationItem) -> bool:
 
 
 def _expected_files(
-    item: ValidationItem, evidence: Evidence, reported: Iterable[str]
+    item: ValidationItem, evidence: GatheredEvidence, reported: Iterable[str]
 ) -> list[File]:
     """Return the files that some entry must report on, so that a missing report is noticed."""
     files_of_category = []
@@ -267,7 +267,7 @@ def _expected_files(
 
 
 def _subject(
-    item: ValidationItem, name: str, entries: Sequence[Entry], evidence: Evidence
+    item: ValidationItem, name: str, entries: Sequence[Entry], evidence: GatheredEvidence
 ) -> Subject:
     file = evidence.by_name.get(name)
     if not entries:
@@ -285,7 +285,7 @@ def _subject(
 
 
 def _answers(
-    item: ValidationItem, name: str, entries: Sequence[Entry], evidence: Evidence
+    item: ValidationItem, name: str, entries: Sequence[Entry], evidence: GatheredEvidence
 ) -> tuple[Entry, ...]:
     """Return the entries that decide about a file: all, or the first or last if the item says so.
 
@@ -313,7 +313,7 @@ def _answers(
 
 
 def _first_or_last(
-    take: Literal["first", "last"], name: str, entries: Sequence[Entry], evidence: Evidence
+    take: Literal["first", "last"], name: str, entries: Sequence[Entry], evidence: GatheredEvidence
 ) -> tuple[Entry, ...]:
     """Return one entry of the file itself, or else one of each source of the best rank."""
     # A file's own words about itself outrank what a log says of it.
@@ -331,7 +331,7 @@ def _first_or_last(
     return tuple(by_source.values())
 
 
-def _has_better_source(item: ValidationItem, name: str, evidence: Evidence) -> bool:
+def _has_better_source(item: ValidationItem, name: str, evidence: GatheredEvidence) -> bool:
     """Return whether another given file reports on such files, or ranks above this file."""
     file = evidence.by_name.get(name)
     if file is None:

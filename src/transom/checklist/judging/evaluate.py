@@ -17,7 +17,7 @@ from transom.checklist.atoms import (
 )
 from transom.checklist.judging.compare import Candidate, compare, patterned_items
 from transom.checklist.judging.conclusions import (
-    Case,
+    ItemCase,
     absent_as_wanted,
     conclude,
     nothing_seen,
@@ -32,18 +32,13 @@ from transom.checklist.judging.entries import (
     shortfall,
     subjects,
 )
-from transom.checklist.judging.gather import Evidence, File, reference_of
+from transom.checklist.judging.gather import File, GatheredEvidence, reference_of
 from transom.checklist.judging.logic import Logic
-from transom.checklist.judging.verdict import (
-    AnsweredBy,
-    CheckedItem,
-    Note,
-    Outcome,
-    Violation,
-)
+from transom.checklist.judging.verdict import Outcome
+from transom.checklist.judging.verdict_rows import AnsweredBy, CheckedItem, Note, Violation
 
 
-async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> Outcome:
+async def evaluate(config: CheckerConfig, evidence: GatheredEvidence, logic: Logic) -> Outcome:
     """Judge every validation item by the configuration that counts in this run.
 
     Raises:
@@ -52,7 +47,7 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> O
     """
     applicable, skipped = applicable_items(config.items, evidence)
     with_patterns = [item for item in patterned_items(config) if item in applicable]
-    cases: list[Case] = []
+    cases: list[ItemCase] = []
     for item in applicable:
         if item not in with_patterns:
             cases += _cases(item, evidence)
@@ -117,7 +112,7 @@ def _without_absences(found_items: list[CheckedItem], config: CheckerConfig) -> 
     return [checked for checked in found_items if checked.id not in forbidden]
 
 
-def _is_silent(case: Case) -> bool:
+def _is_silent(case: ItemCase) -> bool:
     """Return whether nothing was measured of what a case asks for.
 
     A file that another one names, and that is not there, is a violation.
@@ -141,7 +136,7 @@ def _unmeasured(candidates: Sequence[Candidate]) -> list[Note]:
 
 
 def applicable_items(
-    items: Sequence[ValidationItem], evidence: Evidence
+    items: Sequence[ValidationItem], evidence: GatheredEvidence
 ) -> tuple[list[ValidationItem], tuple[Note, ...]]:
     """Return the items that these files can answer, and a warning for each other item.
 
@@ -168,7 +163,7 @@ def applicable_items(
 # -- the cases of an item
 
 
-def _cases(item: ValidationItem, evidence: Evidence) -> list[Case]:
+def _cases(item: ValidationItem, evidence: GatheredEvidence) -> list[ItemCase]:
     """Return the judgements to make for an item, at least one."""
     cases = []
     for subject, entries in _questions(item, evidence):
@@ -176,18 +171,20 @@ def _cases(item: ValidationItem, evidence: Evidence) -> list[Case]:
         if item.mode == "forbid":
             # Each entry that fulfils the item is a violation of its own.
             for entry in case.holding:
-                cases.append(Case(item, (entry,), (), subject))
+                cases.append(ItemCase(item, (entry,), (), subject))
         elif item.quantifier == "per_file" and not item.count and case.failing:
             # A file holds by all of its entries. Each entry that does not is a violation of its
             # own, so that it can be waived by itself.
             for failing in case.failing:
-                cases.append(Case(item, (), (failing,), subject))
+                cases.append(ItemCase(item, (), (failing,), subject))
         else:
             cases.append(case)
-    return cases or [Case(item)]
+    return cases or [ItemCase(item)]
 
 
-def _questions(item: ValidationItem, evidence: Evidence) -> list[tuple[Subject, Sequence[Entry]]]:
+def _questions(
+    item: ValidationItem, evidence: GatheredEvidence
+) -> list[tuple[Subject, Sequence[Entry]]]:
     """Return the groups of entries that are judged together, each with the file that it is about.
 
     A group is empty if the file should have had an entry and has none.
@@ -211,7 +208,7 @@ def _questions(item: ValidationItem, evidence: Evidence) -> list[tuple[Subject, 
     return [(subject, entries) for subject in (with_entries or item_subjects)[:1]]
 
 
-def _case(item: ValidationItem, entries: Sequence[Entry], subject: Subject) -> Case:
+def _case(item: ValidationItem, entries: Sequence[Entry], subject: Subject) -> ItemCase:
     holding = []
     failing = []
     for entry in entries:
@@ -220,10 +217,10 @@ def _case(item: ValidationItem, entries: Sequence[Entry], subject: Subject) -> C
             holding.append(entry)
         else:
             failing.append((entry, reason))
-    return Case(item, tuple(holding), tuple(failing), subject)
+    return ItemCase(item, tuple(holding), tuple(failing), subject)
 
 
-def _candidates(item: ValidationItem, evidence: Evidence) -> list[Candidate]:
+def _candidates(item: ValidationItem, evidence: GatheredEvidence) -> list[Candidate]:
     """Return what is compared with the patterns: the entries of an item that decide.
 
     A file that should have had an entry and has none is a candidate without an entry.
@@ -254,7 +251,9 @@ def _candidates(item: ValidationItem, evidence: Evidence) -> list[Candidate]:
 # -- what a reader of the verdict must know about the files
 
 
-def unreported_files(items: Iterable[ValidationItem], evidence: Evidence) -> list[tuple[File, str]]:
+def unreported_files(
+    items: Iterable[ValidationItem], evidence: GatheredEvidence
+) -> list[tuple[File, str]]:
     """Return the given files that do not report on a category as others of their kind do.
 
     One run that reads a file proves nothing about another run that does not mention it, so a check
@@ -285,7 +284,7 @@ def unreported_files(items: Iterable[ValidationItem], evidence: Evidence) -> lis
     return unreported
 
 
-def _sources(items: Iterable[ValidationItem], evidence: Evidence) -> tuple[AnsweredBy, ...]:
+def _sources(items: Iterable[ValidationItem], evidence: GatheredEvidence) -> tuple[AnsweredBy, ...]:
     """Return which files answered each item, with the rank of their answers."""
     sources: dict[tuple[str, str], AnsweredBy] = {}
     for item in items:
@@ -300,7 +299,9 @@ def _sources(items: Iterable[ValidationItem], evidence: Evidence) -> tuple[Answe
     return tuple(sources.values())
 
 
-def _contradictions(items: Iterable[ValidationItem], evidence: Evidence) -> tuple[Note, ...]:
+def _contradictions(
+    items: Iterable[ValidationItem], evidence: GatheredEvidence
+) -> tuple[Note, ...]:
     """Return a note for each entry that contradicts the entry that counts."""
     notes: dict[str, Note] = {}
     for item in items:

@@ -17,7 +17,8 @@ from transom.checklist.atoms import REFERENCE_FIELD, Entry, Rank, Reference, Sou
 from transom.checklist.file_kinds import kind_by_name
 from transom.checklist.judging.inputs import Inputs, Names, real_path
 from transom.checklist.judging.runner import AtomWorker, Scope, extract
-from transom.checklist.judging.verdict import InputRead, Note, Outcome
+from transom.checklist.judging.verdict import Outcome
+from transom.checklist.judging.verdict_rows import InputRead, Note
 from transom.errors import AtomFailed, InputError
 from transom.formats.reports import FileReading
 from transom.formats.text_files import TextFile
@@ -60,7 +61,7 @@ class File:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class GatheredEvidence:
     """Everything that the evaluation may look at.
 
     Attributes:
@@ -134,7 +135,7 @@ def rank_of_kind(kind: str, sources: Sequence[Source]) -> Rank:
 
 async def gather(
     inputs: Inputs, worker: AtomWorker, scope: Scope, sources: Sequence[Source]
-) -> tuple[Evidence, Outcome]:
+) -> tuple[GatheredEvidence, Outcome]:
     """Read every input, run atom A on it, and do the same with each file that an entry refers to.
 
     Returns:
@@ -145,7 +146,7 @@ async def gather(
     """
     gatherer = _Gatherer(inputs, worker, scope, sources)
     await gatherer.run()
-    evidence = Evidence(
+    evidence = GatheredEvidence(
         tuple(gatherer.files.values()),
         tuple(gatherer.entries),
         gatherer.targets,

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from glob import escape, glob
 from pathlib import Path
 
@@ -65,7 +65,8 @@ class Roots:
         values: `--var NAME=PATH`.
         defaults: variables from the settings; `values` win.
         base: the item's folder, in which relative paths start.
-        other_roots: `--root DIR`: more folders that may hold the files that a log names.
+        other_roots: `--root DIR`: more folders that may hold input files, and the files that a log
+            names.
     """
 
     values: Mapping[str, Path] = field(default_factory=dict)
@@ -99,18 +100,26 @@ class Roots:
     def spread(self, written: str, place: str) -> list[tuple[str, Path]]:
         """Return name and path of each file that an entry of `input_files` names.
 
-        `~` is the user's home. In a glob `*`, `?` and `**` have their usual meaning, and `[` is a
-        plain character. A folder is read with the folders in it. Hidden files and workspaces are
-        left out. If nothing matches, the result is the path as written, which does not exist. If
-        only a compressed file exists, the result is that file.
+        A relative path that leads to no file from the item's folder is looked for in each of the
+        `other_roots`. `~` is the user's home. In a glob `*`, `?` and `**` have their usual meaning,
+        and `[` is a plain character. A folder is read with the folders in it. Hidden files and
+        workspaces are left out. If nothing matches, the result is the path as written, which does
+        not exist. If only a compressed file exists, the result is that file.
 
         Raises:
             InputError: a variable is not defined, or there are too many files.
         """
-        # Unlike Path.expanduser this leaves the path of an unknown user as it is.
-        home = os.path.expanduser(written) if written.startswith("~") else written  # noqa: PTH111
+        files = self._files_below(written, place)
+        for folder in self.other_roots:
+            if files:
+                break
+            files = replace(self, base=folder)._files_below(written, place)
+        return files or [(written, self.expand(_home_path(written), place))]
+
+    def _files_below(self, written: str, place: str) -> list[tuple[str, Path]]:
+        """Return what `spread` returns, for relative paths below `base`; [] if there is no file."""
+        home = _home_path(written)
         path = self.expand(home, place)
-        # A literal path of a file that does not exist stays, to be reported by its name.
         matches: set[str] = set()
         folder = path
         if os.path.isdir(path):  # noqa: PTH112  unlike Path.is_dir it never raises
@@ -136,8 +145,11 @@ class Roots:
             )
         if files:
             return files
-        is_compressed = not os.path.exists(path) and os.path.exists(f"{path}.gz")  # noqa: PTH110
-        return [(written, Path(f"{path}.gz") if is_compressed else path)]
+        for single in (path, Path(f"{path}.gz")):
+            if os.path.exists(single):  # noqa: PTH110  as above
+                return [(written, single)]
+        # A dangling link is an error when it is read, and not a file that is elsewhere.
+        return [(written, path)] if os.path.lexists(path) else []
 
     def _with_values(self, written: str, place: str, quote: Callable[[str], str]) -> str:
         """Return a path with the value of each variable, quoted, in its place."""
@@ -208,6 +220,14 @@ class Roots:
             if real.is_relative_to(real_root):
                 names.append(f"${{{variable}}}/{real.relative_to(real_root).as_posix()}")
         return names
+
+
+def _home_path(written: str) -> str:
+    """Return a path with the user's home in place of `~`."""
+    if not written.startswith("~"):
+        return written
+    # Unlike Path.expanduser this leaves the path of an unknown user as it is.
+    return os.path.expanduser(written)  # noqa: PTH111
 
 
 class Names:

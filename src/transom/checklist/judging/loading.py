@@ -19,7 +19,7 @@ from pydantic import Field, ValidationError
 from transom.canonical import digest
 from transom.checklist.atoms import LOCKED_LAYER, CheckerConfig, Shape
 from transom.checklist.item import Item, load_item, parse_item
-from transom.checklist.judging.verdict import Doubt
+from transom.checklist.judging.verdict_rows import Doubt
 from transom.checklist.patterns import config_problems
 from transom.checklist.results import BuildRecord
 from transom.checklist.vectors import STANDARD_SOURCE

@@ -38,7 +38,7 @@ def transom_batch(function, calls):
 """
 
 
-class Answer(BaseModel):
+class AtomAnswer(BaseModel):
     """What B and C have in common: yes or no, and why."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
@@ -47,7 +47,7 @@ class Answer(BaseModel):
     reason: Annotated[str, StringConstraints(strict=True)]
 
 
-_ANSWERS = TypeAdapter(Annotated[list[Answer], FailFast()])
+_ANSWERS = TypeAdapter(Annotated[list[AtomAnswer], FailFast()])
 
 
 class Logic:
@@ -65,8 +65,8 @@ class Logic:
         self._worker = worker
         self._default_match = default_match
 
-    async def match(self, questions: Sequence[tuple[Entry, str]]) -> list[Answer]:
-        """Atom B: whether each entry's value fits the pattern beside it.
+    async def match(self, questions: Sequence[tuple[Entry, str]]) -> list[AtomAnswer]:
+        """Ask atom B whether each entry's value fits the pattern beside it.
 
         Raises:
             AtomFailed: an own atom failed, or answered something else.
@@ -80,8 +80,8 @@ class Logic:
             calls.append(call)
         return await self._ask("validate_logic", calls)
 
-    async def exist(self, groups: Sequence[Sequence[Entry]]) -> list[Answer]:
-        """Atom C: whether each group has what it should; raises as `match` does."""
+    async def exist(self, groups: Sequence[Sequence[Entry]]) -> list[AtomAnswer]:
+        """Ask atom C whether each group has what it should; raises as `match` does."""
         answers: list[list[Any]] = []
         for group in groups:
             if self._worker is None:
@@ -92,10 +92,10 @@ class Logic:
         # Entries cross into the sandbox as JSON; here they stay as they are.
         return await self._ask("check_existence", [{"items": items} for items in answers])
 
-    async def _ask(self, function: str, calls: Sequence[dict[str, Any]]) -> list[Answer]:
+    async def _ask(self, function: str, calls: Sequence[dict[str, Any]]) -> list[AtomAnswer]:
         if self._worker is None:
-            return [Answer.model_validate(_STANDARD[function](**call)) for call in calls]
-        answers: list[Answer] = []
+            return [AtomAnswer.model_validate(_STANDARD[function](**call)) for call in calls]
+        answers: list[AtomAnswer] = []
         # A message to the sandbox has a limit of its own.
         for start in range(0, len(calls), _BATCH):
             batch = calls[start : start + _BATCH]

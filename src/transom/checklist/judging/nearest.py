@@ -9,7 +9,7 @@ from rapidfuzz import fuzz, process
 
 from transom.checklist.atoms import AnyOf, Entry, ValidationItem
 from transom.checklist.judging.gather import File
-from transom.checklist.judging.verdict import Nearest
+from transom.checklist.judging.verdict_rows import Nearest
 from transom.checklist.patterns import REGEX, parts
 
 _CONTENT_CHARS = 300

@@ -11,7 +11,8 @@ from typing import Final, cast
 from transom.canonical import Json, digest
 from transom.checklist.item import Item, OverturnedVerdict
 from transom.checklist.item_writer import add_entry_to_item
-from transom.checklist.judging.verdict import Note, Status, Verdict
+from transom.checklist.judging.verdict import Status, Verdict
+from transom.checklist.judging.verdict_rows import Note
 from transom.evidence.caps import Cap
 
 KEY: Final = "overturned"

@@ -15,7 +15,7 @@ from typing import Literal
 
 from transom.checklist.atoms import CheckerConfig, Operator
 from transom.checklist.judging.entries import field_of, show
-from transom.checklist.judging.gather import Evidence
+from transom.checklist.judging.gather import GatheredEvidence
 from transom.checklist.judging.runner import AtomRunner
 from transom.checklist.patterns import REGEX, is_split_regex, parts
 from transom.errors import AtomFailed, RegexFailed
@@ -33,7 +33,7 @@ def try_regex(expression, how, texts):
 """
 
 
-async def rehearse(runner: AtomRunner, config: CheckerConfig, evidence: Evidence) -> None:
+async def rehearse(runner: AtomRunner, config: CheckerConfig, evidence: GatheredEvidence) -> None:
     """Try every expression that a run will use; without any, no process is started.
 
     Raises:
@@ -60,8 +60,9 @@ async def rehearse(runner: AtomRunner, config: CheckerConfig, evidence: Evidence
 
 
 async def _in_time(trying: asyncio.Future[object]) -> None:
-    """Wait for an answer; while this process itself is busy, as with other items, nobody can say
-    that it is late.
+    """Wait for an answer.
+
+    While this process itself is busy, as with other items, nobody can say that it is late.
     """
     try:
         while not trying.done():
@@ -77,9 +78,9 @@ async def _in_time(trying: asyncio.Future[object]) -> None:
 
 
 def _trials(
-    config: CheckerConfig, evidence: Evidence
+    config: CheckerConfig, evidence: GatheredEvidence
 ) -> Iterator[tuple[str, str, Iterable[tuple[str, ...]]]]:
-    """Each expression, how it is used (`search` or `match`), and on what, in batches."""
+    """Yield each expression, how it is used (`search` or `match`), and on what, in batches."""
     conditions = [item.condition for item in config.items if item.condition]
     matched = [condition for condition in conditions if condition.op is Operator.MATCHES]
     expressions: list[tuple[str, Literal["search", "match"]]] = []
@@ -106,8 +107,10 @@ def _trials(
             yield hint.removeprefix(REGEX), "search", _lines(evidence)
 
 
-def _texts(config: CheckerConfig, evidence: Evidence, fields: Iterable[str]) -> Iterator[str]:
-    """All that a pattern, a waiver or a condition may be compared with."""
+def _texts(
+    config: CheckerConfig, evidence: GatheredEvidence, fields: Iterable[str]
+) -> Iterator[str]:
+    """Yield all that a pattern, a waiver or a condition may be compared with."""
     for entry in evidence.entries:
         yield entry.value
         for name in fields:
@@ -120,8 +123,8 @@ def _texts(config: CheckerConfig, evidence: Evidence, fields: Iterable[str]) -> 
     yield from map(str, config.requirements.pattern_items)
 
 
-def _lines(evidence: Evidence) -> Iterator[tuple[str, ...]]:
-    """All that a hint may be looked for in, piece by piece."""
+def _lines(evidence: GatheredEvidence) -> Iterator[tuple[str, ...]]:
+    """Yield all that a hint may be looked for in, piece by piece."""
     for file in evidence.files:
         if file.absent is None:
             for piece in file.pieces():

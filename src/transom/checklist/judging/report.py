@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from transom.checklist.atoms import TYPE_NAMES
-from transom.checklist.judging.verdict import (
-    CheckedItem,
-    Note,
-    Verdict,
-    Verdicts,
-    Violation,
-    WaivedItem,
-)
+from transom.checklist.judging.verdict import Verdict, Verdicts
+from transom.checklist.judging.verdict_rows import CheckedItem, Note, Violation, WaivedItem
 from transom.checklist.results import ReadingRow, WordsRow
 from transom.formats.report_page import (
     SHOWN,
@@ -32,7 +26,7 @@ NEXT_DOUBTED = (
 )
 _TEACH = "teach it the log: transom check teach ITEM.yaml --good LOG:LINE"
 _PAGE = "see the page `Your first item`"
-# where words of a person stand; all else is in files
+# The places of a person's words; all others are in files.
 _SAID = ("description", "analysis", "section", "reads_as")
 _TONES: dict[int, Tone] = {0: "pass", 1: "fail", 2: "error", 3: "warn"}
 _KINDS: dict[str, Tone] = {"known": "warn", "waived": "warn", "holds": "pass", "found": "pass"}
@@ -297,7 +291,7 @@ def _judged(
 
 
 def title_of(entry: CheckedItem) -> str:
-    """Entries that were judged, and what was seen."""
+    """Return what was judged, and what was seen."""
     return f"{entry.id} {entry.name}" + (f": {entry.value}" if entry.value else "")
 
 
@@ -308,7 +302,7 @@ def _facts(entry: CheckedItem, lines: Mapping[str, int]) -> Iterator[tuple[str, 
         and (count := lines.get(entry.source_file or ""))
     ):
         yield "none in its", f"{count} line{'' if count == 1 else 's'}"
-    if entry.decided_by:  # the places of all entries that decided, where they were several
+    if entry.decided_by:  # only there if several entries decided
         places = list(
             dict.fromkeys(place(row.source_file, row.line_number) for row in entry.decided_by)
         )
@@ -330,7 +324,7 @@ def _facts(entry: CheckedItem, lines: Mapping[str, int]) -> Iterator[tuple[str, 
 
 
 def _provenance(verdict: Verdict) -> Iterator[str]:
-    """Provenance of the verdict in one line, and what its words mean."""
+    """Yield the provenance of the verdict in one line, and what its words mean."""
     maker, level = verdict.made_by, verdict.sandbox_level
     parts = [f"transom {maker.transom}", f"as of {verdict.as_of}", f"sandbox {level or 'none'}"]
     if maker.checker_sha256:

@@ -22,7 +22,8 @@ from transom.checklist.judging.report import (
     tone_of,
 )
 from transom.checklist.judging.rollup import BlockItem, roll_up
-from transom.checklist.judging.verdict import Verdict, Verdicts, WaivedItem, together
+from transom.checklist.judging.verdict import Verdict, Verdicts, together
+from transom.checklist.judging.verdict_rows import WaivedItem
 from transom.formats.csv_report import csv_report
 from transom.formats.html_report import html_report
 from transom.formats.junit_report import ReportedCase, Result, junit_report
@@ -136,7 +137,7 @@ def _sarif(checks: Checks, context: ReportContext) -> bytes:
 
 
 def _sarif_results(verdict: Verdict) -> Iterator[tuple[SarifResult, str]]:
-    """Results, each with what its rule is about."""
+    """Yield results, each with what its rule is about."""
     words = ", ".join(repr(phrase.text) for phrase in verdict.needs_model)
     kind: Literal["open", "review"] = "open" if words else "review"
     if verdict.acceptance and verdict.is_accepted:

@@ -81,7 +81,7 @@ class Seen:
 
 
 async def declared(worker: AtomWorker) -> tuple[Scope, tuple[Source, ...]]:
-    """Portion that the atoms want at a time, and the kinds of file that they declare.
+    """Return the portion that the atoms want at a time, and their kinds of files.
 
     Raises:
         AtomFailed: `SCOPE` is none of the three, a record has no `RECORD_START`, or `SOURCES` has
@@ -111,7 +111,7 @@ async def extract(
     source_file: str,
     readings: dict[str, FileReading] | None = None,
 ) -> list[Entry]:
-    """Entries that atom A sees in a file.
+    """Return the entries that atom A sees in a file.
 
     Args:
         readings: takes what the report formats read of the file, for atoms of the scope `report`.
@@ -224,7 +224,7 @@ def measured_lines(reading: FileReading) -> str:
 async def _see(
     worker: AtomWorker, scope: Scope, piece: str, source_file: str, line_count: int, *, last: bool
 ) -> Seen:
-    """One piece through `transom_piece`."""
+    """Give one piece to `transom_piece`."""
     answer = await worker.call(
         "transom_piece",
         {

@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import Literal
 
 from transom.checklist.atoms import CheckerConfig, ValidationItem, Waiver, Waivers
-from transom.checklist.judging.gather import Evidence
-from transom.checklist.judging.verdict import (
+from transom.checklist.judging.gather import GatheredEvidence
+from transom.checklist.judging.verdict import Outcome
+from transom.checklist.judging.verdict_rows import (
     CheckedItem,
     Note,
-    Outcome,
     UnusedWaiver,
     Violation,
     WaivedItem,
@@ -39,10 +39,15 @@ _FILE_LIKE = re.compile(r"\.[A-Za-z]\w{0,7}$")
 
 
 def apply_waivers(
-    outcome: Outcome, waivers: Waivers, config: CheckerConfig, evidence: Evidence, as_of: str
+    outcome: Outcome,
+    waivers: Waivers,
+    config: CheckerConfig,
+    evidence: GatheredEvidence,
+    as_of: str,
 ) -> Outcome:
-    """Move what is waived by the waivers that count in this run. One applies through the day on
-    which it expires.
+    """Move what is waived by the waivers that count in this run.
+
+    A waiver applies through the day on which it expires.
     """
     if waivers.value is None:
         return outcome
@@ -119,7 +124,7 @@ class _Selective:
         outcome: Outcome,
         waivers: Sequence[Waiver],
         config: CheckerConfig,
-        evidence: Evidence,
+        evidence: GatheredEvidence,
         as_of: str,
     ) -> None:
         self.outcome, self.waivers, self.evidence, self.as_of = outcome, waivers, evidence, as_of
@@ -148,7 +153,7 @@ class _Selective:
         return first
 
     def hit(self, pattern: str, entry: CheckedItem) -> tuple[Kind, str] | None:
-        """Way in which a waiver fits, and the text that it fits."""
+        """Return the way in which a waiver fits, and the text that it fits."""
         item = self.items.get(entry.id)
         for kind, fits in self.testers[pattern]:
             for text in _texts(entry, item):
@@ -187,7 +192,7 @@ class _Selective:
         return None
 
     def is_unseen_stage(self, word: str, item: ValidationItem | None) -> bool:
-        """Whether it names a stage of the item that no log shows."""
+        """Return whether a word names a stage of the item that no log shows."""
         if item is None or word.lower() not in {stage.lower() for stage in item.stages}:
             return False
         if word not in self.stages:
@@ -248,7 +253,7 @@ class _Selective:
 
 
 def _tester(pattern: str) -> list[tuple[Kind, Callable[[str], bool]]]:
-    """Comparisons of a waiver with a text, in the order in which it is tried."""
+    """Return the comparisons of a waiver with a text, in the order in which they are tried."""
     # A pattern that equals a text always fits, even if its signs mean something.
     exact: tuple[Kind, Callable[[str], bool]] = ("exact", lambda text: text == pattern)
     if pattern.startswith(REGEX):
@@ -270,8 +275,9 @@ def _alternatives(pattern: str) -> list[str]:
 
 
 def _texts(entry: CheckedItem, item: ValidationItem | None) -> list[str]:
-    """Texts that a waiver is compared with; empty texts are left out, `*` alone must not fit for
-    their sake.
+    """Return the texts that a waiver is compared with.
+
+    Empty texts are left out, since `*` alone must not fit for their sake.
     """
     # The whole path and the base name: people write either.
     source = entry.source_file or ""
@@ -280,7 +286,7 @@ def _texts(entry: CheckedItem, item: ValidationItem | None) -> list[str]:
 
 
 def _name(entry: CheckedItem, item: ValidationItem | None) -> str:
-    """Name of the entry, where its category says so; the rest of a row is no word for it."""
+    """Return the name of the entry by its category; the rest of a row is no word for it."""
     fields = entry.parsed_fields.get(item.category) if item else None
     name = fields.get("name") if isinstance(fields, dict) else None
     if isinstance(name, str):
@@ -293,6 +299,9 @@ def _base(path: str) -> str:
 
 
 def _has_word(word: str, text: str, *, fold: bool) -> bool:
-    """Whole-word search. Names of the design are case-sensitive, words of the language are not."""
+    """Return whether a text has a whole word.
+
+    Names of the design are case-sensitive, words of the language are not.
+    """
     flags = re.IGNORECASE if fold else 0
     return re.search(_BEFORE + re.escape(word.strip()) + _AFTER, text, flags) is not None

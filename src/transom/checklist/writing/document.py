@@ -207,14 +207,15 @@ def clean(text: str) -> str:
 
 
 def is_marked(text: str) -> bool:
-    """Whether the text opens with the comment that `needs_review` writes."""
+    """Return whether the text opens with the comment that `needs_review` writes."""
     head = text.lstrip("\ufeff \r\n")
     return head.startswith("<!--") and head[4:].lstrip().startswith(REVIEW_MARK)
 
 
 def _raw(text: str, line: int) -> str:
-    """Text behind the colon on a line, as it was written: a description may hold Markdown of its
-    own.
+    """Return the text behind the colon on a line, as it was written.
+
+    A description may hold Markdown of its own.
     """
     return source_lines(text)[line - 1].partition(":")[2].strip(" *")
 

@@ -2,7 +2,7 @@
 need.
 
 A round does not see what another part of its window says again, nor what it must not lean on: a
-parser or a check that knows the waivers would anticipate them. A cut counts only where the same
+parser or a check that knows the waivers would anticipate them. A cut counts only if the same
 names are read from what is left, else the text is given whole: a window that is too long costs
 money, a name that is missing costs the check.
 """
@@ -91,7 +91,7 @@ def earlier_blocks(
 ) -> list[Block]:
     """Return the blocks by which a round sees the earlier ones, from their texts by tag.
 
-    `tokens` bounds what the last round sees; where names and ids alone exceed it, they are given
+    `tokens` bounds what the last round sees; if names and ids alone exceed it, they are given
     alone.
     """
     # Details go one by one until the window is short enough.

@@ -27,7 +27,7 @@ _KIND = re.compile(r"\s*`([A-Za-z_]\w*)`")
 
 
 def read_guide(parts: Sequence[MarkdownPart], item_ids: Sequence[str] = ()) -> GuideSection:
-    """Section 4. `item_ids` are the item ids of Section 2: what `all items` means."""
+    """Read Section 4; `item_ids` are Section 2's, which `all items` means."""
     points, special, testing = (subregion(parts, number) for number in ("4.1", "4.2", "4.3"))
     point_labels = labels(points)
     examples, examples_line, problem = read_examples(points)
@@ -60,9 +60,7 @@ def read_guide(parts: Sequence[MarkdownPart], item_ids: Sequence[str] = ()) -> G
 
 
 def subregion(parts: Sequence[MarkdownPart], number: str) -> tuple[MarkdownPart, ...]:
-    """Parts under the heading with this number, up to the next one of the same section; empty if
-    it is absent.
-    """
+    """Return the parts under the heading with this number, or () if it is absent."""
     section = number.partition(".")[0]
     for index, part in enumerate(parts):
         if part.number == number:

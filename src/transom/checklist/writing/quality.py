@@ -16,9 +16,7 @@ Parts = Mapping[str, Iterable[bool]]
 
 
 def quality_of(spec: SpecDocument, findings: Sequence[Finding]) -> dict[str, Json]:
-    """Metric -> `{"score": 9.2, "parts": {"items with a waiver decision": "3 of 4", ...}}`, and
-    sizes.
-    """
+    """Return `{"score": 9.2, "parts": {"items with examples": "3 of 4"}}` by metric, and sizes."""
     metrics = _metrics(spec, [finding.gate for finding in findings])
     sizes: dict[str, Json] = {
         "characters": len(spec.text),

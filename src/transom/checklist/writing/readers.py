@@ -46,7 +46,7 @@ def subsections(parts: Sequence[MarkdownPart], section: str) -> Iterator[tuple[M
 
 
 def is_sub(part: MarkdownPart, section: str) -> bool:
-    """Whether a heading is numbered `section.N`."""
+    """Return whether a heading is numbered `section.N`."""
     head, dot, tail = part.number.rpartition(".")
     return bool(dot) and head == section and tail.isdigit()
 
@@ -59,7 +59,7 @@ def body(label: Label | None) -> str:
 
 
 def entries(label: Label | None) -> tuple[str, ...]:
-    """Entries that a label lists, one text each: list items, else lines."""
+    """Return the entries that a label lists, one text each: list items, or else lines."""
     if label is None:
         return ()
     listed = items(label.body)
@@ -71,7 +71,7 @@ def entries(label: Label | None) -> tuple[str, ...]:
 
 
 def read_parsing(parts: Sequence[MarkdownPart]) -> ParsingSection:
-    """Section 1."""
+    """Read Section 1."""
     part_labels = labels(parts)
     example_label = find(part_labels, "parsed_fields Example", "parsed fields")
     output = find(
@@ -90,7 +90,7 @@ def read_parsing(parts: Sequence[MarkdownPart]) -> ParsingSection:
 
 
 def read_check(parts: Sequence[MarkdownPart]) -> CheckSection:
-    """Section 2."""
+    """Read Section 2."""
     part_labels = labels(parts)
     listed = tuple(map(_item, subsections(parts, "2")))
     item_ids = tuple(item.id for item in listed)
@@ -129,7 +129,7 @@ def read_check(parts: Sequence[MarkdownPart]) -> CheckSection:
 
 
 def read_waiver(parts: Sequence[MarkdownPart], item_ids: Sequence[str] = ()) -> WaiverSection:
-    """Section 3. `item_ids` are the item ids of Section 2: what `all items` means."""
+    """Read Section 3; `item_ids` are Section 2's, which `all items` means."""
     part_labels = labels(parts)
     return WaiverSection(
         supported=words.yes_no(body(find(part_labels, "Waiver support", "Applicability"))),
@@ -366,7 +366,7 @@ def _scenario(parts: Sequence[MarkdownPart], item_ids: Sequence[str]) -> WaiverS
 
 
 def _decisions(label: Label | None) -> Iterator[WaiverDecision]:
-    """One for each row of a table or item of a list: the items, yes or no, and why."""
+    """Yield a decision for each row of a table or item of a list: items, yes or no, why."""
     blocks = label.body if label else ()
     rows = []
     for block in blocks:

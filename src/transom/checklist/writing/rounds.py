@@ -97,8 +97,7 @@ async def write_sections(
     parallel: bool = False,
     prompts: Path | None = None,
 ) -> dict[str, Artifact[str]]:
-    """Walk the five rounds; returns their texts by tag: `analysis`, `section1` ... `section4`. See
-    `write_spec`.
+    """Walk the five rounds, and return their texts by tag: `analysis`, `section1` to `section4`.
 
     With `parallel`, sections 2 and 3 are drafted from the analysis alone while section 1 is
     written. A draft that the gate objects to, beside the sections before it, is written again.
@@ -146,9 +145,7 @@ async def write_sections(
 
 
 def observed_file(run: Run, section4: str) -> Path:
-    """File that says what the real files showed against this text of Section 4; it is corrected
-    by that once.
-    """
+    """Return the file that says what the real files showed against this text of Section 4."""
     return run.folder / "spec" / "observed" / f"{digest(section4)[:16]}.md"
 
 
@@ -160,9 +157,7 @@ async def _once_more(
     before: Artifact[str],
     observed: str,
 ) -> Artifact[str]:
-    """Section 4 corrected by what real files showed; the text before where the answer is worse
-    or none.
-    """
+    """Correct Section 4 by what real files showed, or keep it if the answer is worse or none."""
 
     async def step(stage: Stage, before: str, observed: str, *texts: str) -> str:
         def read(reply: str) -> str:
@@ -286,7 +281,7 @@ async def _walk(
 
 
 def _blocks(each: Round, texts: Sequence[str]) -> list[Block]:
-    """Blocks that a round is given."""
+    """Return the blocks that a round is given."""
     texts_by_tag = dict(zip(each.inputs, texts, strict=True))
     config = Block(
         "configuration", texts_by_tag["config"] + texts_by_tag.get("files", ""), Tier.SESSION
@@ -299,7 +294,7 @@ def _blocks(each: Round, texts: Sequence[str]) -> list[Block]:
 
 
 def _check_waivers(text: str, inputs: Mapping[str, str]) -> list[Finding]:
-    """Section 3, which cannot do without waivers where the item has some."""
+    """Check Section 3, which cannot do without waivers if the item has some."""
     # Only here is the item's configuration at hand; the gate for a file has none.
     check = parse_section2(inputs["section2"])
     config: Any = parse_yaml(inputs["config"], Path("configuration")).data

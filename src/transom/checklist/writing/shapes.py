@@ -124,9 +124,9 @@ class CheckSection:
     """Section 2.
 
     Attributes:
-        pattern_ids, existence_ids: what the part on pattern matching says; None where the label is
+        pattern_ids, existence_ids: what the part on pattern matching says; None if the label is
             missing.
-        correspondence: item ids in the order of `pattern_items`; None where the label is missing.
+        correspondence: item ids in the order of `pattern_items`; None if the label is missing.
     """
 
     interpretation: str = ""
@@ -172,7 +172,7 @@ class WaiverScenario:
 
 @dataclass(frozen=True)
 class WaiverDecision:
-    """Whether an item may be waived at all. `waivable` is None where the text says neither yes
+    """Whether an item may be waived at all. `waivable` is None if the text says neither yes
     nor no.
     """
 
@@ -184,7 +184,7 @@ class WaiverDecision:
 
 @dataclass(frozen=True)
 class WaiverSection:
-    """Section 3. `supported` is None where the section does not say it."""
+    """Section 3. `supported` is None if the section does not say it."""
 
     supported: bool | None = None
     scenarios: tuple[WaiverScenario, ...] = ()
@@ -194,13 +194,13 @@ class WaiverSection:
     line: int = 1
 
     def keywords_of(self, item: str) -> tuple[str, ...]:
-        """Keywords of every scenario that covers the item, each once, in order."""
+        """Return the keywords of every scenario that covers the item, each once, in order."""
         return tuple(
             dict.fromkeys(word for scenario in self._of(item) for word in scenario.keywords)
         )
 
     def stages_of(self, item: str) -> tuple[str, ...]:
-        """Stage words of the same scenarios."""
+        """Return the stage words of the same scenarios."""
         return tuple(dict.fromkeys(word for scenario in self._of(item) for word in scenario.stages))
 
     def _of(self, item: str) -> Iterator[WaiverScenario]:

@@ -82,7 +82,7 @@ def _view(files: str, dynamic: str, *tags: str) -> View:
 
 
 def _block(file: str) -> str:
-    """`task_round3` is a block of the name `task`."""
+    """Return the name of a file's block: `task_round3` is a block `task`."""
     short = re.match("(task|instructions|worked_answer)_|(template_section)", file)
     if short:
         return short[short.lastindex or 0]

@@ -86,7 +86,7 @@ _NAMES = re.compile(r"(?<=[:\[,\s])(?:true|false|null)(?=\s*[,}\]])")
 
 
 def is_none(text: str) -> bool:
-    """Whether a value says that there is none: `none`, `N/A`, `not applicable, since ...`."""
+    """Return whether a value says that there is none: `none`, `N/A`, `not applicable, ...`."""
     return bool(_NONE.match(text.strip().strip("`*\"'")))
 
 
@@ -99,7 +99,7 @@ def field_type(word: str) -> str | None:
 
 
 def dotted_fields(texts: Iterable[str]) -> tuple[str, ...]:
-    """Dotted names in the texts, each once, without a leading `parsed_fields.`."""
+    """Return dotted names in the texts, each once, without a leading `parsed_fields.`."""
     names = []
     for text in texts:
         for name in _DOTTED.findall(text):
@@ -108,12 +108,12 @@ def dotted_fields(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def identifiers(codes: Iterable[str]) -> tuple[str, ...]:
-    """Code spans that are plain names, each once."""
+    """Return the code spans that are plain names, each once."""
     return tuple(dict.fromkeys(code for code in codes if _IDENTIFIER.fullmatch(code)))
 
 
 def item_ids(text: str, all_ids: Sequence[str] = ()) -> tuple[str, ...]:
-    """Item ids named in a text, ranges written out; `all items` means the known ones."""
+    """Return the item ids named in a text, ranges written out; `all items` means all of them."""
     occurrences: list[tuple[int, str]] = []
     for match in _ITEM_RANGE.finditer(text):
         # A mistyped range must not name thousands of items.
@@ -128,7 +128,7 @@ def item_ids(text: str, all_ids: Sequence[str] = ()) -> tuple[str, ...]:
 
 
 def keywords(label: Label | None) -> tuple[str, ...]:
-    """Keywords of a label: what stands in quotes, else in code, else what commas separate."""
+    """Return a label's keywords: what stands in quotes, else in code, else between commas."""
     if label is None or (is_none(label.text()) and not _QUOTED.search(label.text())):
         return ()
     text = label.text()
@@ -160,7 +160,7 @@ def choice(text: str, words: Mapping[str, V]) -> V | None:
 
 
 def count(text: str) -> Count | None:
-    """Count: `<= 5`, `== 3`; None where it is no such comparison."""
+    """Return a count such as `<= 5` or `== 3`, or None."""
     match = _COUNT.fullmatch(text.strip().strip("`").strip())
     if match:
         return Count.model_validate({"op": OPERATORS[match["op"]], "value": int(match["value"])})
@@ -186,9 +186,7 @@ def capability(text: str) -> int | None:
 
 
 def condition(text: str) -> Condition | None:
-    """One comparison: `netlist.loaded == True`, `x.slack >= 0`, `x.mode in ["a", "b"]`. None if
-    it is none.
-    """
+    """Return one comparison such as `netlist.loaded == True` or `x.slack >= 0`, or None."""
     match = _COMPARISON.fullmatch(text.strip().strip("`").strip())
     if match is None:
         return None

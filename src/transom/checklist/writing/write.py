@@ -51,9 +51,10 @@ async def write_spec(
     parallel: bool = False,
     prompts: Path | None = None,
 ) -> WrittenSpec:
-    """Write an item's ItemSpec; `sizes` has the bytes of those input files that were found, by the
-    name as written. With `parallel`, sections 1 to 3 are written side by side; `prompts` is a
-    person's folder of prompts.
+    """Write an item's ItemSpec.
+
+    `sizes` has the bytes of those input files that were found, by the name as written. With
+    `parallel`, sections 1 to 3 are written side by side; `prompts` is a person's folder of prompts.
 
     The file for a person goes to `folder`, else into the run; an edit of it counts like an edit in
     the run.
@@ -113,11 +114,12 @@ def _remove_twin(twin: Path, text: str) -> None:
 
 
 def send_back(run: Run, spec: WrittenSpec, findings: Sequence[str]) -> bool:
-    """Leave word of what real files showed against Section 4, so that `write_spec` has it
-    corrected, once.
+    """Leave word of what real files showed against Section 4.
+
+    `write_spec` then has it corrected, once.
 
     Returns:
-        False where nobody may: a person or the embedded rules wrote it, or it was corrected
+        False if nobody may: a person or the embedded rules wrote it, or it was corrected
             already.
     """
     # The file is the request: the next walk through the rounds finds it.
@@ -144,7 +146,7 @@ def _placed_in(copy: str, name: str, findings: Sequence[Finding]) -> Iterator[Fi
 
 
 def _adopted(run: Run, copy: Path, run_file: Path) -> bool:
-    """Whether a person changed her copy; the change counts."""
+    """Return whether a person changed her copy; the change counts."""
     changed = adopt(run.store, copy, run_file, clean=clean)
     if changed:
         run.progress(f"{copy.name} was changed by hand; the change counts")

@@ -16,7 +16,8 @@ from transom.checklist.interpreting import interpret, interpret_again, load_unde
 from transom.checklist.item import Item, load_item
 from transom.checklist.judging import Verdict, load_checker, text_report, text_reports, together
 from transom.checklist.judging.report import next_words, reading_lines
-from transom.checklist.judging.verdict import MadeBy, Note, Status
+from transom.checklist.judging.verdict import Status
+from transom.checklist.judging.verdict_rows import MadeBy, Note
 from transom.checklist.pipeline import Places
 from transom.checklist.results import BuildResult, ReadingRow, SpecResult, WordsRow
 from transom.cli.output import ReportFile, counted, toned

@@ -27,7 +27,7 @@ from transom.checklist.judging import (
     report,
     trend_of,
 )
-from transom.checklist.judging.baseline import Baseline
+from transom.checklist.judging.baseline import VerdictBaseline
 from transom.checklist.pipeline import Manner, Places
 from transom.checklist.writing.rounds import ROUNDS
 from transom.checklist.writing.views import check_prompts
@@ -229,7 +229,7 @@ def reports_of(
     session: Session,
     options: CheckOptions,
     targets: Sequence[Path],
-    baseline: Baseline | None = None,
+    baseline: VerdictBaseline | None = None,
 ) -> tuple[ReportFile, ...]:
     """Return the files of each `--report`.
 
@@ -280,16 +280,18 @@ def descriptions_of(targets: Sequence[Path]) -> dict[str, str]:
     return descriptions
 
 
-def comparison_of(options: CheckOptions, baseline: Baseline | None) -> Callable[[Verdict], Verdict]:
+def comparison_of(
+    options: CheckOptions, baseline: VerdictBaseline | None
+) -> Callable[[Verdict], Verdict]:
     """Return the function that compares a verdict with the baseline, if there is one."""
     if baseline is None:
         return lambda verdict: verdict
     return partial(baseline.compare, fail_on_unused=options.fail_on_unused)
 
 
-def baseline_of(options: CheckOptions) -> Baseline | None:
+def baseline_of(options: CheckOptions) -> VerdictBaseline | None:
     """Return the earlier result of `--baseline`, if there is one."""
-    return None if options.baseline is None else Baseline(options.baseline)
+    return None if options.baseline is None else VerdictBaseline(options.baseline)
 
 
 def manner_of(

@@ -156,7 +156,7 @@ async def build(
             if isinstance(built, BuiltChecker) and built.judges and item:
                 await registry.record_checker(store, item, built.folder, text)
                 for doubt in await pipeline.try_scenarios(run, built.folder, item, places, manner):
-                    say(f"transom: {doubt.gate}: {doubt.message}")
+                    session.warn(f"transom: {doubt.gate}: {doubt.message}")
             await _finish(run, result)
     return answers.print_step(session, result)
 
@@ -250,7 +250,7 @@ async def _judge(
         except TransomError as error:
             if len(targets) == 1:
                 raise
-            say(f"transom: {error}")
+            session.warn(f"transom: {error}")
             outcome = error
         verdicts.append(compared(answers.verdict_for(target, outcome, day)))
     return answers.print_verdicts(session, verdicts, reports, descriptions_of(targets))
@@ -292,7 +292,7 @@ async def answer_of(session: Session, store: Store, options: CheckOptions) -> an
     if answer is None:
         return await answer_of(session, store, options)
     if isinstance(result, pipeline.Judged) and result.verdict.doubted:
-        say(
+        session.warn(
             f"transom: {item.item_id}: the gates doubt its checker, see the verdict; it is"
             f" {result.checker}"
         )

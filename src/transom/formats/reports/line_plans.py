@@ -16,6 +16,8 @@ from transom.formats.reports.section import (
 )
 
 _MOST_SHAPES: Final = 100_000
+# A line that may be parted, joined with the next one, or cleared of signs of a terminal.
+_NEEDS_TREATMENT: Final = re.compile(r"[;\0\x1b]|\\\s*\Z")
 
 
 @dataclass(eq=False)
@@ -57,21 +59,29 @@ class PassState:
 
     Attributes:
         skipped: shapes without an effect.
+        direct: plans of shapes whose lines need no other treatment before they are read.
         plans: plans of the others.
     """
 
     skipped: set[str] = field(default_factory=set)
+    direct: dict[str, LinePlan] = field(default_factory=dict)
     plans: dict[str, LinePlan] = field(default_factory=dict)
 
     def keep(self, shape: str, plan: LinePlan) -> None:
         """Remember the plan of a shape, in bounded memory."""
         if len(self.plans) + len(self.skipped) > _MOST_SHAPES:
             self.plans.clear()
+            self.direct.clear()
             self.skipped.clear()
         if plan.has_effect:
             self.plans[shape] = plan
         else:
             self.skipped.add(shape)
+
+    def keep_direct(self, shape: str, plan: LinePlan) -> None:
+        """Remember that the lines of a shape are read as they are, if that is so."""
+        if not plan.may_be_command and not _NEEDS_TREATMENT.search(shape):
+            self.direct[shape] = plan
 
 
 @dataclass(eq=False)

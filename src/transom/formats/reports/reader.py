@@ -160,15 +160,24 @@ class FilePass:
         shapes = _zeroed(text).split("\n")
         lines = text.split("\n")
         first = self._number
-        skipped = self._state.skipped
+        skipped, direct = self._state.skipped, self._state.direct
         for index, shape in enumerate(shapes):
             if shape in skipped:
                 continue
-            self._number = first + index + 1
-            self._take(self._number, lines[index], shape)
-            # While lines are held, each one is wanted.
-            is_waiting = self._held is not None or self._unfinished
-            skipped = set() if is_waiting else self._state.skipped
+            self._number = number = first + index + 1
+            plan = direct.get(shape)
+            if plan is not None and self._narrowing is None:
+                # Most lines with an effect are of few shapes, which need no other treatment.
+                self._take_by(plan, number, lines[index].rstrip(), shape)
+                if plan.may_change_state:
+                    self._state = self._state_now()
+            else:
+                self._take(number, lines[index], shape)
+            if self._held is not None or self._unfinished:
+                # While lines are held, each one is wanted.
+                skipped, direct = set(), {}
+            else:
+                skipped, direct = self._state.skipped, self._state.direct
         self._number = first + len(shapes)
 
     def take_line(self, number: int, line: str) -> None:
@@ -218,6 +227,8 @@ class FilePass:
     def _take(self, number: int, line: str, shape: str) -> None:
         """Read one line."""
         self._line = line
+        # Behind an unfinished line, a line is no longer read as it is.
+        raw_shape = self._unfinished + shape
         tidy = _tidied(line)
         if tidy != line:
             line, shape = tidy, _zeroed(tidy)
@@ -241,6 +252,7 @@ class FilePass:
         plan = self._plan_of(shape)
         if not plan.has_effect:
             return
+        self._state.keep_direct(raw_shape, plan)
         if plan.may_be_command:
             self._note_command(number, line)
         if self._narrowing is None:
@@ -440,9 +452,10 @@ class FilePass:
 
     def _state_now(self) -> PassState:
         """Return the shapes seen in the present state."""
-        key = tuple(
-            None if section is None else (section.format, section.part, section.needs_each_line)
-            for section in (self._log, self._report)
+        log, report = self._log, self._report
+        key = (
+            log and (log.format, log.part, log.needs_each_line),
+            report and (report.format, report.part, report.needs_each_line),
         )
         state = self._states.get(key)
         if state is None:

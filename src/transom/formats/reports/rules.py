@@ -50,17 +50,17 @@ def loosen(pattern: str) -> str:
     position = 0
     while position < len(pattern):
         character = pattern[position]
-        rest = pattern[position:]
+        remainder = pattern[position:]
         if character == "\\":
             token = pattern[position : position + 2]
         elif character == "[":
-            token = _character_class(rest)
-        elif character == "{" and (count := _COUNT.match(rest)):
+            token = _character_class(remainder)
+        elif character == "{" and (count := _COUNT.match(remainder)):
             token = count[0]
         elif character == "(":
-            name = _GROUP_NAME.match(rest)
+            name = _GROUP_NAME.match(remainder)
             token = name[0] if name else character
-            groups.append(rest.startswith(("(?!", "(?<!")))
+            groups.append(remainder.startswith(("(?!", "(?<!")))
             if token.endswith(")"):
                 groups.pop()
         else:
@@ -79,15 +79,15 @@ def loosen(pattern: str) -> str:
     return "".join(loose)
 
 
-def _character_class(rest: str) -> str:
+def _character_class(remainder: str) -> str:
     """Return the character class with which a text begins."""
-    position = 2 if rest.startswith("[^") else 1
+    position = 2 if remainder.startswith("[^") else 1
     # A bracket in the first place is a member.
-    if rest[position : position + 1] == "]":
+    if remainder[position : position + 1] == "]":
         position += 1
-    while position < len(rest) and rest[position] != "]":
-        position += 2 if rest[position] == "\\" else 1
-    return rest[: position + 1]
+    while position < len(remainder) and remainder[position] != "]":
+        position += 2 if remainder[position] == "\\" else 1
+    return remainder[: position + 1]
 
 
 def _loose_class(token: str, pattern: str) -> str:
@@ -128,6 +128,8 @@ class LineRule:
         row: the row, if it is one.
         measures: what the row yields.
         scope_groups: groups that become scope.
+        context_keys: groups that become context.
+        has_columns: whether it heads the columns of a table.
         facets: groups that become identity.
         free: whether it has free text.
     """
@@ -140,6 +142,8 @@ class LineRule:
     row: ReportRow | None = None
     measures: tuple[MeasureRule, ...] = ()
     scope_groups: tuple[str, ...] = ()
+    context_keys: tuple[str, ...] = ()
+    has_columns: bool = False
     facets: tuple[Facet, ...] = ()
     has_free_text: bool = False
 
@@ -260,6 +264,8 @@ def _rule(kind: RuleKind, pattern: str, index: int = 0, part: str = "") -> LineR
         index,
         part,
         scope_groups=scope_groups,
+        context_keys=(*scope_groups, "unit") if "unit" in groups else scope_groups,
+        has_columns="columns" in groups,
         facets=facets,
         has_free_text="free" in groups,
     )

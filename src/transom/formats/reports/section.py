@@ -59,6 +59,8 @@ class SectionPass:
         self.part = ""
         self._path = path
         self._identity_facts = list[IdentityFact]()
+        self._facts_of_reading = 0
+        self._shares = report_format.model.shares
         self._stated = set[tuple[str, str]]()
         self._unexplained = unexplained
         self._shared_scope = shared_scope
@@ -94,7 +96,10 @@ class SectionPass:
 
     def close(self, last_line: int) -> None:
         """End the section; a report that did not come to its end is cut."""
-        self.reading.identity = self.reading.identity.of_section(self.identity)
+        if len(self._identity_facts) > self._facts_of_reading:
+            # A report that repeats is closed many times, and seldom says anything new.
+            self._facts_of_reading = len(self._identity_facts)
+            self.reading.identity = self.reading.identity.of_section(self.identity)
         self.reading.last_line = last_line
         if not self._end_is_due:
             self.reading.has_end = False
@@ -116,7 +121,7 @@ class SectionPass:
         is_known = has_row = part_ends = False
         for rule in rules:
             kind = rule.kind
-            if not holds_in_part(rule, self.part) or (kind == "row" and has_row):
+            if (kind == "row" and has_row) or (rule.part and not holds_in_part(rule, self.part)):
                 continue
             match = rule.exact.search(line)
             if match is None:
@@ -127,9 +132,11 @@ class SectionPass:
                 self._add_row(number, line, rule, match)
             elif kind == "part_end":
                 part_ends = True
-            else:
+            elif kind == "context":
+                self._note_context(number, rule, match)
+            elif kind != "explained":
                 self._take_match(number, rule, match)
-            if kind in ("row", "explained"):
+            if not rest_is_quiet and kind in ("row", "explained"):
                 explained += explained_spans(rule, match)
         if part_ends:
             # The line that ends a part still belongs to it.
@@ -142,8 +149,6 @@ class SectionPass:
         """Note what a line says beside its facts."""
         if rule.kind == "identity":
             self._note_identity(number, rule, match)
-        elif rule.kind == "context":
-            self._note_context(number, rule, match)
         elif rule.kind == "end":
             self._note_end(number, rule)
         elif rule.kind == "end_due":
@@ -163,9 +168,9 @@ class SectionPass:
             if words:
                 self._unexplained.add(number, line, "topic", words)
 
-    def _search(self, number: int, line: str, rest: str) -> None:
+    def _search(self, number: int, line: str, remainder: str) -> None:
         """List the line if what the rules leave of it has words of trouble."""
-        troubles = self.format.finder.in_line(rest)
+        troubles = self.format.finder.in_line(remainder)
         if troubles:
             self._unexplained.add(number, line, "trouble", [trouble.word for trouble in troubles])
 
@@ -206,21 +211,20 @@ class SectionPass:
             if facet in self._scope:
                 line = self._scope_lines[facet]
                 latest.append(IdentityFact(facet, self._scope[facet], self._path, line))
-        whole = self.reading.identity.of_section(self.identity)
-        return whole.of_section(Identity(tuple(latest)))
+        combined = self.reading.identity.of_section(self.identity)
+        return combined.of_section(Identity(tuple(latest)))
 
     def _note_context(self, number: int, rule: LineRule, match: re.Match[str]) -> None:
-        groups = match.groupdict()
-        columns = groups.get("columns")
-        if columns is not None:
-            self._columns = [column.strip() for column in columns.split("|")]
-        for key in (*rule.scope_groups, "unit"):
-            value = groups.get(key)
-            if value is not None:
-                self._scope[key] = self._word(key, value)
-                self._scope_lines[key] = number
-                if key in self.format.model.shares:
-                    self._shared_scope[key] = self._scope[key]
+        if rule.has_columns and match["columns"] is not None:
+            self._columns = [column.strip() for column in match["columns"].split("|")]
+        for key in rule.context_keys:
+            value = match[key]
+            if value is None:
+                continue
+            self._scope[key] = self._word(key, value)
+            self._scope_lines[key] = number
+            if key in self._shares:
+                self._shared_scope[key] = self._scope[key]
 
     def _note_end(self, number: int, rule: LineRule) -> None:
         self._ends_seen.add(rule.index)

@@ -160,7 +160,6 @@ def _as_uat(observation: Observation) -> Observation:
     family, _, measure = observation.measure.partition(".")
     if family != "tests":
         return observation
-    measure = measure
     if measure == "skipped_share":
         measure = "not_run"
     return observation.model_copy(update={"measure": f"uat.{measure}"})

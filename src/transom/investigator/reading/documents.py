@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from transom.errors import InputError
 from transom.evidence.subject_names import Facet
@@ -18,7 +18,7 @@ from transom.formats.office_text import OFFICE_SUFFIXES, text_bytes
 from transom.formats.text_files import TextFile, decode_text
 from transom.investigator.reading.reviews import sentence
 from transom.investigator.reading.steering import steering_in_text
-from transom.investigator.reading.words import plain_words, words
+from transom.investigator.reading.words import key_words, plain_words, words
 
 MOST_BYTES = 64 << 20
 """Bytes of a document that are read; the reading tells if there are more."""
@@ -117,12 +117,13 @@ _MOST_REMARKS = 40
 
 def read_document(path: Path, source: str, name: str) -> Reading:
     """Read a document; errors in the file become the reading's state and reason."""
-    reader = _Reader()
+    reader = _Reader(name)
     words()  # load it first: an error in the vocabulary is not the document's
     state: State = "read"
     why = ""
     try:
         _read(_lines(path), reader)
+        reader.end()
     except InputError as error:
         return Reading(
             source=source,
@@ -220,7 +221,9 @@ def _document_status(text: str) -> str:
 class _Reader:
     """Reads a document's lines in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self._own_names = set(key_words(PurePosixPath(name).stem))
+        self._open_heading = 0  # level of a heading below which nothing stands yet
         self.line = self.size = self.words = self.hollow = 0
         self.title = ""
         self.depth = 0
@@ -245,6 +248,7 @@ class _Reader:
         text = line[:_LONGEST_LINE]
         self.remarks += found_in_text(text, f"line:{self.line}")
         if self._fenced:
+            self._open_heading = 0
             self.words += len(_WORD.findall(text))
             return
         text = self._visible(text)
@@ -255,9 +259,15 @@ class _Reader:
                 self._name("document.component", title)
             elif level <= self._parts or not self._parts:
                 self._parts = level if _COMPONENTS.search(title) else 0
+            # A heading right behind one of its own level or above it is a section left open.
+            if self._open_heading and level <= self._open_heading:
+                self.hollow += 1
+            self._open_heading = level
             self.depth = level
             self._section = title
-            self._draft(title)
+            # "Entwurf" is German for a draft, and for the design that a document is named after.
+            if not self._own_names & set(key_words(title)):
+                self._draft(title)
             self._depends = _DEPENDENCIES.search(title) is not None
             self._risky = _RISKS.search(title) is not None
             self.title = self.title or title
@@ -267,6 +277,12 @@ class _Reader:
         self._weigh(text)
         self._claim(text)
         self._risk(text)
+
+    def end(self) -> None:
+        """Count the last section, if nothing stands in it."""
+        if self._open_heading:
+            self.hollow += 1
+            self._open_heading = 0
 
     def _visible(self, text: str) -> str:
         """Return a line without comments, which may span lines."""
@@ -291,6 +307,7 @@ class _Reader:
             return
         vocabulary, lower = words(), stripped.lower()
         maybe = any(word in lower for word in vocabulary.triggers.hollow)
+        self._open_heading = 0
         if maybe and (
             vocabulary.placeholders.match(stripped) or vocabulary.placeholder_lines.search(stripped)
         ):

@@ -24,6 +24,7 @@ from transom.formats.test_runs import TestReport
 from transom.formats.test_runs_json import read_test_json
 from transom.formats.test_runs_xml import read_test_xml
 from transom.formats.xml_paths import value_at
+from transom.formats.xml_scanners import read_scan_xml
 from transom.investigator.reading.quoting import plain_number
 
 TESTS = "metrics/unit_test_results"
@@ -90,6 +91,9 @@ def report_in_xml(root: Element) -> ToolReport | None:
     run = read_test_xml(root)
     if run is not None:
         return _of_run(run, quote)
+    scan = read_scan_xml(root)
+    if scan is not None:
+        return _of_scan(scan, quote)
     return None
 
 

@@ -69,6 +69,7 @@ def service_settings(
     settings: OpenAISettings,
     base_url: str | None = None,
     environ: Mapping[str, str] = os.environ,
+    place: str = "--model",
 ) -> OpenAISettings:
     """Return the settings of the provider `openai` for a service: its address is filled in.
 
@@ -77,6 +78,7 @@ def service_settings(
         settings: of the provider `openai`.
         base_url: the address that a command or a program gives.
         environ: the environment variables; Azure's own programs keep the address in one.
+        place: where the service was named, for an error.
 
     Raises:
         SettingsError: the address of the user's own resource at Azure is not known.
@@ -87,7 +89,7 @@ def service_settings(
     url = url or environ.get(_AZURE_VARIABLE)
     if not url:
         hint = f"set llm.openai.base_url, or {_AZURE_VARIABLE}, to the address of your resource"
-        raise SettingsError("it has no address", place=service, hint=hint)
+        raise SettingsError(f"{service} has no address", place=place, hint=hint)
     if settings.api_version is None and not urlsplit(url).path.strip("/"):
         url = url.rstrip("/") + _AZURE_PATH
     return settings.model_copy(update={"base_url": url, "service": service})

@@ -9,60 +9,32 @@ names it; but atom A must not read it as good news.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from rapidfuzz import fuzz
 
-from transom.canonical import Json
 from transom.checklist.atoms import Entry, Operator, Requirements, ValidationItem
-from transom.checklist.building.mutation.alterations import is_prose, other_token, places
+from transom.checklist.building.mutation.alterations import is_prose
+from transom.checklist.building.mutation.bad_lines import (
+    BadLines,
+    bad_copies,
+    behind_record,
+    messages_of_trouble,
+    takes_more_lines,
+)
 from transom.checklist.building.mutation.examples import Examples
-from transom.checklist.building.mutation.patterns import without_examples
-from transom.checklist.building.mutation.values import bad_texts
 from transom.checklist.building.prober import RealFile
-from transom.checklist.judging.entries import field_of, has_field, shortfall
+from transom.checklist.judging.entries import has_field, shortfall
 from transom.checklist.writing.shapes import SpecDocument, SpecExample
-from transom.evidence.vocabulary import shipped_vocabulary
 
 WAY: Final = "bad line added"
-# A report of thousands of rows is tried at its first, its last and some rows between.
-_JUDGED_LINES: Final = 4
 _BASES: Final = 2
 _LONGEST_SHOWN: Final = 90
 _LIKE_A_ROW: Final = 75.0
 # Of an item with one of these counts, more lines can never break it.
 _AT_LEAST: Final = (Operator.GE, Operator.GT, Operator.NOT_EQUALS)
-
-
-@dataclass(frozen=True)
-class BadLines:
-    """Lines to add to a report.
-
-    Attributes:
-        text: the lines.
-        after_line: the number of the line that they are laid behind; 0 before the first.
-        replaces: whether they take the place of that line.
-        must_be_read: whether they are of the kind that atom A reads; a message is not.
-    """
-
-    text: str
-    after_line: int
-    replaces: bool = False
-    must_be_read: bool = True
-
-    def laid_into(self, lines: Sequence[str]) -> str:
-        """Return the text of a report with these lines."""
-        before = lines[: self.after_line - 1] if self.replaces else lines[: self.after_line]
-        return "\n".join([*before, *self.text.split("\n"), *lines[self.after_line :]])
-
-    def line_numbers(self) -> range:
-        """Return the numbers of these lines in the report."""
-        first = self.after_line if self.replaces else self.after_line + 1
-        return range(first, first + self.text.count("\n") + 1)
 
 
 @dataclass(frozen=True)
@@ -101,11 +73,11 @@ async def _try_report(
         if entry.line_number and has_field(entry.parsed_fields, item.select):
             judged.append(entry)
     # Copies first: they are the surest, since the report itself has such lines.
-    additions = list(_bad_copies(item, report, judged, spec))
+    additions = list(bad_copies(item, report, judged, spec))
     for example in spec.guide.examples:
         if example.item == item.id and example.outcome == "fails":
             additions += await _failing_example(examples, item, example, report, judged)
-    additions += list(_messages(report))
+    additions += list(messages_of_trouble(report))
     trials = list[AdditionTrial]()
     for addition in additions:
         problem = await _problem(examples, item, report, addition)
@@ -204,103 +176,6 @@ async def _without_failing_lines(
     return None
 
 
-# -- the bad lines
-
-
-def _bad_copies(
-    item: ValidationItem, report: RealFile, judged: Sequence[Entry], spec: SpecDocument
-) -> Iterator[BadLines]:
-    """Yield copies of judged lines whose value breaks the condition, beside these lines."""
-    # Without a condition no value is bad, and a count does not look at values.
-    if item.condition is None or item.count is not None:
-        return
-    field = item.condition.field
-    rows = list[Entry]()
-    for entry in judged:
-        if _is_printed_once(report, entry, field_of(entry.parsed_fields, field)):
-            rows.append(entry)
-    # Each trial reads the report again, so a few rows stand for all.
-    chosen = _spread(rows, _JUDGED_LINES)
-    if item.take is not None:
-        chosen = chosen[-1:] if item.take == "last" else chosen[:1]
-    in_place = not _takes_more_lines(report)
-    words = _failing_words(item, field, spec)
-    for entry in chosen:
-        number = entry.line_number or 1
-        line = report.lines[number - 1]
-        value = field_of(entry.parsed_fields, field)
-        is_last = entry is chosen[-1]
-        # All values at the last line, one at each other line: the rows are of one form.
-        for index, (text, is_known) in enumerate(bad_texts(item, line, value, words)):
-            if index and not is_last:
-                break
-            if in_place:
-                yield BadLines(text, number, replaces=True, must_be_read=is_known)
-            elif item.take == "first":
-                yield BadLines(text, number - 1, must_be_read=is_known)
-            else:
-                renamed = _renamed(text, entry, field, spec)
-                behind = _behind_record(report, number)
-                if renamed != text and is_last and not index:
-                    # The same name again, with a worse value.
-                    yield BadLines(text, behind, must_be_read=is_known)
-                yield BadLines(renamed, behind, must_be_read=is_known)
-
-
-def _failing_words(item: ValidationItem, field: str, spec: SpecDocument) -> list[str]:
-    """Return the words that the judged field has in failing examples of the ItemSpec."""
-    words = dict[str, None]()
-    for example in spec.guide.examples:
-        if example.item != item.id or example.outcome != "fails":
-            continue
-        for fields in example.fields:
-            word = fields.get(field)
-            if isinstance(word, str) and word in example.text:
-                words[word] = None
-    return list(words)
-
-
-def _is_printed_once(report: RealFile, entry: Entry, value: Json) -> bool:
-    """Return whether a judged value stands in its entry's line, at one place."""
-    # A value that is printed twice could be changed at the wrong place.
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, str | int | float)
-        or not str(value).strip()
-    ):
-        return False
-    return len(places(report.lines[(entry.line_number or 1) - 1], value)) == 1
-
-
-def _renamed(text: str, entry: Entry, field: str, spec: SpecDocument) -> str:
-    """Return a row with other names, since an atom may keep one row for each name.
-
-    Names that the ItemSpec speaks of are kept: the item may be about them alone.
-    """
-    spec_words = set(re.findall(r"\w+", without_examples(spec.text)))
-    for fields in entry.parsed_fields.values():
-        for key, value in fields.items() if isinstance(fields, dict) else ():
-            is_judged = field.endswith(f".{key}")
-            if (
-                is_judged
-                or not isinstance(value, str)
-                or set(re.findall(r"\w+", value)) <= spec_words
-            ):
-                continue
-            for start, end in places(text, value)[:1]:
-                text = f"{text[:start]}{_other_name(value)}{text[end:]}"
-    return text
-
-
-def _other_name(name: str) -> str:
-    """Return a name of the same form: its longest part differs, as in `u_dec/r0/D`."""
-    parts = list(re.finditer(r"\w+", name))
-    if not parts:
-        return name
-    longest = max(parts, key=lambda part: len(part[0]))
-    return f"{name[: longest.start()]}{other_token(longest[0])}{name[longest.end() :]}"
-
-
 async def _failing_example(
     examples: Examples,
     item: ValidationItem,
@@ -320,7 +195,7 @@ async def _failing_example(
     # An example that does not even fail alone is another gate's finding.
     if await is_accepted(examples, item, name, f"{example.text}\n"):
         return []
-    if not _takes_more_lines(report):
+    if not takes_more_lines(report):
         return []
     text = example.text.strip("\n")
     count = len(report.lines) - (report.lines[-1] == "")
@@ -338,7 +213,7 @@ async def _failing_example(
     if not is_prose(report):
         # The first line of a table names its columns.
         positions = [number for number in positions if number > 0]
-    places_in_report = dict.fromkeys(_behind_record(report, number) for number in positions)
+    places_in_report = dict.fromkeys(behind_record(report, number) for number in positions)
     return [BadLines(text, number) for number in places_in_report]
 
 
@@ -351,51 +226,3 @@ def _is_row(
         return False
     lines = [report.lines[(entry.line_number or 1) - 1] for entry in judged]
     return any(fuzz.ratio(line, row) >= _LIKE_A_ROW for line in lines)
-
-
-def _behind_record(report: RealFile, number: int) -> int:
-    """Return the line that a line belongs to as far as it is continued with a backslash."""
-    lines = report.lines
-    while 0 < number < len(lines) and lines[number - 1].rstrip().endswith("\\"):
-        number += 1
-    return number
-
-
-def _messages(report: RealFile) -> Iterator[BadLines]:
-    """Yield all messages of trouble at the end of a report, where a log tells of its failure."""
-    # A table or JSON has no place for a message.
-    if _takes_more_lines(report) and is_prose(report):
-        count = len(report.lines) - (report.lines[-1] == "")
-        yield BadLines("\n".join(trouble_messages()), count, must_be_read=False)
-
-
-@lru_cache(maxsize=1)
-def trouble_messages() -> tuple[str, ...]:
-    """Return messages of the shipped vocabulary: for each state its first words, as tools write."""
-    messages = list[str]()
-    for entry in shipped_vocabulary().entries:
-        if not entry.is_of("eda"):
-            continue
-        for word in entry.words.get("en", ())[:2]:
-            plain = word.replace("*", "")
-            if "prefix" in entry.places:
-                messages += [
-                    f"{plain.upper()}: step 3 of the run",
-                    f"{plain.capitalize()}: u_top/u_core",
-                ]
-            elif "text" in entry.places:
-                messages.append(f"step 3 of the run is {plain}")
-    return tuple(messages)
-
-
-def _takes_more_lines(report: RealFile) -> bool:
-    """Return whether a line can be added without breaking the form, as it would in JSON or XML."""
-    return report.text.lstrip()[:1] not in ("{", "[", "<") or is_prose(report)
-
-
-def _spread(entries: Sequence[Entry], limit: int) -> list[Entry]:
-    """Return the first and the last of entries, and some between."""
-    if len(entries) <= limit:
-        return list(entries)
-    step = (len(entries) - 1) / (limit - 1)
-    return [entries[round(index * step)] for index in range(limit)]

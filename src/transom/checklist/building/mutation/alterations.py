@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from transom.checklist.atoms import REFERENCE_FIELD, Entry
-from transom.checklist.building.prober import Answer, RealFile
+from transom.checklist.building.prober import ParserAnswer, RealFile
 
 Way: TypeAlias = Literal["line emptied", "text changed"]
 PER_FILE: Final = 6
@@ -43,7 +43,7 @@ class Alteration:
 
 
 def alterations(file: RealFile, entries: Sequence[Entry]) -> list[Alteration]:
-    """Alterations of one file, spread over its entries."""
+    """Return alterations of one file, spread over its entries."""
     placed = []
     for entry in entries:
         # An entry without a line, or of a blank one, has no evidence to alter.
@@ -61,8 +61,8 @@ def alterations(file: RealFile, entries: Sequence[Entry]) -> list[Alteration]:
     return altered
 
 
-def noticed(alteration: Alteration, before: Answer, after: Answer) -> bool:
-    """Whether atom A follows: it says something else, or that it cannot judge the file."""
+def noticed(alteration: Alteration, before: ParserAnswer, after: ParserAnswer) -> bool:
+    """Return whether atom A follows: it says something else, or that it cannot judge the file."""
     if after.refused is not None:
         return True
     # The text of a changed line may stand in `value` as it is; only what was read from it counts.
@@ -100,8 +100,9 @@ def _changed(file: RealFile, number: int, entry: Entry) -> Iterator[Alteration]:
 
 
 def _values(entry: Entry) -> Iterator[str | float]:
-    """Texts and numbers among an entry's fields; true and false stand for something that is
-    written otherwise.
+    """Yield the texts and numbers among an entry's fields.
+
+    True and false stand for something that is written otherwise.
     """
     for category, fields in entry.parsed_fields.items():
         for value in (
@@ -116,8 +117,9 @@ def _values(entry: Entry) -> Iterator[str | float]:
 
 
 def places(line: str, value: str | float) -> list[tuple[int, int]]:
-    """Places where a value is printed in a line: a text as it is, a number in any unit that is a
-    power of ten.
+    """Return where a value is printed in a line.
+
+    A text must stand as it is, a number in any unit that is a power of ten.
     """
     if isinstance(value, str):
         return [match.span() for match in re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", line)]
@@ -153,9 +155,7 @@ def other_token(token: str) -> str:
 
 
 def is_prose(file: RealFile) -> bool:
-    """Whether a blank line at the top means nothing: not in JSON, XML or a table whose first
-    line names its columns.
-    """
+    """Return whether a blank line at the top means nothing, as it does in JSON or a table."""
     head = file.text.lstrip()[:1]
     # A log may begin with a bracket as well, so the text has to be JSON to count as such.
     if head in ("{", "[", "<", ""):

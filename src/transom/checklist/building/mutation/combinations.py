@@ -13,7 +13,7 @@ from typing import Final
 
 from transom.checklist.atoms import AnyOf, Entry, Requirements, ValidationItem, Waiver, Waivers
 from transom.checklist.building.mutation.examples import Examples
-from transom.checklist.judging.verdict import CheckedItem
+from transom.checklist.judging.verdict_rows import CheckedItem
 from transom.checklist.judging.waivers import apply_waivers
 from transom.checklist.results import Combination, Expected
 from transom.checklist.writing.gate.guide import ALLOWED
@@ -37,8 +37,9 @@ _ALL: Final = Waivers(value=0, waive_items=(Waiver(pattern="all is waived"),))
 
 
 async def run_tests(examples: Examples, spec: SpecDocument) -> tuple[Combination, ...]:
-    """Every test of the examples that atom A reads alone; each says what was expected and what
-    came of it.
+    """Run every test of the examples that atom A reads alone.
+
+    Each says what was expected and what came of it.
     """
     # A type of capability decides which rows of the matrix apply.
     names = {NAMES[row - 1] for row in ALLOWED[examples.config.capability_type]}

@@ -13,10 +13,10 @@ from rapidfuzz import fuzz
 from transom.canonical import Json
 from transom.checklist.atoms import CheckerConfig, Entry, Requirements, Source, ValidationItem
 from transom.checklist.building.mutation.alterations import places
-from transom.checklist.building.prober import Prober, RealFile
+from transom.checklist.building.prober import ParserAnswer, Prober, RealFile
 from transom.checklist.judging.entries import field_of, has_field, is_empty, shortfall, show
 from transom.checklist.judging.evaluate import evaluate
-from transom.checklist.judging.gather import Evidence, File, classify
+from transom.checklist.judging.gather import File, GatheredEvidence, classify
 from transom.checklist.judging.logic import Logic
 from transom.checklist.judging.verdict import Outcome
 from transom.checklist.writing.shapes import SpecExample
@@ -57,10 +57,7 @@ class Examples:
         if item is None:
             return Tried(untried=f"{_label_of(example)} is of no item of checker.yaml")
         answer = await self.prober.answer(name, _ended(example.text))
-        own_entries = []
-        for entry in answer.entries:
-            if _belongs(entry, item):
-                own_entries.append(entry)
+        own_entries = _entries_of(item, answer)
         if answer.refused is not None:
             return Tried(untried=f"{_label_of(example)} cannot be read alone: {answer.refused}")
         # Such an example shows what must not become an entry at all.
@@ -108,10 +105,7 @@ class Examples:
         # Refusing the file is noticed, too.
         if after.refused is not None:
             return Tried()
-        entries = []
-        for entry in after.entries:
-            if entry.line_number == number and _belongs(entry, item):
-                entries.append(entry)
+        entries = _entries_of(item, after, number)
         if not entries:
             if after.placed == before.placed:
                 return Tried(problem=f"{place} changes nothing")
@@ -133,17 +127,14 @@ class Examples:
         )
 
     async def _rests_on_others(self, file: RealFile, number: int, item: ValidationItem) -> bool:
-        """Whether a real line gives another outcome, or none, alone: a command and its error
-        below, an XML element.
+        """Return whether a real line gives another outcome, or none, alone.
+
+        Such a line is a command with its error below, or an XML element.
         """
 
         async def outcomes(text: str, line: int) -> set[str]:
-            entries = (await self.prober.answer(file.name, text)).entries
-            outcomes_of_line: set[str] = set()
-            for entry in entries:
-                if entry.line_number == line and _belongs(entry, item):
-                    outcomes_of_line.add(_outcome_of(item, entry))
-            return outcomes_of_line
+            answer = await self.prober.answer(file.name, text)
+            return {_outcome_of(item, entry) for entry in _entries_of(item, answer, line)}
 
         alone = await outcomes(_ended(file.lines[number - 1]), 1)
         return alone != await outcomes(file.text, number)
@@ -160,10 +151,7 @@ class Examples:
             )
         file, number, line = spot
         answer = await self.prober.answer(file.name, file.with_line(number, line))
-        entries = []
-        for entry in answer.entries:
-            if entry.line_number == number and _belongs(entry, item):
-                entries.append(entry)
+        entries = _entries_of(item, answer, number)
         problem = placed.problem or _wrong_fields(example, entries)
         if problem:
             return Tried(
@@ -174,8 +162,9 @@ class Examples:
     async def _spot(
         self, example: SpecExample, item: ValidationItem | None
     ) -> tuple[RealFile, int, str] | None:
-        """Place that the example's deciding line fits: the file, the line that it replaces, and
-        the line.
+        """Return the place that the example's deciding line fits.
+
+        It is the file, the line that is replaced, and the line.
         """
         if item is None:
             return None
@@ -204,7 +193,7 @@ class Examples:
     async def _deciding_line(self, example: SpecExample, item: ValidationItem) -> str | None:
         """Return the line of the entry that decides the example, or the last line without one.
 
-        None where other lines decide as well, or what the text lacks decides: another file may have
+        None if other lines decide as well, or what the text lacks decides: another file may have
         that.
         """
         lines, name = example.text.split("\n"), self.name_of(example)
@@ -230,29 +219,26 @@ class Examples:
     async def entries(self, example: SpecExample, item: ValidationItem) -> list[Entry] | None:
         """Return the item's entries of the example alone, or None if it needs lines around it."""
         answer = await self.prober.answer(self.name_of(example), _ended(example.text))
-        own_entries = []
-        for entry in answer.entries:
-            if _belongs(entry, item):
-                own_entries.append(entry)
+        own_entries = _entries_of(item, answer)
         if answer.refused is not None or not (own_entries or _may_be_silent(example, item)):
             return None
         return own_entries
 
     async def judged(
         self, example: SpecExample, item: ValidationItem, requirements: Requirements
-    ) -> tuple[Outcome, CheckerConfig, Evidence]:
-        """Judgement of the checker on the example for one item: its answer, without waivers."""
+    ) -> tuple[Outcome, CheckerConfig, GatheredEvidence]:
+        """Judge the example for one item, without waivers."""
         return await self.judged_text(
             self.name_of(example), _ended(example.text), item, requirements
         )
 
     async def judged_text(
         self, name: str, text: str, item: ValidationItem, requirements: Requirements
-    ) -> tuple[Outcome, CheckerConfig, Evidence]:
+    ) -> tuple[Outcome, CheckerConfig, GatheredEvidence]:
         """Return the judgement of one item on a text in a file of that name, without waivers."""
         answer = await self.prober.answer(name, text)
         kind, rank = classify(name, self.sources)
-        evidence = Evidence((File(name, kind, rank, lambda: [text]),), answer.entries)
+        evidence = GatheredEvidence((File(name, kind, rank, lambda: [text]),), answer.entries)
         # There is one file in the trial, so a condition on other files cannot hold.
         alone = item.model_copy(update={"only_with": None})
         config = self.config.model_copy(update={"items": (alone,), "requirements": requirements})
@@ -272,14 +258,12 @@ class Examples:
 
 
 def _may_be_silent(example: SpecExample, item: ValidationItem) -> bool:
-    """Whether the example's outcome may come of what its text lacks."""
+    """Return whether the example's outcome may come of what its text lacks."""
     return not example.fields and (example.outcome == "holds") is (item.mode == "forbid")
 
 
 def _is_told_elsewhere(example: SpecExample, item: ValidationItem, line: str) -> bool:
-    """Whether what the item asks of stands in another line than the one that an entry points to,
-    e.g. a heading.
-    """
+    """Return whether another line, such as a heading, states what the item asks of."""
     field_names = [item.condition.field] if item.condition else [item.select, *item.required]
     for fields in example.fields:
         for name, value in fields.items():
@@ -301,9 +285,7 @@ def _outcome_of(item: ValidationItem, entry: Entry) -> str:
 
 
 def _decides(item: ValidationItem, entry: Entry, example: SpecExample) -> bool:
-    """Whether an entry makes the example's outcome by what its fields say, and by none that is
-    empty.
-    """
+    """Return whether the fields of an entry, none of them empty, give the example's outcome."""
     fields = {item.select, *item.required, *([item.condition.field] if item.condition else [])}
     filled = not any(is_empty(field_of(entry.parsed_fields, name)) for name in fields)
     return filled and _outcome_of(item, entry) == example.outcome
@@ -317,6 +299,15 @@ def _label_of(example: SpecExample) -> str:
 
 def _ended(text: str) -> str:
     return f"{text}\n"
+
+
+def _entries_of(item: ValidationItem, answer: ParserAnswer, line: int | None = None) -> list[Entry]:
+    """Return the item's entries of an answer, of one line or of all."""
+    entries = []
+    for entry in answer.entries:
+        if _belongs(entry, item) and line in (None, entry.line_number):
+            entries.append(entry)
+    return entries
 
 
 def _belongs(entry: Entry, item: ValidationItem) -> bool:
@@ -354,7 +345,7 @@ def _differences(expected: object, entry: Entry) -> list[str]:
 
 
 def _is_same(actual: Json, expected: Json) -> bool:
-    """Equal; numbers within rounding, and absent like empty."""
+    """Return whether values are equal; numbers within rounding, and absent like empty."""
     # A missing field and an empty one say the same to an item.
     if is_empty(actual) and is_empty(expected):
         return True

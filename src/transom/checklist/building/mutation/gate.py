@@ -24,7 +24,7 @@ from transom.checklist.building.mutation.suggestion import (
     SuggestedLine,
     suggest_lines,
 )
-from transom.checklist.building.prober import Answer, Prober, RealFile
+from transom.checklist.building.prober import ParserAnswer, Prober, RealFile
 from transom.checklist.results import SPEC, Combination, MutationRow, Survivor
 from transom.checklist.writing.shapes import SpecDocument
 
@@ -38,7 +38,7 @@ class Mutation:
     """Results of all trials.
 
     Attributes:
-        row: the score for `build.json`; None where there was nothing to try.
+        row: the score for `build.json`; None if there was nothing to try.
         messages: by the gate and the artifact that they are about. `examples` are read otherwise
             than the ItemSpec says, or it contradicts itself; `untested` items have no example;
             `addition`: bad lines that leave an item positive; `mutation`: alterations that atom A
@@ -87,14 +87,15 @@ async def mutate(
     *,
     tests: bool = False,
 ) -> Mutation:
-    """Try a checker on the ItemSpec's examples and on altered files; `prober` is of `atoms.py`,
-    which must load.
+    """Try a checker on the ItemSpec's examples and on altered files.
+
+    `prober` is of `atoms.py`, which must load.
 
     With `tests` the combinations of requirements and waivers are tried, too.
     """
     score = _Score()
     answers = [(file, await prober.answer(file.name, file.text)) for file in files]
-    readable = list[tuple[RealFile, Answer]]()
+    readable = list[tuple[RealFile, ParserAnswer]]()
     for file, answer in answers:
         if answer.refused is None:
             readable.append(await shortened(prober, file, answer))
@@ -130,7 +131,9 @@ async def mutate(
 async def _examples(
     examples: Examples, spec: SpecDocument, score: _Score
 ) -> tuple[list[str], list[str], list[str]]:
-    """Examples that atom A reads wrong, contradictions of the ItemSpec, and what could not be
+    """Try the examples.
+
+    Returns those that atom A reads wrong, contradictions of the ItemSpec, and what could not be
     tried.
     """
     wrong: list[str] = []
@@ -172,9 +175,9 @@ async def _added(examples: Examples, spec: SpecDocument, score: _Score) -> list[
 
 
 async def _altered(
-    prober: Prober, answers: Sequence[tuple[RealFile, Answer]], score: _Score
+    prober: Prober, answers: Sequence[tuple[RealFile, ParserAnswer]], score: _Score
 ) -> tuple[list[str], list[str]]:
-    """Alterations that change nothing: faults, and mere questions."""
+    """Return the alterations that change nothing: faults, and mere questions."""
     problems: list[str] = []
     questions: list[str] = []
     for file, before in answers:
@@ -208,7 +211,7 @@ async def _altered(
     return problems[:_SHOWN], questions[:_SHOWN]
 
 
-async def _moved(prober: Prober, file: RealFile, before: Answer) -> list[str]:
+async def _moved(prober: Prober, file: RealFile, before: ParserAnswer) -> list[str]:
     """Ask whether a blank line at the top changes anything but the numbers of the lines."""
     if not is_prose(file) or not before.entries:
         return []
@@ -225,7 +228,7 @@ async def _moved(prober: Prober, file: RealFile, before: Answer) -> list[str]:
 
 
 async def _same_again(
-    prober: Prober, answers: Sequence[tuple[RealFile, Answer]], score: _Score
+    prober: Prober, answers: Sequence[tuple[RealFile, ParserAnswer]], score: _Score
 ) -> list[str]:
     """Report entries that differ for the same text: after others, in a fresh process, reordered."""
     problems: list[str] = []

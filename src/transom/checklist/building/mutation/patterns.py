@@ -161,8 +161,9 @@ def _without_own_entries(spec: SpecDocument, entries: Sequence[Entry]) -> set[Sp
 async def _is_keyed(
     prober: Prober, file: RealFile, name: str, before: Hits, hits: Callable[[str], Awaitable[Hits]]
 ) -> bool:
-    """Whether entries go where a name becomes another one, although the same patterns match the
-    same lines.
+    """Return whether entries go if a name becomes another one.
+
+    The same patterns must match the same lines.
     """
     renamed = re.sub(
         rf"(?<!\w){re.escape(name)}(?!\w)",
@@ -226,9 +227,7 @@ def _question(pattern: SpecPattern, file: RealFile, line: int) -> str:
 
 
 def _names_of_atom_a(code: str, spec: SpecDocument) -> set[str]:
-    """Words among the texts of atom A that stand nowhere in the ItemSpec but in its examples,
-    which may be copied.
-    """
+    """Return words of atom A that the ItemSpec has in examples only, which may be copied."""
     spec_text, tree, logic = (
         without_examples(spec.text).casefold(),
         tree_of(code),

@@ -9,7 +9,7 @@ LONGEST = 2000
 
 
 def scan(text: str, patterns: list[str]) -> list[list[int]]:
-    """`[line number, index of the pattern]` for every match, in the order of the lines."""
+    """Return `[line number, index of the pattern]` for every match, in the order of the lines."""
     # Patterns that do not compile keep their index, so that hits name the right one.
     compiled = [_compiled(pattern) for pattern in patterns]
     matches: list[list[int]] = []

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from transom.checklist.building.prober import Answer, Prober, RealFile
+from transom.checklist.building.prober import ParserAnswer, Prober, RealFile
 
 SMALL: Final = 1 << 15
 """Characters up to which a report is tried as it is."""
@@ -15,7 +15,9 @@ _ROWS: Final = 40
 _LONGEST_LINE: Final = 2_000
 
 
-async def shortened(prober: Prober, file: RealFile, answer: Answer) -> tuple[RealFile, Answer]:
+async def shortened(
+    prober: Prober, file: RealFile, answer: ParserAnswer
+) -> tuple[RealFile, ParserAnswer]:
     """Return a report with fewer rows and what atom A reads from it.
 
     The report stays whole if atom A reads something else from the part, as it does in JSON.
@@ -35,7 +37,7 @@ async def shortened(prober: Prober, file: RealFile, answer: Answer) -> tuple[Rea
     return part, part_answer
 
 
-def _chosen_lines(lines: Sequence[str], answer: Answer) -> Iterator[str]:
+def _chosen_lines(lines: Sequence[str], answer: ParserAnswer) -> Iterator[str]:
     """Yield the first and last lines of a report, and those around some of the entries."""
     numbers = []
     for entry in answer.entries:

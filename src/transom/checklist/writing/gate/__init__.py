@@ -32,7 +32,7 @@ STEPS: Final = 7
 
 
 def check_analysis(text: str, *, artifact: str = "analysis") -> list[Finding]:
-    """Round 1: seven steps, a capability type with its reason, the notation's reading."""
+    """Check round 1: seven steps, a capability type with its reason, the notation's reading."""
     problems, analysis = _text(text, artifact), parse_analysis(text)
     numbers = [step.number for step in analysis.steps]
     listing = comma_list([str(number) for number in numbers])
@@ -59,7 +59,7 @@ def check_analysis(text: str, *, artifact: str = "analysis") -> list[Finding]:
 
 
 def check_section1(text: str) -> list[Finding]:
-    """Categories, typed fields, both examples."""
+    """Check Section 1: categories, typed fields, both examples."""
     problems = _text(text, "section1")
     check_parsing(problems, parse_section1(text))
     return problems.findings
@@ -73,7 +73,7 @@ def check_section2(text: str, parsing: ParsingSection) -> list[Finding]:
 
 
 def check_section3(text: str, check: CheckSection) -> list[Finding]:
-    """Waiver scenarios, both modes and a decision for every item of Section 2."""
+    """Check Section 3: scenarios, both modes, a decision for every item of Section 2."""
     problems = _text(text, "section3")
     check_waivers(problems, parse_section3(text, check.item_ids()), check)
     return problems.findings
@@ -89,9 +89,7 @@ def check_section4(text: str, parsing: ParsingSection, check: CheckSection) -> l
 
 
 def check_spec(doc: SpecDocument, *, artifact: str = "ItemSpec") -> list[Finding]:
-    """Everything above for a whole ItemSpec but the coverage of examples; lines are those of
-    `doc.text`.
-    """
+    """Check a whole ItemSpec but the coverage of its examples; lines are those of `doc.text`."""
     problems = _text(doc.text, artifact, doc.guide)
     check_headings(problems, doc.text)
     problems.unless(

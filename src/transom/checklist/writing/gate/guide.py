@@ -48,8 +48,9 @@ def check_guide(
 
 
 def check_example_coverage(problems: Problems, section: GuideSection, check: CheckSection) -> None:
-    """Examples that the writer of Section 4 is asked for once; an ItemSpec without examples is none
-    the worse for that.
+    """Report examples that the writer of Section 4 is asked for once.
+
+    An ItemSpec without examples is none the worse for that.
 
     A gate that has none to try says so.
     """

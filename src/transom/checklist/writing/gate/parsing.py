@@ -104,9 +104,7 @@ def _example(
 
 
 def _fields(section: ParsingSection, *, required: bool) -> cs.CoreSchema:
-    """`parsed_fields` with these categories and fields alone; where it is `required`, all of them
-    with their types.
-    """
+    """Return the schema of `parsed_fields`; if `required`, of all fields with their types."""
     categories = {}
     for category in section.categories:
         if category.key:

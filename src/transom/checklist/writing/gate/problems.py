@@ -36,7 +36,7 @@ class Problems:
         self.unless(not is_thin(text, words), gate, line, f"{label} is missing or says nothing")
 
     def numbered(self, gate: str, numbers: Sequence[str], section: str, line: int) -> None:
-        """Headings must be numbered N.1, N.2, ... without gap or repetition."""
+        """Check that headings are numbered N.1, N.2, ... without gap or repetition."""
         expected = [f"{section}.{n}" for n in range(1, len(numbers) + 1)]
         self.unless(
             list(numbers) == expected,
@@ -47,12 +47,12 @@ class Problems:
 
 
 def is_thin(text: str, words: int = 2) -> bool:
-    """Whether a text has fewer words than that, or only stands in for one."""
+    """Return whether a text has fewer words than that, or only stands in for one."""
     words_of_text = re.findall(r"\w+", text)
     # Some models write that a text is to be written.
     return len(words_of_text) < words or " ".join(words_of_text).casefold() in _EMPTY_WORDS
 
 
 def comma_list(names: Sequence[str]) -> str:
-    """Names for a message: `a, b`, or `none`."""
+    """Return names for a message: `a, b`, or `none`."""
     return ", ".join(names) or "none"

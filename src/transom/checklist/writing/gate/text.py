@@ -110,7 +110,10 @@ def _paths(problems: Problems, line: InlineText, patterns: Collection[str]) -> N
 
 
 def _script(problems: Problems, line: InlineText) -> None:
-    """Letters of another script outside code and quotations: the ItemSpec is written in English."""
+    """Report letters of another script outside code and quotations.
+
+    The ItemSpec is written in English.
+    """
     plain = _QUOTED.sub(" ", line.text)
     strange = ""
     for character in plain:
