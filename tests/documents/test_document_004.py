@@ -246,7 +246,7 @@ def test_second_block(project: Door) -> None:
 
 @pytest.mark.slow
 @row(
-    "each seat is a fresh process, with its own view", "transom.stories.approval:ApprovalFlow.ready"
+    "each seat is a fresh process, with its own view", "transom.stories.approval:ApprovalFlow._ask"
 )
 def test_fresh_processes(project: Door) -> None:
     log = with_agent(project, "BLOCKED")
@@ -259,7 +259,7 @@ def test_fresh_processes(project: Door) -> None:
 @pytest.mark.slow
 @row(
     "the text of a run tells what was used, and where a story stands",
-    "transom.stories.approval:ApprovalFlow.ready",
+    "transom.stories.approval:ApprovalFlow._record",
 )
 def test_usage(project: Door) -> None:
     with_agent(project, "BLOCKED")
