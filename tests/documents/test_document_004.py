@@ -245,9 +245,7 @@ def test_second_block(project: Door) -> None:
 
 
 @pytest.mark.slow
-@row(
-    "each seat is a fresh process, with its own view", "transom.stories.approval:ApprovalFlow._ask"
-)
+@row("each seat is a fresh process, with its own view", "transom.stories.seats:Seats._reply")
 def test_fresh_processes(project: Door) -> None:
     log = with_agent(project, "BLOCKED")
     project(*RUN)
