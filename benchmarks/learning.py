@@ -135,20 +135,21 @@ def beside_ace(path: Path, texts: Sequence[str]) -> str:
     named = os.environ.get("ACE_FRAMEWORK")
     if not named:
         return "ace-framework is not measured: ACE_FRAMEWORK names no folder"
-    package = types.ModuleType("ace")
-    # its own __init__ would import what is not needed here
-    package.__path__ = [str(Path(named) / "ace")]
-    sys.modules["ace"] = package
-    book: Any = importlib.import_module("ace.skillbook").Skillbook()
+    # Their own __init__ would import what is not needed here.
+    for module, below in (("ace", "ace"), ("ace.core", "ace/core")):
+        package = types.ModuleType(module)
+        package.__path__ = [str(Path(named) / below)]
+        sys.modules[module] = package
+    book: Any = importlib.import_module("ace.core.skillbook").Skillbook()
     keys = [book.add_skill("general", text).id for text in texts]
 
     def feedback() -> None:
-        book.tag_skill(keys[0], "helpful")
+        book.tag_skill(keys[0], 1)
         book.save_to_file(str(path))
 
     took = median_ms(feedback, 3)
     kept = f"{len(book.skills())} of {len(texts)} kept"
-    shown = f"each query is shown all {len(str(book)):,} characters"
+    shown = f"each query is shown all {len(book.as_prompt()):,} characters"
     return f"ace-framework: one feedback event {took:.1f} ms, {kept}, {shown}"
 
 

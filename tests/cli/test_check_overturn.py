@@ -58,7 +58,7 @@ def test_a_pass_that_was_overturned_waits_for_a_person(desk: Desk) -> None:
         ]
     # The item asks again for its meaning, without the one that was wrong.
     claims = [row["reads_as"].get("claim") for row in verdict["readings"]]
-    assert "hold_met" in claims and "setup_met" not in claims
+    assert "timing_met" in claims and "setup_met" not in claims
     assert "transom check teach TIMING.yaml" in verdict["warnings"][0]["message"]
     # A FAIL was never overturned.
     assert timing(desk, BAD_REPORT)["status"] == "FAIL"
@@ -69,11 +69,11 @@ def test_another_meaning_is_judged_anew(desk: Desk) -> None:
     overturn(desk, "--reason", WHY)
     waiting = timing(desk)
     claims = [row["reads_as"].get("claim") for row in waiting["readings"]]
-    number = str(claims.index("hold_met") + 1)
+    number = str(claims.index("timing_met") + 1)
     desk("answer", waiting["run_id"], "--choose", number, "--by", "Ann Lee", "-q")
     verdict = timing(desk)
     claim = load_item(desk.here / "TIMING.yaml").claim
-    assert claim is not None and claim.name == "hold_met"
+    assert claim is not None and claim.name == "timing_met"
     assert not any(cap["rule"] == "overturned" for cap in verdict.get("capped_by", ()))
     # The report has no hold timing, so the item must not pass by this meaning.
     assert verdict["status"] != "PASS"

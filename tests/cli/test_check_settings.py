@@ -491,6 +491,8 @@ OF_MEMORY = {"paths.embeddings"}
 """Its effect is a test of `tests/memory`."""
 OF_NOTICES = {key for key in known_keys() if key.startswith("notify.")}
 """Their effects are tests of `test_notices.py`."""
+OF_PAGES = {"serve.user_header"}
+"""Its effect is a test of `tests/server/test_exposure.py`."""
 
 
 WRITTEN = {
@@ -528,7 +530,7 @@ def test_an_option_is_named_if_it_was_given(desk: Desk) -> None:
 
 
 def test_every_setting_is_obeyed() -> None:
-    elsewhere = OF_STORIES | OF_OWN_PROVIDERS | OF_MEMORY | OF_NOTICES
+    elsewhere = OF_STORIES | OF_OWN_PROVIDERS | OF_MEMORY | OF_NOTICES | OF_PAGES
     assert set(known_keys()) == set(OBEYED) | set(HOSTED) | set(OF_AGENTS) | elsewhere
 
 

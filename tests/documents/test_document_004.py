@@ -222,7 +222,8 @@ RUN = ("story", "run", "--project", "p", "--epic", "epic-7")
 
 @pytest.mark.slow
 @row(
-    "PO's block stops the story, and names the reason", "transom.stories.pipeline:StoryFlow._ready"
+    "PO's block stops the story, and names the reason",
+    "transom.stories.approval:ApprovalFlow.ready",
 )
 def test_block_stops(project: Door) -> None:
     log = with_agent(project, "BLOCKED")
@@ -233,7 +234,7 @@ def test_block_stops(project: Door) -> None:
 
 
 @pytest.mark.slow
-@row("a second block offers ways on", "transom.stories.pipeline:StoryFlow._after_block")
+@row("a second block offers ways on", "transom.stories.approval:ApprovalFlow._after_block")
 def test_second_block(project: Door) -> None:
     with_agent(project, "BLOCKED")
     project(*RUN)
@@ -244,7 +245,7 @@ def test_second_block(project: Door) -> None:
 
 
 @pytest.mark.slow
-@row("each seat is a fresh process, with its own view", "transom.stories.pipeline:StoryFlow._ready")
+@row("each seat is a fresh process, with its own view", "transom.stories.seats:Seats._reply")
 def test_fresh_processes(project: Door) -> None:
     log = with_agent(project, "BLOCKED")
     project(*RUN)
@@ -256,7 +257,7 @@ def test_fresh_processes(project: Door) -> None:
 @pytest.mark.slow
 @row(
     "the text of a run tells what was used, and where a story stands",
-    "transom.stories.pipeline:StoryFlow._ready",
+    "transom.stories.approval:ApprovalFlow._record",
 )
 def test_usage(project: Door) -> None:
     with_agent(project, "BLOCKED")

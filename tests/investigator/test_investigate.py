@@ -197,6 +197,14 @@ async def test_a_model_may_know_what_the_rules_do_not(place: Place) -> None:
         await place.ask("Is the gadget ready?", invented)
 
 
+async def test_a_near_name_is_asked_about_whoever_took_it_for_the_feature(place: Place) -> None:
+    question = "Is Group Reservations Deposit Desk ready for production?"
+    provider = model({"identify": '{"feature_ids": ["group-reservations"]}'})
+    for paused_by in (None, provider):
+        with pytest.raises(Paused, match="No part of the name: deposit, desk"):
+            await place.ask(question, *filter(None, [paused_by]))
+
+
 # Models that err and lie
 
 

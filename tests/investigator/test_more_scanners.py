@@ -32,7 +32,7 @@ def dependency_check(*ranks: str, kind: str = "vulnerability", extra: str = "") 
     listed = f"<vulnerabilities>{rows}</vulnerabilities>" if rows else ""
     jar = f"<dependency><fileName>desk.jar</fileName>{listed}</dependency>"
     return (
-        '<analysis xmlns="https://jeremylong.github.io/DependencyCheck/dependency-check.4.1.xsd">'
+        '<analysis xmlns="https://scanner.example/DependencyCheck/dependency-check.4.1.xsd">'
         f"<scanInfo><engineVersion>10.0</engineVersion></scanInfo>{extra}"
         f"<dependencies>{jar}</dependencies></analysis>"
     )

@@ -279,7 +279,7 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a chain of a chain": (
         lambda: chain((chain((far(),)),)),
-        r"this is of type Chain; ",
+        r"this is of type Chain, which lacks ",
     ),
     "a chain of one": (lambda: chain(far()), r"^Chain: the value of providers is of type Scr"),
     "a seat that is no chain": (

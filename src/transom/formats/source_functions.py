@@ -284,7 +284,11 @@ def _is_async(before: str, head: str) -> bool:
                     before = before[:place]
                     break
         else:
-            before = re.sub(r"[\w$]+$", "", before)
+            # Not a pattern: one that ends at the end of a text is tried from each character.
+            end = len(before)
+            while end and (before[end - 1].isalnum() or before[end - 1] in "_$"):
+                end -= 1
+            before = before[:end]
     return bool(re.search(r"\basync\s*$", before[-30:]))
 
 

@@ -18,7 +18,7 @@ from transom.investigator.remembering import recall, remember
 from transom.investigator.replies import read_as
 from transom.investigator.result import Investigation, Unsupported, unsupported_of
 from transom.investigator.roles import IDENTIFY, json_rows, ours, role_of
-from transom.investigator.rules import near_names
+from transom.investigator.rules import near_names, words_beside
 from transom.investigator.sources import Feature
 from transom.investigator.statements import Standing
 from transom.investigator.subject import named_in
@@ -143,11 +143,18 @@ async def identify(run: Run, inquiry: Inquiry) -> tuple[Feature, Usage]:
         "identify", find, inquiry.question, features, out=artifact_form, uses=[role]
     )
     ids = artifact.value.feature_ids
+    if len(ids) == 1 and words_beside(inquiry.question, ids[0], features):
+        # A model may take a near name for the feature as well.
+        ids = []
     near = [] if ids else near_names(inquiry.question, features)
     if near:
         # What fits only in part is never judged without a word of the asker.
         names = "; ".join(inquiry.data.feature(one).summary for one in near)
         prompt = f"The question fits the name only in part: {names}. Which feature is meant?"
+        others = [word for one in near for word in words_beside(inquiry.question, one, features)]
+        if others:
+            unknown = ", ".join(dict.fromkeys(others))
+            prompt = prompt.replace(" Which", f" No part of the name: {unknown}. Which")
         answer = await run.ask("feature", prompt, options=[*near, _NONE])
         ids = [] if answer.text == _NONE else [answer.text]
     if not ids:

@@ -12,26 +12,12 @@ from typing import Any
 from rapidfuzz import fuzz
 
 from transom.canonical import Json, compact_json
-from transom.investigator.reading.words import plain_words, singular, word_list
+from transom.investigator.question_names import NEUTRAL_WORDS, foreign_words
+from transom.investigator.reading.words import plain_words, singular
 from transom.investigator.roles import FOLLOW_UP, IDENTIFY, MAIN, MERGE, READER
 from transom.llm import Reply, Request, Rule, RulesProvider, Text, ToolCall
 
-_STOP = frozenset(
-    word_list(
-        "is are the a an of for to in on into and or ready readiness feature features project"
-        " system ticket issue it its this that can could should may we go be promoted promotion"
-        " next stage state status what when how why does do did release released ship shipped"
-        " deploy deployed deployment production prod uat development planning staging live move"
-        " moved please tell me about with by now yet already fit enough you think our there any"
-        " will would "
-    )
-)
-_JUDGING = frozenset(
-    word_list(
-        "good done complete finished safe fine allowed able cleared approved given despite because"
-        " rollout launch test review coverage security performance new current our all"
-    )
-)
+_STOP = NEUTRAL_WORDS
 _NEAR = 88
 _LEAD = 1.25
 _MOST_LINES = 8
@@ -79,45 +65,47 @@ def meant(question: str, features: list[dict[str, Any]]) -> list[str]:
     """Return the ids of the features that a question may refer to: one, several equally good
     ones, or none.
     """
-    feature_ids = [
-        str(feature["feature_id"])
-        for feature in features
-        for name in (feature["feature_id"], feature["jira_key"], feature["folder"])
-        if name and _is_named(str(name), question, feature)
-    ]
-    if feature_ids:
-        return list(dict.fromkeys(feature_ids))
-    likely, names, common = _likely(question, features)
-    if len(likely) != 1:
-        return likely
-    feature = next(row for row in features if str(row["feature_id"]) == likely[0])
-    # Who says the whole name means it, in a question of any language.
-    if _says_whole_name(question, str(feature["summary"])):
-        return likely
-    if _names_another(question, names[likely[0]], common):
+    feature_ids = _named_by_id(question, features)
+    if not feature_ids:
+        feature_ids, _, _ = _likely(question, features)
+    if len(feature_ids) == 1 and words_beside(question, feature_ids[0], features):
         return []
-    return likely
-
-
-def _says_whole_name(question: str, name: str) -> bool:
-    """Return whether a question has all words of a name of several words, one behind the other."""
-    wanted = " ".join(singular(word) for word in plain_words(name))
-    asked = " ".join(singular(word) for word in plain_words(question))
-    return " " in wanted and f" {wanted} " in f" {asked} "
+    return feature_ids
 
 
 def near_names(question: str, features: list[dict[str, Any]]) -> list[str]:
     """Return the ids of the features whose names fit a question only in part."""
-    return _likely(question, features)[0]
+    likely, _, _ = _likely(question, features)
+    return list(dict.fromkeys([*_named_by_id(question, features), *likely]))
 
 
-def _is_named(name: str, question: str, feature: Mapping[str, Any]) -> bool:
-    """Return whether a question names a feature by its id, its key or its folder."""
-    if not re.search(rf"(?<![\w-]){re.escape(name.casefold())}(?![\w-])", question.casefold()):
-        return False
-    # A folder may be called by a usual word, which is a part of other names, too.
-    own = _name_words(feature) | {singular(name.casefold())}
-    return not name.isalpha() or not _has_foreign_neighbour(question, own, Counter(own))
+def words_beside(question: str, feature_id: str, features: list[dict[str, Any]]) -> list[str]:
+    """Return the words that stand beside a feature's name and make it the name of another:
+    `export` in `invoice export` for the feature Invoice Import.
+    """
+    feature = next(row for row in features if str(row["feature_id"]) == feature_id)
+    summary = str(feature["summary"])
+    if summary == feature["folder"] and not feature["jira_key"] and not summary.isalpha():
+        # Without an issue only the folder is known, so any word may be one of the feature's name.
+        return []
+    own = _name_words(feature)
+    return foreign_words(question, feature, lambda word: bool(_score(word, own, Counter(own))))
+
+
+def _named_by_id(question: str, features: list[dict[str, Any]]) -> list[str]:
+    """Return the ids of the features that a question names by an id, a key or a folder."""
+    feature_ids = [
+        str(feature["feature_id"])
+        for feature in features
+        for name in (feature["feature_id"], feature["jira_key"], feature["folder"])
+        if name and _is_named(str(name), question)
+    ]
+    return list(dict.fromkeys(feature_ids))
+
+
+def _is_named(name: str, question: str) -> bool:
+    pattern = rf"(?<![\w-]){re.escape(name.casefold())}(?![\w-])"
+    return re.search(pattern, question.casefold()) is not None
 
 
 def _likely(
@@ -143,30 +131,6 @@ def _likely(
     if len(fully_named) == 1 and scores[fully_named[0]] * _LEAD >= best:
         return fully_named, names, common
     return [key for key, score in scores.items() if score * _LEAD >= best], names, common
-
-
-def _names_another(question: str, own: set[str], common: Counter[str]) -> bool:
-    """Return whether a question names something that shares a part of its name with a feature:
-    `invoice export` for the feature Invoice Import.
-    """
-    words = [singular(word) for word in plain_words(question)]
-    # Who says the whole name means it.
-    if own <= {word for word in words if _score(word, own, common)}:
-        return False
-    return _has_foreign_neighbour(question, own, common)
-
-
-def _has_foreign_neighbour(question: str, own: set[str], common: Counter[str]) -> bool:
-    """Return whether a word that is no part of a name stands beside one that is."""
-    words = [singular(word) for word in plain_words(question)]
-    fits = [bool(_score(word, own, common)) for word in words]
-    for place, word in enumerate(words):
-        is_foreign = not fits[place] and len(word) > 1 and word not in _STOP | _JUDGING
-        neighbour_fits = fits[max(0, place - 1) : place] + fits[place + 1 : place + 2]
-        # Between two words of the name it only says the name at greater length.
-        if is_foreign and sum(neighbour_fits) == 1:
-            return True
-    return False
 
 
 def _name_words(feature: Mapping[str, Any]) -> set[str]:

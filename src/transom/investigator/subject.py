@@ -132,6 +132,13 @@ def named_in(question: str) -> list[IdentityRequirement]:
     return requirements
 
 
+def without_requirements(question: str) -> str:
+    """Return a question without the commit, branch, version and image that it names."""
+    for pattern in _IN_QUESTION.values():
+        question = pattern.sub(", ", question)
+    return question
+
+
 def names_feature(feature: Feature, text: str) -> bool:
     """Return whether a text names a feature, or says nothing that another feature could mean."""
     own_names = [feature.feature_id, feature.jira_key, feature.folder, feature.summary]
