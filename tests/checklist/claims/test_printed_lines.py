@@ -107,3 +107,11 @@ def test_a_command_that_was_run_counts(tmp_path: Path, tool: str, lines: str) ->
     write_files(tmp_path, {"lamp.v": NETLIST, "lamp.spef": SPEF})
     verdict = judge(tmp_path, ClaimRow(name="headers_complete"), log_of(tool, lines))
     assert verdict.status == "PASS"
+
+
+def test_a_printed_value_is_held_back_and_a_bad_one_counts(tmp_path: Path) -> None:
+    log = log_of("opensta", '% puts "worst slack {slack}"\nworst slack {slack}')
+    good = judge(tmp_path, ClaimRow(name="setup_met"), log.format(slack="0.31"))
+    bad = judge(tmp_path, ClaimRow(name="setup_met"), log.format(slack="-0.31"))
+    assert good.status != "PASS"
+    assert bad.status != "PASS"

@@ -58,8 +58,8 @@ class LinePlan:
 def plan_of_output(plan: LinePlan) -> LinePlan:
     """Return what of a plan holds for a line that a command prints.
 
-    It may head what follows, and its trouble counts; but it is no result and no command, it names
-    no subject, and with it no report begins or ends.
+    It may head what follows, and its trouble counts; but it is no command, it names no subject, and
+    with it no report begins or ends. A value is read, since a bad one may not be hidden.
     """
     return replace(
         plan,
@@ -72,7 +72,8 @@ def plan_of_output(plan: LinePlan) -> LinePlan:
 
 def _holds_for_output(rule: LineRule) -> bool:
     if rule.row is not None:
-        return rule.row.is_trouble
+        has_value = "(?P<value>" in rule.pattern or bool(rule.row.measures)
+        return rule.row.is_trouble or has_value
     return rule.kind in ("context", "part_begin", "part_end", "explained")
 
 

@@ -36,6 +36,7 @@ _FIELD: Final = re.compile(r"\{[^{}]*\}")
 _TIME: Final = re.compile(r"^\[[^][]*\d\d:\d\d[^][]*\]\s?")
 _UNKNOWN: Final = "\0"
 _MOST_UNCERTAIN: Final = 200
+_MOST_OPEN: Final = 40
 _MOST_TEXTS: Final = 10_000
 
 
@@ -138,11 +139,12 @@ class PrintedLines:
         source, texts = self._open
         sign = '"' if texts[0].startswith('"') else "}"
         texts.append(line)
-        if sign in line:
+        if sign in line or len(texts) > _MOST_OPEN:
             self._open = None
             for text in texts:
                 self._add(source, text.strip(' "{}'), goes_on=False)
-        return source
+        # A sign that nothing closes may be none of a text.
+        return replace(source, is_certain=False)
 
     def _source(self, number: int, line: str) -> PrintingCommand | None:
         sources = self._certain.get(line)

@@ -337,10 +337,9 @@ class FilePass:
             if plan.may_print:
                 self._printed.note(number, line)
             self._take_by_rules(plan, number, line, shape)
-        elif source.is_certain:
-            self._take_by_rules(plan_of_output(plan), number, line, shape)
         else:
             before = self._count_measurements()
+            plan = plan_of_output(plan) if source.is_certain else plan
             self._take_by_rules(plan, number, line, shape)
             if self._count_measurements() > before:
                 self._unexplained.add(source.number, source.command, "printed", [line.strip()])
