@@ -45,6 +45,15 @@ OFFERED = [
     ("Verify netlist and spef both exist.", "files_loaded"),
     ("Confirm that both setup and hold timing are met.", "timing_met"),
 ]
+# Each names what only one claim asks for, among many words of another.
+OFFERED_FIRST = [
+    ("Header check of the netlist and of the SPEF file read by the run", "headers_complete"),
+    ("Versions of every verilog file and SPEF file read in STA, correct?", "headers_complete"),
+    ("Release audit: version of netlist file, spef file and parasitics loaded", "headers_complete"),
+    ("Every liberty, SDC and SPEF file was read in the STA run", "files_loaded"),
+    ("Setup timing of all endpoints is met in the STA report", "setup_met"),
+    ("Latch report of the synthesised design: none, without any error", "no_latches"),
+]
 INVERTED = [
     "The setup report must show at least one violation.",
     "Hold is violated somewhere.",
@@ -97,6 +106,14 @@ FOREIGN = {
     "Confirm design loaded": "timing_met",
     "The report of the layer stack is archived": "rules_clean",
 }
+
+
+@pytest.mark.parametrize(("description", "name"), OFFERED_FIRST)
+def test_a_claim_that_leaves_out_the_matter_of_another_is_behind_it(
+    description: str, name: str
+) -> None:
+    offered = candidates(description, has_patterns=False)
+    assert [candidate.row.name for candidate in offered][:1] == [name]
 
 
 @pytest.mark.parametrize("description", FOREIGN)

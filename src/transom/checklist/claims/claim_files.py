@@ -46,6 +46,11 @@ _GRANULAR = re.compile(
     r"|\b(?:each|every) [a-z ]{1,60} (?:is|as|gives|makes|yields|becomes)"
     r" (?:one|an) (?:item|entry|row)\b"
 )
+# "No endpoint may violate timing" asks of each of them, as "every endpoint is met" does.
+_OF_EACH: Final = (
+    r"\b(?:each|every|no|any|all|none of)(?: the)?(?: [\w-]{{1,30}})? {thing}s?\b"
+    r"|\b{thing} by {thing}\b"
+)
 _MODES: Final = {"each": "require", "allowed": "allow", "forbidden": "forbid"}
 _ATOMS = '''"""{title}.
 
@@ -293,13 +298,24 @@ def write_claim(item: Item, row: ClaimRow, own_format: dict[str, Json] | None = 
     return ClaimFiles(_spec(item, claim, row), config, atoms)
 
 
+def _asks_of_each(description: str, claim: Claim) -> bool:
+    """Return whether a description asks for one item a line, or of each thing that was measured."""
+    text = " ".join(description.lower().split())
+    if _GRANULAR.search(text):
+        return True
+    # A measurement such as `endpoint_slack` begins with its thing.
+    names = [pattern.name.split("_") for patterns in claim.proof for pattern in patterns]
+    things = {re.escape(words[0]) for words in names if len(words) > 1}
+    return any(re.search(_OF_EACH.format(thing=thing), text) for thing in things)
+
+
 def _config(item: Item, claim: Claim, row: ClaimRow) -> CheckerConfig:
     """Return `checker.yaml` of a claim."""
     requirements = item.requirements or Requirements()
     waivers = item.waivers or Waivers()
     # Each line that a person taught is judged by itself.
     is_granular = bool(row.format) and claim.bad[0] in claim.proof[0]
-    is_granular |= _GRANULAR.search(" ".join(item.description.lower().split())) is not None
+    is_granular |= _asks_of_each(item.description, claim)
     common = {
         "id": "2.1",
         "name": claim.title,

@@ -231,6 +231,9 @@ def candidates(
 ) -> list[ClaimCandidate]:
     """Return up to three claims that a description may mean, the best first.
 
+    A claim that leaves out what another one asks for stands behind it, however many of the other
+    words it covers: what is left out is then the matter itself.
+
     The arguments are those of `read_at_once`.
     """
     close_claims = list[ClaimCandidate]()
@@ -241,8 +244,27 @@ def candidates(
         candidate = _candidate(name, claim, description, listed)
         if candidate is not None and candidate.score >= _LEAST_SCORE:
             close_claims.append(candidate)
-    close_claims.sort(key=lambda candidate: -candidate.score)
+    ranks = dict[str, tuple[int, float]]()
+    for candidate in close_claims:
+        better = [other for other in close_claims if _outranks(other, candidate)]
+        ranks[candidate.row.name] = (len(better), -candidate.score)
+    close_claims.sort(key=lambda candidate: ranks[candidate.row.name])
     return close_claims[:MOST_CANDIDATES]
+
+
+def _outranks(one: ClaimCandidate, other: ClaimCandidate) -> bool:
+    """Return whether only the other candidate leaves out the matter of a claim."""
+    return _leaves_out_matter(other, one) and not _leaves_out_matter(one, other)
+
+
+def _leaves_out_matter(one: ClaimCandidate, other: ClaimCandidate) -> bool:
+    """Return whether a candidate leaves out a word by which another one is known, and reads it."""
+    needs = shipped_claims().claims[other.row.name].needs
+    matter = {*needs, *_WORD.findall(" ".join(other.row.parameters.values()).lower())}
+    left_out = set(_WORD.findall(" ".join(one.row.left_out).lower()))
+    left_out -= set(_WORD.findall(" ".join(other.row.left_out).lower()))
+    # A misspelled word may be another one, as "violation" is near "isolation".
+    return any(word.rstrip("s") == need.rstrip("s") for word in left_out for need in matter)
 
 
 def _candidate(

@@ -64,6 +64,7 @@ _REASONS = {
     "topic": "it speaks of the matter ({words}), and no rule reads it",
     "not_a_number": "{words} is no number",
     "narrowed": "the report of this command shows only a part of the design ({words})",
+    "printed": "it may have printed {words}, which would be no command and no result then",
 }
 
 

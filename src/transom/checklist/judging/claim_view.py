@@ -296,5 +296,9 @@ class ClaimView:
         if not fact_names:
             return ""
         listing = ", ".join(fact_names[:4]) + (", ..." if len(fact_names) > 4 else "")
+        if self.claim.headers:
+            # Such a log may load the files in words that its format does not know.
+            kinds = " or ".join(part.title for part in self.claim.headers)
+            return f"no line of it is read as the loading or the head of {kinds}, only {listing}"
         names = " or ".join(dict.fromkeys(self.names(self.patterns[-2:])))
         return f"wrong file: it holds no {names}, only {listing}"

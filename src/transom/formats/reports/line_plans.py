@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from transom.formats.reports.rules import CompiledFormat, LineRule
@@ -33,6 +33,7 @@ class LinePlan:
         may_change_state: another state of the pass may follow.
         rest_is_quiet: what the rules leave of the line has no word of trouble.
         may_be_command: the line may echo a command.
+        may_print: the line may echo a command that prints a text.
     """
 
     rules: tuple[LineRule, ...] = ()
@@ -41,6 +42,7 @@ class LinePlan:
     has_effect: bool = True
     rest_is_quiet: bool = False
     may_be_command: bool = False
+    may_print: bool = False
     may_restart: bool = False
     may_change_state: bool = False
 
@@ -51,6 +53,27 @@ class LinePlan:
         self.may_change_state = bool(
             self.begins or self.outer_rules or kinds & {"begin", "end", "part_begin", "part_end"}
         )
+
+
+def plan_of_output(plan: LinePlan) -> LinePlan:
+    """Return what of a plan holds for a line that a command prints.
+
+    It may head what follows, and its trouble counts; but it is no result and no command, it names
+    no subject, and with it no report begins or ends.
+    """
+    return replace(
+        plan,
+        rules=tuple(rule for rule in plan.rules if _holds_for_output(rule)),
+        outer_rules=tuple(rule for rule in plan.outer_rules if _holds_for_output(rule)),
+        begins=(),
+        rest_is_quiet=False,
+    )
+
+
+def _holds_for_output(rule: LineRule) -> bool:
+    if rule.row is not None:
+        return rule.row.is_trouble
+    return rule.kind in ("context", "part_begin", "part_end", "explained")
 
 
 @dataclass(eq=False)

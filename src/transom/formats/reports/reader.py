@@ -26,9 +26,11 @@ from transom.formats.reports.line_plans import (
     matches_begin,
     may_begin,
     pattern_of_begins,
+    plan_of_output,
     rest_of_shape,
     rules_for,
 )
+from transom.formats.reports.printed_lines import PrintedLines, may_print
 from transom.formats.reports.readings import (
     FileReading,
     SectionReading,
@@ -148,6 +150,7 @@ class FilePass:
         # The command that narrows the report which follows: its line, and the options.
         self._narrowing: tuple[int, str, tuple[str, ...]] | None = None
         self._has_head = False
+        self._printed = PrintedLines()
         self._unexplained = UnexplainedLines()
         self._outside = UnexplainedLines()
         self._finder = TroubleFinder("eda")
@@ -286,10 +289,9 @@ class FilePass:
         shape: str,
     ) -> None:
         """Read a line behind a command that narrows; the first measurement of it is a part only."""
-        before = sum(len(section.measurements) for section in self._reading.sections)
+        before = self._count_measurements()
         self._take_by(plan, number, line, shape)
-        after = sum(len(section.measurements) for section in self._reading.sections)
-        if after > before:
+        if self._count_measurements() > before:
             command_number, command_line, options = narrowing
             self._unexplained.add(command_number, command_line, "narrowed", options)
             self._narrowing = None
@@ -329,7 +331,25 @@ class FilePass:
         return [command.strip() for command in commands if command.strip()]
 
     def _take_by(self, plan: LinePlan, number: int, line: str, shape: str) -> None:
-        """Read a line by its plan."""
+        """Read a line by its plan, unless it is what a command prints."""
+        source = self._printed.source_of(number, line) if self._printed else None
+        if source is None:
+            if plan.may_print:
+                self._printed.note(number, line)
+            self._take_by_rules(plan, number, line, shape)
+        elif source.is_certain:
+            self._take_by_rules(plan_of_output(plan), number, line, shape)
+        else:
+            before = self._count_measurements()
+            self._take_by_rules(plan, number, line, shape)
+            if self._count_measurements() > before:
+                self._unexplained.add(source.number, source.command, "printed", [line.strip()])
+
+    def _count_measurements(self) -> int:
+        return sum(len(section.measurements) for section in self._reading.sections)
+
+    def _take_by_rules(self, plan: LinePlan, number: int, line: str, shape: str) -> None:
+        """Read a line by the rules of its plan."""
         current = self._report or self._log
         command = line
         if current is not None:
@@ -400,6 +420,8 @@ class FilePass:
         plan = self._state.plans.get(shape)
         if plan is None:
             plan = self._plan(shape.rstrip())
+            if may_print(shape.rstrip()):
+                plan.may_print = plan.has_effect = True
             self._state.keep(shape, plan)
         return plan
 

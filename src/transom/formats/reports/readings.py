@@ -19,10 +19,10 @@ Completeness = Literal["complete", "cut", "no_end"]
 """`complete`: the end was seen, and nothing of the report follows it; `cut`: the end is missing;
 `no_end`: the tool prints no end, so nobody can tell.
 """
-UnexplainedReason = Literal["trouble", "unknown", "topic", "not_a_number", "narrowed"]
+UnexplainedReason = Literal["trouble", "unknown", "topic", "not_a_number", "narrowed", "printed"]
 """Why an unexplained line is listed: it has words of trouble; each line must be known and this one
-is not; it speaks of the matter; a value in it is no number; or it is a command whose report shows
-only a part of the design.
+is not; it speaks of the matter; a value in it is no number; it is a command whose report shows only
+a part of the design; or it is a command that may have printed a line which was read.
 """
 
 WHOLE = "all"
