@@ -141,6 +141,9 @@ MUST_ASK = [
     "Is the integration with Parcel Tracking ready for production?",
     "Is the plan to replace Parcel Tracking ready?",
     "Is the migration of data to parcel tracking ready?",
+    "Is Parcel Tracking Security ready for production?",
+    "Is corporate parcel tracking ready for UAT?",
+    "Is Parcel Tracking Next ready?",
 ]
 
 MUST_ANSWER = [
@@ -318,6 +321,9 @@ MUST_ANSWER = [
     "Parcel Tracking può andare in produzione?",
     "Parcel Tracking está pronto?",
     "Is Parcel Tracking al klaar voor UAT?",
+    "Does anything block Parcel Tracking?",
+    "Is Parcel Tracking almost ready?",
+    "Is Parcel Tracking ready for customers?",
 ]
 
 

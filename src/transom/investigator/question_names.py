@@ -40,7 +40,8 @@ _OTHER_GRAMMAR = word_set(
     "whether where which whose really still ever finally fully actually epic story het een de van"
     " voor naar met kan kunnen mag wij we nu al os as um uma do da dos das no na nos nas ao à com"
     " para pelo pela está estão são pode podemos já van op bij klaar est sont il elle può possono"
-    " puede podemos están peut können kann dürfen darf wann wie warum back need needed"
+    " puede podemos están peut können kann dürfen darf wann wie warum back need"
+    " needed almost nearly quite"
 )
 _PREDICATES = word_set("pronto pronta prontos prontas klaar gereed listos listas fertig ready")
 # In French a function word, and in all languages the name of a greater edition.
@@ -71,7 +72,8 @@ _ATTACHING_BEHIND = word_set(
     " met op senza su"
 )
 _PRONOUNS = word_set(
-    "we i they you one who what wir ich man sie wer was nous on je qui quoi nosotros yo quien noi"
+    "we i they you one anything something nothing anyone nobody who what"
+    " wir ich man sie wer was nous on je qui quoi nosotros yo quien noi"
     " io chi nós quem wij ik wie wat"
 )
 _AUXILIARIES = word_set(
@@ -321,7 +323,7 @@ def _capitals_beside(tokens: Sequence[QuestionToken], first: int, last: int) -> 
         if token.text in _DAYS or tokens[place].opens:
             continue
         is_grammar = _is_grammar(token.text)
-        is_usual = is_grammar or _is_status(token.text) or token.text in _EDITIONS
+        is_usual = is_grammar or _is_status(token.text) or token.text in _EDITIONS | JUDGING_WORDS
         # "IT NAME", "NAME US": a country or a department, no pronoun.
         is_acronym = is_grammar and token.spelling.isupper() and len(token.spelling) == 2
         if is_acronym or (is_usual and token.spelling.istitle()):
