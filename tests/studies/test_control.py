@@ -5,6 +5,8 @@ Each study has a plug-in whose machine fails from a given solve on; its text is 
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,12 @@ import pytest
 from tests.studies.helpers import TAXONOMY, Plate, runner, write_study
 from transom.studies.control import StudyStopped, learnable
 from transom.studies.failures import JobOutput, classify, load_taxonomy
+from transom.studies.pipeline import forget
+from transom.studies.result import End, result_of
 from transom.studies.runner import StudyRunner
 from transom.studies.solver import Solved
 from transom.studies.trials import StudyTrial, counts
+from transom.studies.verify import Verification, verify
 
 UNKNOWN = "kdx broker: seat 17 not granted to session 4711 (-5,357)\n"
 
@@ -165,3 +170,108 @@ def test_an_unclear_failure_counts_once_the_machine_was_seen_to_work(
 ) -> None:
     counting = learnable(trials, load_taxonomy())
     assert [trial.number for trial in counting] == numbers
+
+
+START = (
+    "start: [{width: 20, hole: 3}, {width: 22, hole: 4}, {width: 24, hole: 5},"
+    " {width: 26, hole: 4}]\n"
+)
+
+
+def test_first_designs_of_forgotten_trials_are_solved_again_in_their_order(tmp_path: Path) -> None:
+    def made(folder: Path, down: range) -> StudyRunner:
+        folder.mkdir(exist_ok=True)
+        prepared = runner(folder, write_study(folder, trials=14, more=START))
+        prepared.solver = Flaky(down)
+        return prepared
+
+    undisturbed = made(tmp_path / "calm", range(0)).run()
+    # The first design is solved; the next three fail, and with them the control.
+    with pytest.raises(StudyStopped):
+        made(tmp_path / "outage", range(2, 100)).run()
+    repaired = made(tmp_path / "outage", range(0)).run()
+    counting = [trial for trial in repaired if trial.kind != "lost"]
+    assert [trial.params for trial in counting] == [trial.params for trial in undisturbed]
+    assert [trial.source for trial in counting[:5]] == ["start"] * 4 + ["sampler"]
+    # Once forgotten by a person, they are solved once more, and only once.
+    again = made(tmp_path / "outage", range(0))
+    forget(again, [trial.number for trial in again.trials()])
+    last = made(tmp_path / "outage", range(0)).run()
+    assert [trial.source for trial in last if trial.kind == "solved"].count("start") == 4
+
+
+def test_forgotten_designs_are_queued_before_those_that_still_wait(tmp_path: Path) -> None:
+    more = START.replace("]\n", ", {width: 28, hole: 6}, {width: 30, hole: 7}]\n")
+    made = runner(tmp_path, write_study(tmp_path, trials=6, more=more))
+    made.solver = Flaky(range(2, 100))
+    with pytest.raises(StudyStopped):
+        made.run()
+    after = runner(tmp_path, write_study(tmp_path, trials=6, more=more))
+    widths = [trial.params["width"] for trial in after.run() if trial.kind == "solved"]
+    assert widths == [20, 22, 24, 26, 28, 30]
+
+
+def test_a_result_taken_over_from_a_forgotten_trial_is_forgotten_too(tmp_path: Path) -> None:
+    more = "start: [{width: 20, hole: 3}, {width: 20, hole: 3}]\n"
+    made = runner(tmp_path, write_study(tmp_path, trials=4, more=more))
+    assert made.run()[1].same_as == 0
+    assert forget(made, [0]) == 2
+    assert [trial.kind for trial in made.trials()][:2] == ["lost", "lost"]
+
+
+def test_a_forgotten_design_that_was_verified_is_not_the_best(tmp_path: Path) -> None:
+    more = "verify: {settings: {mesh: 4.9}}\n"
+    made = runner(tmp_path, write_study(tmp_path, trials=6, more=more))
+    trials = made.run()
+    end = End(verification=verify(made.study, made.solver, tmp_path / "fine", trials))
+    best = result_of(made.study, trials, end, "plate").best
+    assert best is not None and best.verified
+    forget(made, [best.number])
+    now = result_of(made.study, made.trials(), end, "plate").best
+    assert now is None or now.number != best.number
+
+
+def test_two_processes_that_start_after_an_outage_repeat_the_control_once(tmp_path: Path) -> None:
+    with pytest.raises(StudyStopped):
+        flaky(tmp_path, range(9, 100)).run()
+    both = [flaky(tmp_path, range(0)), flaky(tmp_path, range(0))]
+    under_way: list[str] = []
+    most = []
+
+    def slow(made: StudyRunner) -> None:
+        check = made.machine.solve
+
+        def solve(params: Any) -> Solved:
+            under_way.append("control")
+            most.append(len(under_way))
+            time.sleep(0.3)
+            under_way.pop()
+            return check(params)
+
+        made.machine.solve = solve
+
+    for made in both:
+        slow(made)
+    threads = [threading.Thread(target=made.run) for made in both]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1]
+
+
+def test_a_rule_whose_trials_are_forgotten_ends_in_a_running_study(tmp_path: Path) -> None:
+    first = runner(tmp_path, write_study(tmp_path, trials=30))
+    first.guide.learn(first.run(), Verification(asked=False))
+    running = runner(tmp_path, write_study(tmp_path, "second", length=90))
+    rules = [rule.id for rule in running.guide.rules]
+    assert rules
+    numbers = [trial.number for trial in first.trials()]
+    forget(runner(tmp_path, write_study(tmp_path, trials=30)), numbers)
+    running.guide.refresh()
+    assert not running.guide.rules
+    assert not running.guide.advice.playbook.items.keys() & set(rules)
+    # Learned again from good solves, it is back.
+    again = runner(tmp_path, write_study(tmp_path, trials=30))
+    again.guide.learn(again.run(), Verification(asked=False))
+    assert runner(tmp_path, write_study(tmp_path, "third", length=90)).guide.rules

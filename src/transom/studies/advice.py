@@ -32,6 +32,7 @@ _CATEGORY = {
     NUMERICS: InsightCategory.CALCULATION,
 }
 _BY = "studies"
+_FORGOTTEN = "the trials that it came of are forgotten"
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ class Advice:
         self.path = folder / "advice.jsonl"
         self.playbook = playbook or Playbook(folder / "playbook.db")
         self._lock = FileLock(folder / "advice.lock")
+        self._counted, self._forgets = 0, 0  # bytes of the file, and events in them
 
     def add(self, insight: StudyInsight, study: str = "") -> str:
         """Store an insight of a study; returns its id. An equal one with other numbers takes
@@ -105,9 +107,13 @@ class Advice:
                 # A playbook merges equal texts, so two rules with one sentence share an entry. They
                 # are told
                 # apart here by a suffix, since each has data of its own.
-                first = self.playbook.add_insight(
+                entry = self.playbook.add_insight(
                     _CATEGORY[insight.kind], insight.content, tags=tags, source=source
-                ).id
+                )
+                first = entry.id
+                # Other trials say the same. What a person retired is not learned again.
+                if entry.retired == _FORGOTTEN:
+                    Curator(self.playbook).restore(first, by=_BY)
                 key = next(
                     name
                     for n in count(1)
@@ -172,9 +178,26 @@ class Advice:
             append_line(self.path, event)
 
     def forget(self, *, keys: Sequence[str], ids: Sequence[str]) -> None:
-        """Drop insights, by the keys in their data or by their ids."""
+        """Drop insights, by the keys in their data or by their ids, and retire their entries."""
         with self._lock:
+            before = {insight.id.partition("/")[0] for insight in self._latest()}
             append_line(self.path, {"event": "forget", "keys": list(keys), "ids": list(ids)})
+            after = {insight.id.partition("/")[0] for insight in self._latest()}
+        # Two insights may share an entry, which stays for the other one.
+        for entry in sorted(before - after):
+            with suppress(InputError):  # a person has retired it
+                Curator(self.playbook).retire(entry, _FORGOTTEN, by=_BY)
+
+    @property
+    def forgets(self) -> int:
+        """How often something was forgotten, by any process."""
+        with suppress(FileNotFoundError), self.path.open("rb") as lines:
+            lines.seek(self._counted)  # only what came since the last look is read
+            for line in lines:
+                if line.endswith(b"\n"):
+                    self._counted += len(line)
+                    self._forgets += b'"event": "forget"' in line
+        return self._forgets
 
     def rules_with_rows(self, scope: str) -> set[str]:
         """Return the ids of the rules that cover a solve which is known today."""

@@ -15,7 +15,7 @@ from transom.errors import TransomError
 from transom.studies.failures import Taxonomy
 from transom.studies.solver import Solved
 from transom.studies.study import Number
-from transom.studies.trials import IMPORT, StudyTrial
+from transom.studies.trials import IMPORT, RECORD, StudyTrial
 
 if TYPE_CHECKING:
     import optuna
@@ -170,8 +170,16 @@ class MachineCheck:
         return frozenset(self.study.user_attrs.get(FORGOTTEN, ()))
 
     def forget(self, numbers: Iterable[int]) -> None:
-        """Keep trials from samplers, from rules and from the budget."""
-        self.study.set_user_attr(FORGOTTEN, sorted(self.forgotten.union(numbers)))
+        """Keep trials, and those that took over their results, from all that learns and counts."""
+        forgotten = self.forgotten.union(numbers)
+        # Stored before others are looked for: a trial that is recorded meanwhile sees it.
+        self.study.set_user_attr(FORGOTTEN, sorted(forgotten))
+        heirs = set()
+        for frozen in self.study.get_trials(deepcopy=False):
+            if frozen.user_attrs.get(RECORD, {}).get("same_as") in forgotten:
+                heirs.add(frozen.number)
+        if not heirs <= forgotten:
+            self.study.set_user_attr(FORGOTTEN, sorted(forgotten | heirs))
 
     def before_run(self, trials: Sequence[StudyTrial]) -> None:
         """Repeat the control that stopped the last run.

@@ -51,7 +51,7 @@ class StudyGuide:
 
     def __post_init__(self) -> None:
         self.features = Features.of(self.study)
-        self._epoch = -1
+        self._seen = (-1, -1)
         self.insights = self.advice.insights(self.study.scope)
         self.refresh()
         self.acting_at_start = frozenset(item.id for item in self.insights if item.acts)
@@ -59,14 +59,15 @@ class StudyGuide:
     def refresh(self) -> None:
         """Take over what the playbook says of the insights today.
 
-        A rule that a person retires, or that outcomes refute, ends at once. Insights that came
+        A rule that a person retires, that outcomes refute, or whose trials are forgotten, ends at
+        once. Insights that came
         since the start wait for the next study.
         """
-        # Each design asks for this, so nothing is read if the playbook has not changed.
-        epoch = self.advice.playbook.epoch
-        if epoch == self._epoch:
+        # Each design asks for this, so nothing is read if nothing was said or forgotten.
+        seen = (self.advice.playbook.epoch, self.advice.forgets)
+        if seen == self._seen:
             return
-        self._epoch = epoch
+        self._seen = seen
         # The study file is the nearest word of a person: it overrides the playbook's marks.
         marks = {
             **dict.fromkeys(self.study.learning.pin, "pin"),

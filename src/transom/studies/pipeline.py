@@ -118,9 +118,10 @@ def forget(runner: StudyRunner, numbers: Collection[int]) -> int:
     guide.keep_rows(runner.trials())
     # A rule that had rows and has none now came from these trials alone.
     orphans = rules_before - guide.advice.rules_with_rows(scope)
-    keys = [design_key(runner.study, number) for number in numbers]
+    forgotten = runner.machine.forgotten & trials_by_number.keys()
+    keys = [design_key(runner.study, number) for number in sorted(forgotten)]
     guide.advice.forget(keys=keys, ids=sorted(orphans))
-    return sum(trials_by_number[number].kind != "lost" for number in numbers)
+    return sum(trials_by_number[number].kind != "lost" for number in forgotten)
 
 
 def conclude(runner: StudyRunner, trials: Sequence[StudyTrial], verification: Verification) -> End:

@@ -64,11 +64,9 @@ def kept_trials(study: Study, folder: Path) -> list[StudyTrial]:
     except KeyError:
         return []
     # The storage keeps what a person made a study forget.
-    forgotten = frozenset(storage.get_study_user_attrs(key).get(FORGOTTEN, ()))
+    forgotten = storage.get_study_user_attrs(key).get(FORGOTTEN, ())
     trials: list[StudyTrial] = []
     for stored in storage.get_all_trials(key, deepcopy=False):
-        if stored.state.name == "WAITING":
-            continue
-        trial = StudyTrial.of(stored, study)
-        trials.append(trial.set_aside("forgotten") if trial.number in forgotten else trial)
+        if stored.state.name != "WAITING":
+            trials.append(StudyTrial.of(stored, study, forgotten))
     return trials

@@ -83,7 +83,8 @@ class StudyResult(Data):
 
 def result_of(study: Study, trials: Sequence[StudyTrial], end: End, solver: str) -> StudyResult:
     """Assemble a study's outcome."""
-    verification = end.verification
+    # Of what was verified, only designs that still count: a forgotten one is not the best.
+    verification = end.verification.among(trials)
     # A design that finer settings refuted must not be the best one.
     refuted = {item.number for item in verification.exploited}
     unrefuted = []

@@ -140,30 +140,27 @@ class StudyRunner:
 
     def _as_seen(self, frozen: optuna.trial.FrozenTrial) -> optuna.trial.FrozenTrial | None:
         """Return a trial as samplers see it; None if it does not count."""
-        if frozen.number in self.machine.forgotten:
-            return None
-        trial = StudyTrial.of(frozen, self.study) if frozen.state.is_finished() else None
+        forgotten = self.machine.forgotten
+        if not frozen.state.is_finished() and frozen.number not in forgotten:
+            return as_fitting(frozen, None, self.study, self._ranges)
+        trial = StudyTrial.of(frozen, self.study, forgotten)
         return as_fitting(frozen, trial, self.study, self._ranges)
 
     def trials(self) -> list[StudyTrial]:
         """Return all started trials, by number."""
-        stored = []
-        for frozen in self._optuna.get_trials(deepcopy=False):
-            if frozen.state.name != "WAITING":
-                stored.append(frozen)
-        trials = {}
-        for frozen in stored:
-            trials[frozen.number] = self._ended.get(frozen.number) or StudyTrial.of(
-                frozen, self.study
-            )
+        forgotten = self.machine.forgotten
+        trials = []
         ended = {}
-        for number, trial in trials.items():
-            if trial.kind != "running":
-                ended[number] = trial
+        for frozen in self._optuna.get_trials(deepcopy=False):
+            if frozen.state.name == "WAITING":
+                continue
+            trial = None if frozen.number in forgotten else self._ended.get(frozen.number)
+            trial = trial or StudyTrial.of(frozen, self.study, forgotten)
+            trials.append(trial)
+            if trial.kind != "running" and frozen.number not in forgotten:
+                ended[trial.number] = trial
         self._ended = ended
-        for number in self.machine.forgotten & trials.keys():
-            trials[number] = trials[number].set_aside("forgotten")
-        return list(trials.values())
+        return trials
 
     def run(self, trials: int | None = None) -> list[StudyTrial]:
         """Run until the budget is used up; a resumed study uses the rest of it.
@@ -179,7 +176,9 @@ class StudyRunner:
         budget = trials or self.study.budget.trials
         self._began, self._done_before = time.monotonic(), spent(self.trials())
         if self._done_before < budget:
-            self.machine.before_run(self.trials())
+            # Of two processes that start at once, the second one sees what the first one found.
+            with self._recording_lock, self._recording:
+                self.machine.before_run(self.trials())
         workers = min(self.study.budget.workers, max(1, budget - self._done_before))
         threads = []
         for _ in range(workers - 1):
@@ -295,6 +294,9 @@ class StudyRunner:
         """Store how a trial ended, and report it."""
         trial.set_user_attr(LIMITS, self.study.limits_digest)
         trial.set_user_attr(RECORD, ended.to_record())
+        # The result that it took over may have been forgotten meanwhile.
+        if ended.same_as in self.machine.forgotten:
+            self.machine.forget([ended.number])
         self._tell(trial, ended)
 
     def _clean_up(self) -> None:

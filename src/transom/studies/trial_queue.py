@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 # Designs in a row that rules may reject; the next one is solved to test the rules.
 _REJECTIONS = 100
 _PLACE = "place"  # attribute of a trial that took the place of a forgotten one
+# Attribute of the study: forgotten trials whose designs were queued again, if need be.
+_REPEATED = "repeated"
+_FIXED = "fixed_params"  # attribute in which Optuna keeps the design of a queued trial
 _SILENCE = 5.0  # seconds without a line while designs are rejected
 
 
@@ -111,6 +114,7 @@ class TrialQueue:
                 started = [trial for trial in trials() if trial.number not in forgotten]
                 if is_stopping() or spent(started) >= budget:
                     return None
+                self._queue_again()
                 if design := next_step(self.study, started, budget, self._fits):
                     self.optuna_study.enqueue_trial(design, user_attrs={"source": STEP})
                 claimed = self._fresh()
@@ -148,6 +152,48 @@ class TrialQueue:
         design = repaired(self.study, trial.params, pick)
         if design is not None:
             self.optuna_study.enqueue_trial(design)
+
+    def _queue_again(self) -> None:
+        """Queue the first designs whose trials were forgotten once more, before the other ones.
+
+        What the sampler and the steps proposed is proposed anew, from the trials that count.
+        """
+        import optuna  # noqa: PLC0415  slow
+
+        forgotten = self.forgotten()
+        repeated = self.optuna_study.user_attrs.get(_REPEATED, ())
+        if not forgotten.difference(repeated):
+            return
+        queue: list[tuple[dict[str, Number], str]] = []
+        trials = self.optuna_study.get_trials(deepcopy=False)
+        waiting = []
+        for frozen in trials:
+            source = frozen.user_attrs.get("source", "sampler")
+            design = frozen.system_attrs.get(_FIXED, frozen.params)
+            is_new = frozen.number in forgotten and frozen.number not in repeated
+            if frozen.state == optuna.trial.TrialState.WAITING:
+                waiting.append(frozen)
+            elif is_new and source not in ("sampler", STEP) and (design, source) not in queue:
+                queue.append((design, source))
+        if queue:
+            self._put_before(queue, waiting)
+        self.optuna_study.set_user_attr(_REPEATED, sorted(forgotten))
+
+    def _put_before(
+        self, queue: list[tuple[dict[str, Number], str]], waiting: list[optuna.trial.FrozenTrial]
+    ) -> None:
+        """Put designs before those that wait; if this is cut short, each design stays queued."""
+        for frozen in waiting:
+            fixed = frozen.system_attrs.get(_FIXED, {})
+            queue.append((fixed, frozen.user_attrs.get("source", "sampler")))
+        # Optuna takes waiting trials by number, so the designs move up, and the last ones are new.
+        for design, source in queue[len(waiting) :]:
+            self.optuna_study.enqueue_trial(design, user_attrs={"source": source})
+        for frozen, (design, source) in zip(waiting, queue, strict=False):
+            # Optuna has no public API for this.
+            storage = self.optuna_study._storage
+            storage.set_trial_system_attr(frozen._trial_id, _FIXED, design)
+            storage.set_trial_user_attr(frozen._trial_id, "source", source)
 
     def _fresh(self) -> ClaimedTrial:
         trial = self.optuna_study.ask(dict(self.ranges))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
@@ -92,8 +92,13 @@ class StudyTrial(Data):
         return self.model_dump(exclude={"number", "params"})
 
     @staticmethod
-    def of(frozen: FrozenTrial, study: Study) -> StudyTrial:
-        """Convert a trial of the storage, as the bounds and constraints of today have it."""
+    def of(
+        frozen: FrozenTrial, study: Study, forgotten: Collection[int] = frozenset()
+    ) -> StudyTrial:
+        """Convert a trial of the storage, as the bounds and constraints of today have it.
+
+        Whatever does not count today is set aside: a forgotten trial, and one out of bounds.
+        """
         ended = frozen.state.is_finished()
         # Without a record, its worker was stopped before it knew the outcome.
         record = frozen.user_attrs.get(RECORD, {"kind": "lost"}) if ended else {"kind": "running"}
@@ -102,6 +107,8 @@ class StudyTrial(Data):
             if name in frozen.params:
                 params[name] = frozen.params[name]
         trial = StudyTrial(number=frozen.number, params=params, **record)
+        if frozen.number in forgotten:
+            return trial.set_aside("forgotten")
         if trial.kind not in ("solved", "failed"):
             return trial
         if misfit := study.misfit(params):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -56,6 +56,12 @@ class Verification(Data):
     def exploited(self) -> tuple[Verified, ...]:
         """Designs that only the study's coarse settings made feasible."""
         return tuple(design for design in self.tried if design.verdict in ("exploits", "fails"))
+
+    def among(self, trials: Iterable[StudyTrial]) -> Verification:
+        """Return the verification of those designs that are feasible among these trials."""
+        feasible = {trial.number for trial in trials if trial.feasible}
+        tried = tuple(design for design in self.tried if design.number in feasible)
+        return self.model_copy(update={"tried": tried})
 
     def factors(self) -> dict[str, list[float]]:
         """Return output -> ratios of fine to coarse results, of all designs that were solved
