@@ -254,11 +254,15 @@ async def test_after_a_finished_story_nothing_begins_before_a_person_looked_at_i
 
 @pytest.mark.slow
 @pytest.mark.fence
+@pytest.mark.parametrize("ignored", [False, True], ids=["untracked", "ignored"])
 async def test_files_of_a_person_in_the_way_stop_the_merge_and_are_left_alone(
-    tmp_path: Path,
+    tmp_path: Path, ignored: bool
 ) -> None:
     at = replayed(tmp_path)
     write(at.project, "till/discounts.py", "mine\n")
+    if ignored:
+        # Git overwrites ignored files in a merge, unless it is told not to.
+        write(at.project, ".git/info/exclude", "discounts.py\n")
     (story,) = (await at.go("story-1")).stories
     assert story.status == "paused" and "the work is done and not merged" in story.reason
     assert (at.project / "till/discounts.py").read_text() == "mine\n"
