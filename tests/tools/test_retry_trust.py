@@ -105,7 +105,7 @@ async def test_the_reason_is_fenced_after_a_restart(tmp_path: Path) -> None:
         await agent.send("Read it.")
     second = ScriptedProvider({"agent": ["Nothing new."]})
     async with Agent("You read.", tools=[fetch], provider=second, at=home) as agent:
-        await agent.open()
+        await agent.resume()
         await agent.send("And now?")
     turns = second.requests[-1].window.turns
     (result,) = [turn.results[0] for turn in turns if isinstance(turn, ToolResults)]
