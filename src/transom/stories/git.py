@@ -36,6 +36,7 @@ _UNWATCHED = ("refs/heads/transom/", "refs/remotes/", "refs/stash", "refs/notes/
 _MERGES = "transom/merges"
 """File in git's folder: the merge commits of all epics, a line each."""
 _MOST_WATCHED = 2_000  # changed files of a checkout
+_SMALL_FILE = 64 << 10  # bytes
 _NO_ROOM = re.compile(r"no space left|out of disk ?space|quota exceeded", re.IGNORECASE)
 
 STORY_TRAILER = "Transom-Story"
@@ -53,6 +54,14 @@ class Change:
     path: str
     action: Action
     mode: str
+
+
+def _is_full(folder: Path) -> bool:
+    """Return whether the disk of a folder has no room for one more small file."""
+    try:
+        return shutil.disk_usage(folder).free < _SMALL_FILE
+    except OSError:
+        return False
 
 
 class Git:
@@ -73,7 +82,8 @@ class Git:
         if code:
             message = _one_line(err or output)
             hint = "look at the folder with git status"
-            if _NO_ROOM.search(message):
+            # Git does not always say why it could not write.
+            if _NO_ROOM.search(message) or _is_full(self.folder):
                 hint = "make room on its disk, and run the same command again"
             raise InputError(f"git {args[0]} failed: {message}", place=str(self.folder), hint=hint)
         return output.removesuffix("\n")
@@ -197,7 +207,9 @@ class Git:
         local changes.
         """
         if folder := (await self.worktrees()).get(branch):
-            code, output, err = await Git(folder).attempt("merge", "--ff-only", "--quiet", new)
+            # By default git overwrites ignored files, which may be a person's own.
+            options = ("--ff-only", "--quiet", "--no-overwrite-ignore")
+            code, output, err = await Git(folder).attempt("merge", *options, new)
         else:
             code, output, err = await self.attempt("update-ref", f"refs/heads/{branch}", new, old)
         return _one_line(err or output) if code else ""
