@@ -84,6 +84,10 @@ FINISHED_PAGES |= {
     "a move": (_page(f"{HEAD} (moved to epic 9)"), "paused"),
     "a title in braces": (_page(f"{HEAD} {{done}}"), "paused"),
     "a word before a dash": (_page("### DONE - Story 4.1: Parcel labels"), "paused"),
+    "a word behind a comma": (_page(f"{HEAD}, done"), "paused"),
+    "a duplicate": (_page(f"{HEAD} — duplicate of 4.3"), "paused"),
+    "no need": (_page(f"{HEAD} (no longer needed)"), "paused"),
+    "a hundred percent": (_page(status="**Progress:** 100%"), "paused"),
     "an epic with a row": (
         _page(epic="## Epic 4: Parcels\n\n| Status | Done |\n|---|---|"),
         "paused",

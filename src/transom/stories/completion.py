@@ -17,17 +17,21 @@ _END_SIGN = re.compile(
     r"[✅☑✔✓❌✗✘✖🚫⛔🏁🎉💯]|~~|\[[xX]\]|:(?:white_check_mark|heavy_check_mark|x):"
 )
 _BRACKETS = re.compile(r"[\[({]([^\[\](){}\n]{2,60})[\])}]")
-_CLAUSE = re.compile(r"\s[-–—|]{1,3}\s|[:–—|]\s")
+_CLAUSE = re.compile(r"\s[-–—|]{1,3}\s|[:–—|,]\s")
 _LEAD = re.compile(r"(?:\[[^\]\n]{0,40}\]|\([^()\n]{0,40}\)|[^\w\[(])+")
 _NAME = re.compile(r"^([^\d\n]{0,40}?)\b((?:user\s+)?story|epic)\s+\d[\w.]*", re.IGNORECASE)
 _CAPITALS = re.compile(r"\b[A-Z]{4,}\b")
 _VERDICT = re.compile(
-    rf"(?:{CLOSED_NAMES})d?(?:\s(?:do|fix|by|in|on|to|see|at|since|for|as|into|with)\b.*)?"
+    rf"(?:{CLOSED_NAMES})d?(?:\s(?:do|fix|by|in|on|to|see|at|since|for|as|into|with|of)\b.*)?"
+    r"|(?:not|no longer) (?:needed|required|planned)"
 )
 _STATUS = re.compile(r"^[^:\n]{0,20}\b(?:status|state|progress)\s*[:=]\s*(.+)$", re.IGNORECASE)
 _DAY = re.compile(
     r"\d{4}-\d\d|\d\d?[./]\d\d?[./]\d\d|#\d|\b(?:yes|true)\b|100\s?%|[✅☑✔✓]", re.IGNORECASE
 )
+
+
+_COMPLETE = re.compile(r"\W*100\s?%\W*$")
 
 
 def bare_title(part: MarkdownPart) -> str:
@@ -96,7 +100,11 @@ def _finished_line(parts: Sequence[MarkdownPart]) -> str:
     """Return the first line that says work is over, such as `Done` or `Merged: #12`, or ""."""
     for text in _texts(parts):
         name, colon, value = text.partition(":")
-        if colon and (_is_verdict(value) or (_DAY.search(value) and _is_verdict(name))):
+        if colon and (
+            _COMPLETE.match(value)
+            or _is_verdict(value)
+            or (_DAY.search(value) and _is_verdict(name))
+        ):
             return text
         if not colon and _is_verdict(text):
             return text
