@@ -10,8 +10,11 @@ import pytest
 from tests.stories.projects import git, write
 from tests.stories.test_courses import OPENLY
 from tests.stories.worlds import REPLAY
+from transom.cli.story import lines_of
 from transom.stories.epic import plan
+from transom.stories.markdown_story import read_story_file
 from transom.stories.shared import StorySettings
+from transom.stories.status import set_story_status
 
 HEAD = "### Story 4.1: Parcel labels"
 BODY = "As a packer, I want a label, so that parcels arrive.\n"
@@ -68,6 +71,24 @@ FINISHED_PAGES = {
         "paused",
     ),
 }
+FINISHED_PAGES |= {
+    "a bold name without a colon": (_page(status="**Status** Done"), "done"),
+    "a bold name above its value": (_page(status="**Status**\n\nDone"), "done"),
+    "a status behind a dash": (_page(status="Status - Done"), "done"),
+    "a status behind a sign of equality": (_page(status="Status = done"), "done"),
+    "a comment": (_page(status="<!-- status: done -->"), "paused"),
+    "one word": (_page(status="*Done*"), "paused"),
+    "a resolution": (_page(status="**Resolution:** Won't fix"), "paused"),
+    "a sign behind a name": (_page(status="**Done:** ✅"), "paused"),
+    "the name of a sign": (_page(f"{HEAD} :white_check_mark:"), "paused"),
+    "a move": (_page(f"{HEAD} (moved to epic 9)"), "paused"),
+    "a title in braces": (_page(f"{HEAD} {{done}}"), "paused"),
+    "a word before a dash": (_page("### DONE - Story 4.1: Parcel labels"), "paused"),
+    "an epic with a row": (
+        _page(epic="## Epic 4: Parcels\n\n| Status | Done |\n|---|---|"),
+        "paused",
+    ),
+}
 OPEN_PAGES = {
     "no status": _page(),
     "a draft": _page(status="**Status:** Draft"),
@@ -82,6 +103,11 @@ OPEN_PAGES = {
     "out of scope in a line": _page(status="Out of scope: stamps"),
     "one box ticked of two": _page(end="#### Tasks\n\n- [x] draw it\n- [ ] print it"),
     "a status of the domain": _page(status="The status of a parcel: it is delivered once."),
+    "a title about released parcels": _page(f"{HEAD} - Released parcels view"),
+    "a title with an optional part": _page("### Story 4.1: Closed shops (optional)"),
+    "a title with capitals": _page("### Story 4.1: Export to HTML"),
+    "an epic about archives": _page(epic="## Epic 4: Closed shops"),
+    "a dependency that is finished": _page(status="Depends on: 4.0 (done)"),
     "another story finished": _page(end="### Story 4.2: Stamps (DONE)\n\nx"),
 }
 FINISHED_STATUSES = {
@@ -210,3 +236,47 @@ def test_a_page_that_differs_from_the_sheet_is_asked(tmp_path: Path, row: str, s
 def test_a_story_struck_out_leaves_its_number_to_another(tmp_path: Path) -> None:
     page = _page("### ~~Story 4.1: Stamps~~\n\nx\n\n### Story 4.1: Parcel labels")
     assert _status(tmp_path, {"docs/epics.md": page}, "4.1") == "planned"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "**Status** Draft",
+        "Status - Draft",
+        "| Status | Draft |",
+        "| Owner | Status |\n|---|---|\n| Ida | Draft |",
+        "**Status**\n\nDraft",
+    ],
+)
+def test_a_status_of_each_form_is_written(tmp_path: Path, line: str) -> None:
+    file = tmp_path / "4-1-labels.md"
+    file.write_text(f"# Story 4.1: Labels\n\n{line}\n", "utf-8")
+    set_story_status(file, "done")
+    assert file.read_text("utf-8") == f"# Story 4.1: Labels\n\n{line}\n".replace("Draft", "done")
+
+
+@pytest.mark.parametrize(
+    ("sections", "number"),
+    [
+        ("## Acceptance Criteria\n\n1. a is 1\n\n### Notes\n\n- n\n\n### Speed\n\n- it is fast", 2),
+        ("## Acceptance Criteria\n\n- a is 1\n\n### Non-goals\n\n- n\n\n#### Why\n\n- m", 1),
+        (
+            "## Acceptance Criteria\n\n1. a\n\n## Security Acceptance Criteria\n\nAll:\n\n- b\n- c",
+            3,
+        ),
+        ("## Acceptance Criteria\n\n1. a is 1\n\n## Future Acceptance Criteria\n\n1. b", 1),
+        ("## Acceptance Criteria\n\n### Speed Acceptance Criteria\n\n1. a\n2. b", 2),
+        ("## Functional Acceptance Criteria\n\n1. a\n\n## Speed Acceptance Criteria\n\n1. b", 2),
+    ],
+)
+def test_each_section_of_criteria_is_read(sections: str, number: int) -> None:
+    story = read_story_file(f"# Story 4.1: Labels\n\n{sections}\n", "4.1.story.md")
+    assert len(story.criteria) == number
+
+
+def test_a_dry_run_names_no_run_to_continue(tmp_path: Path) -> None:
+    for path, text in _file("In Review").items():
+        write(tmp_path, path, text)
+    git(tmp_path, "init", "--quiet", "--initial-branch=main")
+    result = asyncio.run(plan(tmp_path, "4", None, StorySettings(REPLAY, OPENLY)))
+    assert not any("resume" in line for line in lines_of(result))
