@@ -125,6 +125,9 @@ _BRACES: Mapping[tuple[str, ...], _BraceLanguage] = {
 _TYPED = {".go": go_return, ".rs": rust_return}
 """Suffix -> the function that writes a body which returns a value of the function's type."""
 
+_LONGEST = 5_000
+"""Characters of an expression that are read, so that a file of unclosed ones takes linear time."""
+_DEEPEST = 50
 _ARROW = re.compile(
     rf"(?P<before>[=:]|\bdefault\b)\s*+(?:async\b\s*+)?(?:{_PARAMETERS}|[A-Za-z_$][\w$]*+)\s*+"
     r"(?::[^=;{}()\n]{1,200}+)?=>\s*+(?![\s{])"
@@ -487,7 +490,7 @@ def _with_blocks(path: str, text: str) -> str:
     code = _BRACES[_JAVASCRIPT].quoted.sub(_filled, text)
     inserted: list[tuple[int, str]] = []
     for match in _ARROW.finditer(code):
-        line = code[code.rfind("\n", 0, match.start()) + 1 : match.start()]
+        line = code[max(0, match.start() - 300) : match.start()].rpartition("\n")[2]
         # In TypeScript a type may look like a function.
         if is_typed and (match["before"] == ":" or re.match(r"\s*(?:export\s+)?type\b", line)):
             continue
@@ -495,7 +498,7 @@ def _with_blocks(path: str, text: str) -> str:
         closes = "" if end is None else code[end : end + 1]
         # A default of a parameter stays as it is.
         if end is not None and closes not in (")", "]") and (closes, match["before"]) != (",", "="):
-            last = len(code[:end].rstrip())
+            last = match.end() + len(code[match.end() : end].rstrip())
             inserted += [(match.end(), "{ return "), (last, "; }")]
     pieces, end = [], 0
     for position, added in sorted(inserted):
@@ -513,10 +516,12 @@ def _filled(match: re.Match[str]) -> str:
 def _expression_end(code: str, start: int) -> int | None:
     """Return the place behind an expression of JavaScript; None if it is not closed."""
     depth = 0
-    for match in re.compile(r"[()\[\]{};,\n]").finditer(code, start):
+    for match in re.compile(r"[()\[\]{};,\n]").finditer(code, start, start + _LONGEST):
         place, sign = match.start(), match[0]
         if sign in "([{":
             depth += 1
+            if depth > _DEEPEST:
+                return None
         elif sign in ")]}":
             if depth == 0:
                 return place
@@ -528,7 +533,7 @@ def _expression_end(code: str, start: int) -> int | None:
             following = code[place : place + 500].lstrip()
             if line and not _GOES_ON_AFTER.search(line) and not _GOES_ON_WITH.match(following):
                 return place
-    return len(code) if depth == 0 else None
+    return len(code) if depth == 0 and start + _LONGEST >= len(code) else None
 
 
 def _pairs(plain: str) -> Iterable[tuple[int, int]]:
