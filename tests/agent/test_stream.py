@@ -196,6 +196,33 @@ async def test_a_pause_ends_the_stream_and_resuming_tells_the_whole_message(
     ]
 
 
+async def test_a_stream_that_is_entered_twice_sends_nothing_again() -> None:
+    script = ScriptedProvider({SEAT.name: ["First.", "Second."]})
+    async with Agent(SEAT, provider=script) as agent:
+        answer = agent.stream("go")
+        async with answer:
+            assert (await answer.response()).text == "First."
+            with pytest.raises(RunError, match="stream: it was begun before; make another"):
+                await answer.__aenter__()
+        with pytest.raises(RunError, match="it was begun before"):
+            async with answer:
+                pass
+        assert (await answer.response()).text == "First.", "the answer is still there"
+        assert len(agent.history()) == 2
+    assert len(script.requests) == 1
+
+
+def test_a_stream_without_asyncio_is_entered_once_as_well() -> None:
+    script = ScriptedProvider({SEAT.name: ["First.", "Second."]})
+    with SyncAgent(Agent(SEAT, provider=script)) as agent:
+        answer = agent.stream("go")
+        with answer:
+            assert answer.response().text == "First."
+        with pytest.raises(RunError, match="it was begun before"), answer:
+            pass
+    assert len(script.requests) == 1
+
+
 async def test_leaving_the_block_stops_the_message_and_resume_goes_on() -> None:
     began, forever = asyncio.Event(), asyncio.Event()
 

@@ -179,6 +179,39 @@ def test_lines_can_also_come_from_a_file(shop: Path) -> None:
     assert done.stderr == "continue with: transom chat chat --agent shop:make\n"
 
 
+@pytest.mark.parametrize("answer", ["approve", "refuse"])
+def test_a_typing_error_in_an_approval_is_asked_again(shop: Path, answer: str) -> None:
+    lines = ["Please order.", "aprove", "", "yes", f" {answer} ", "How many bolts?"]
+    done = chat_with(shop, lines)
+    assert "tool order needs a person's approval" in done.stdout
+    assert done.stderr.count(" is no answer: write approve or refuse\n") == 3
+    assert ("It says: ordered bolts" in done.stdout) == (answer == "approve")
+    assert done.stdout.endswith("It says: bolts: 7 left\n"), "the chat goes on"
+    asked = (shop / "asked.txt").read_text().splitlines()
+    assert len(asked) == 4, "no typing error reaches the model"
+
+
+@pytest.mark.parametrize("rest", [[], ["aprove"], ["aprove", "/exit", "How many bolts?"]])
+def test_a_question_without_an_answer_stays_open(shop: Path, rest: list[str]) -> None:
+    done = chat_with(shop, ["Please order.", *rest])
+    assert "the question stays open: start the chat again to answer it\n" in done.stderr
+    assert (shop / "asked.txt").read_text() == "asked\n"
+    again = chat_with(shop, ["approve"])
+    assert again.stdout.endswith("It says: ordered bolts\n")
+
+
+def chat_with(folder: Path, lines: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, "chat", "--agent", "shop:make"],
+        cwd=folder,
+        env=clean_environment(),
+        input="".join([f"{line}\n" for line in lines]),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 def test_an_agent_with_the_tools_of_a_server_is_opened_and_closed(shop: Path) -> None:
     done = subprocess.run(
         [*COMMAND, "chat", "--agent", "shop:shelf"],

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,16 @@ import pytest
 from tests.cli.helpers import COMMAND, clean_environment
 from transom import Agent, tool
 from transom.errors import ProviderError
-from transom.llm import Provider, Reply, Request, ScriptedProvider, Text, ToolResults, Usage
+from transom.llm import (
+    Provider,
+    Reply,
+    Request,
+    ScriptedProvider,
+    Text,
+    ToolCall,
+    ToolResults,
+    Usage,
+)
 from transom.runs import Workspace
 from transom.server import build_agent_app, listen, serve
 from transom.testing import asks
@@ -41,9 +51,9 @@ def order(item: str) -> str:
 
 
 @contextmanager
-def serving(provider: Provider, folder: Path) -> Iterator[openai.OpenAI]:
+def serving(provider: Provider, folder: Path, *tools: Any) -> Iterator[openai.OpenAI]:
     """A client of a real server."""
-    agent = Agent("You know the stock.", tools=[count, order], provider=provider)
+    agent = Agent("You know the stock.", tools=[count, order, *tools], provider=provider)
     workspace = Workspace.at(folder / ".transom")
     store = workspace.open_store()
     listener, url = listen("127.0.0.1", 0)
@@ -224,6 +234,177 @@ def test_a_request_that_means_something_else_is_refused(
     assert answer.status_code == 400
     assert problem in answer.json()["error"]["message"]
     assert script.requests == []
+
+
+class Shipping:
+    """An agent that ships what its message ends with, and a model that fails when it is told to."""
+
+    def __init__(self, *errors: Exception) -> None:
+        self.shipped: list[str] = []
+        self.errors = list(errors)
+        self.may_ship = threading.Event()
+        self.may_ship.set()
+
+        @tool(effect="once")
+        def ship(item: str) -> str:
+            """Ship an item."""
+            assert self.may_ship.wait(20)
+            self.shipped.append(item)
+            return f"shipped {item}"
+
+        self.tool = ship
+        self.provider = ScriptedProvider(self.reply)
+
+    def reply(self, request: Request) -> Any:
+        last = request.window.turns[-1]
+        if not isinstance(last, ToolResults):
+            return asks("ship", item=last.text.split()[-1])  # type: ignore[union-attr]  # a user's
+        if self.errors:
+            raise self.errors.pop(0)
+        return f"It is {last.results[0].content}."
+
+
+def keyed(key: str) -> dict[str, str]:
+    return {"Idempotency-Key": key}
+
+
+def answer_of(client: openai.OpenAI, texts: list[Any], key: str = "") -> str:
+    answer = client.chat.completions.create(
+        model="clerk", messages=texts, extra_headers=keyed(key) if key else None
+    )
+    return str(answer.choices[0].message.content)
+
+
+@pytest.mark.parametrize("is_continued", [False, True])
+@pytest.mark.parametrize(
+    ("error", "status"), [(ProviderError("overloaded"), 502), (ValueError("a fault"), 500)]
+)
+def test_the_sdk_does_not_repeat_a_message_that_failed_and_a_repetition_goes_on_with_it(
+    tmp_path: Path, error: Exception, status: int, is_continued: bool
+) -> None:
+    shop = Shipping()
+    with serving(shop.provider, tmp_path, shop.tool) as client:
+        messages = said("Ship pens")
+        if is_continued:
+            messages = said("Ship ink", answer_of(client, said("Ship ink")), "Ship pens")
+            shop.shipped.clear()
+        shop.errors = [error]
+        eager = client.with_options(max_retries=2)
+        with pytest.raises(openai.InternalServerError) as failure:
+            answer_of(eager, messages)
+        assert failure.value.status_code == status
+        assert shop.errors == []
+        # The program asks again: only the answer is made.
+        calls = len(shop.provider.requests)
+        assert answer_of(eager, messages) == "It is shipped pens."
+        assert len(shop.provider.requests) == calls + 1
+        assert shop.shipped == ["pens"]
+        # What was answered is over: the same message is a new one, in a conversation of its own.
+        assert answer_of(eager, messages) == "It is shipped pens."
+        assert shop.shipped == ["pens", "pens"]
+
+
+def test_a_streamed_message_that_failed_goes_on_and_another_one_does_not_see_it(
+    tmp_path: Path,
+) -> None:
+    shop = Shipping()
+    with serving(shop.provider, tmp_path, shop.tool) as client:
+        first = ("Ship ink", answer_of(client, said("Ship ink")))
+        shop.errors = [ProviderError("overloaded")]
+        with pytest.raises(openai.APIError, match="overloaded"):
+            list(
+                client.chat.completions.create(
+                    model="clerk", messages=said(*first, "Ship pens"), stream=True
+                )
+            )
+        assert answer_of(client, said(*first, "Ship chalk")) == "It is shipped chalk."
+        assert "pens" not in repr(shop.provider.requests[-1].window.turns)
+        assert answer_of(client, said(*first, "Ship pens")) == "It is shipped pens."
+    assert shop.shipped == ["ink", "pens", "chalk"]
+
+
+@pytest.mark.parametrize("is_continued", [False, True])
+def test_two_equal_requests_at_once_with_one_key_are_one_message(
+    tmp_path: Path, is_continued: bool
+) -> None:
+    shop = Shipping()
+    with serving(shop.provider, tmp_path, shop.tool) as client:
+        messages = said("Ship pens")
+        if is_continued:
+            messages = said("Ship ink", answer_of(client, said("Ship ink")), "Ship pens")
+            shop.shipped.clear()
+        outcomes: list[str] = []
+
+        def ask() -> None:
+            try:
+                outcomes.append(answer_of(client, messages, "k"))
+            except openai.UnprocessableEntityError as error:
+                outcomes.append(str(error))
+
+        threads = [threading.Thread(target=ask) for _ in range(3)]
+        shop.may_ship.clear()
+        for thread in threads:
+            thread.start()
+        # The first one is at work until the others have been refused.
+        end = time.monotonic() + 15
+        while len(outcomes) < 2 and time.monotonic() < end:
+            time.sleep(0.01)
+        shop.may_ship.set()
+        for thread in threads:
+            thread.join()
+        assert shop.shipped == ["pens"]
+        assert outcomes.count("It is shipped pens.") == 1
+        assert sum("is still at work" in outcome for outcome in outcomes) == 2
+        assert answer_of(client, messages, "k") == "It is shipped pens."
+        # The request that lost has taken no other conversation out of the way.
+        goes_on = [*messages, *said("", "It is shipped pens.")[1:], *said("Ship glue")]
+        assert answer_of(client, goes_on) == "It is shipped glue."
+    window = shop.provider.requests[-1].window
+    assert sum(isinstance(turn, ToolResults) for turn in window.turns) == 2 + is_continued
+    assert shop.shipped == ["pens", "glue"]
+
+
+def test_a_key_with_other_messages_is_refused_and_costs_nothing(tmp_path: Path) -> None:
+    shop = Shipping()
+    with serving(shop.provider, tmp_path, shop.tool) as client:
+        assert answer_of(client, said("Ship pens"), "k") == "It is shipped pens."
+        calls = len(shop.provider.requests)
+        for messages in (said("Ship ink"), said("Hello", "there", "Ship pens")):
+            with pytest.raises(openai.UnprocessableEntityError, match="sent with other messages"):
+                answer_of(client, messages, "k")
+        assert len(shop.provider.requests) == calls
+        assert answer_of(client, said("Ship pens"), "k") == "It is shipped pens."
+    assert shop.shipped == ["pens"]
+
+
+def test_a_replay_does_not_bring_back_a_conversation_that_went_on(tmp_path: Path) -> None:
+    script = ScriptedProvider({"agent": ["Hello.", "Noted.", "Nothing."]})
+    with serving(script, tmp_path) as client:
+        assert answer_of(client, said("Hi"), "k") == "Hello."
+        assert answer_of(client, said("Hi", "Hello.", "The code is 42")) == "Noted."
+        assert answer_of(client, said("Hi"), "k") == "Hello."
+        assert answer_of(client, said("Hi", "Hello.", "What was said?")) == "Nothing."
+    assert "42" not in repr(script.requests[-1].window.turns)
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_a_conversation_is_found_when_the_model_speaks_before_a_tool_call(
+    tmp_path: Path, is_stream: bool
+) -> None:
+    call = ToolCall("1", "count", {"item": "bolts"})
+    speech = Reply((Text("Let me look."), call), stop="tool_calls")
+    script = ScriptedProvider({"agent": [speech, "There are 7.", "Still 7."]})
+    with serving(script, tmp_path) as client:
+        create: Any = client.chat.completions.create
+        answer = create(model="clerk", messages=said("How many bolts?"), stream=is_stream)
+        if is_stream:
+            text = "".join(chunk.choices[0].delta.content or "" for chunk in answer)
+            assert text == "Let me look.\n\nThere are 7."
+        else:
+            text = answer.choices[0].message.content
+        assert answer_of(client, said("How many bolts?", text, "And now?")) == "Still 7."
+    turns = script.requests[-1].window.turns
+    assert [turn for turn in turns if isinstance(turn, ToolResults)] != []
 
 
 MODULE = """

@@ -19,6 +19,7 @@ from transom.learning import InsightCategory, Playbook
 from transom.llm import Reply, Request, ScriptedProvider, Text, ToolCall, Usage
 from transom.sandbox import Level, needs
 from transom.stories.epic import open_project, plan
+from transom.stories.git import Git
 from transom.stories.shared import StorySettings
 
 STORY = "docs/epics/epic-1/stories.yaml"
@@ -270,6 +271,23 @@ async def test_files_of_a_person_in_the_way_stop_the_merge_and_are_left_alone(
         "dev",
         "qa",
     ]
+
+
+async def test_an_ignored_file_of_a_person_is_not_overwritten_by_a_merge(tmp_path: Path) -> None:
+    project = Git(tmp_path)
+    await project("init", "-q", "-b", "main")
+    write(tmp_path, ".gitignore", "notes.txt\n")
+    old = await project.commit_all("base")
+    await project("checkout", "-q", "-b", "story")
+    write(tmp_path, "notes.txt", "of the agent\n")
+    await project("add", "--force", "notes.txt")
+    new = await project.commit_all("an ignored file, added by force")
+    await project("checkout", "-q", "main")
+    write(tmp_path, "notes.txt", "of the person\n")
+    problem = await project.forward("main", old, new)
+    assert "would be overwritten by merge: notes.txt" in problem
+    assert (tmp_path / "notes.txt").read_text() == "of the person\n"
+    assert await project("rev-parse", "main") == old
 
 
 @pytest.mark.slow

@@ -275,3 +275,49 @@ def test_a_rule_whose_trials_are_forgotten_ends_in_a_running_study(tmp_path: Pat
     again = runner(tmp_path, write_study(tmp_path, trials=30))
     again.guide.learn(again.run(), Verification(asked=False))
     assert runner(tmp_path, write_study(tmp_path, "third", length=90)).guide.rules
+
+
+ANY_TEXT = {
+    "hosts": ["node alpha lost its seat", "node beta lost its seat", "node gamma lost its seat"],
+    "temporary names": ["no seat in /tmp/qkujkvir", "no seat in /tmp/zzpabwom"],
+    "tools": ["the desktop has gone away", "Segmentation fault", "broker overdue, handed back"],
+}
+
+
+class ManyTexts(Flaky):
+    """A plate whose outage has another text each time."""
+
+    def __init__(self, down: range, texts: list[str]) -> None:
+        super().__init__(down)
+        self.texts = texts
+
+    def solve(self, folder: Path, values: Any, limits: Any) -> Solved:
+        self.text = self.texts[self.calls % len(self.texts)]
+        return super().solve(folder, values, limits)
+
+
+@pytest.mark.parametrize("texts", ANY_TEXT.values(), ids=list(ANY_TEXT))
+def test_an_outage_whose_text_differs_each_time_stops_the_study(
+    tmp_path: Path, texts: list[str]
+) -> None:
+    made = runner(tmp_path, write_study(tmp_path, trials=30))
+    made.solver = ManyTexts(range(9, 100), texts)
+    with pytest.raises(StudyStopped, match=r"5 solves in a row failed.*now ends with"):
+        made.run()
+    assert made.solver.calls == 8 + 5 + 1
+    trials = made.trials()
+    assert [trial.kind for trial in trials[-5:]] == ["lost"] * 5
+    assert not [
+        trial for trial in trials if trial.failure == "solver_error" and trial.kind != "lost"
+    ]
+
+
+def test_failures_with_other_texts_on_a_machine_that_works_do_not_stop_a_study(
+    tmp_path: Path,
+) -> None:
+    made = runner(tmp_path, write_study(tmp_path, trials=30))
+    # The tenth to the fourteenth design fail, each in other words; the control is solved.
+    made.solver = ManyTexts(range(10, 15), ["alpha is odd", "beta is odd", "gamma is odd"])
+    assert counts(made.run()).total == 30
+    controlled = [trial for trial in made.trials() if trial.control is not None]
+    assert len(controlled) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ import optuna
 import pytest
 
 from transom.errors import InputError
+from transom.studies.advice import RULE, Advice, StudyInsight
 from transom.studies.integration import ContextAwareRunner, ContextEngineeringMixin, Learning
+from transom.studies.rules import FailureRule, FeatureCondition
 
 FEATURES = {"hole / width": "hole / width"}
 
@@ -98,3 +101,70 @@ def test_rules_act_on_a_runner_whose_study_is_an_attribute(tmp_path: Path) -> No
         failed.append(ContextAwareRunner(theirs, f"s{seed}", "plates", **more).run(n_trials=60))
         assert theirs.study.sampler is theirs.own_sampler
     assert failed[0] >= 10 and failed[1] <= failed[0] / 2
+
+
+class RunnerOnAMachine:
+    """A runner whose width grows from trial to trial, with an outage of the machine in between."""
+
+    def __init__(self, outage: str) -> None:
+        self.outage = outage
+
+    def objective(self, params: dict[str, float]) -> float:
+        if 14 <= params["number"] < 30:
+            raise OSError(self.outage)
+        return params["width"]
+
+    def run(self, n_trials: int) -> None:
+        for number in range(n_trials):
+            with contextlib.suppress(OSError):
+                self.objective({"number": number, "width": 1 + number * 0.2})
+
+
+@pytest.mark.parametrize(
+    "outage",
+    [
+        "cannot check out a licence: licence server is down",
+        "[Errno 116] Stale file handle: '/net/plates'",
+        "[Errno 28] No space left on device",
+        "the desktop has gone away",
+        "queue broker overdue, handed back",
+    ],
+)
+@pytest.mark.parametrize("n_trials", [30, 31])
+def test_an_outage_teaches_no_rule_and_scores_none(
+    tmp_path: Path, outage: str, n_trials: int
+) -> None:
+    measured: Any = {"folder": tmp_path, "features": {"width": "width"}}
+    advice = Advice(tmp_path)
+    # A rule of an earlier study, which warns of every design of the outage.
+    rule = FailureRule((FeatureCondition("width", True, 3.5),), "mesh_error", 9, 9)
+    earlier = advice.add(StudyInsight("plates", RULE, "wide plates fail", rule.to_data()))
+    runner: Any = ContextAwareRunner(RunnerOnAMachine(outage), "s1", "plates", **measured)
+    runner.run(n_trials=n_trials)
+    report = runner.get_learning_report()
+    assert sum(report["failures"].values()) == 16 and report["total_trials"] == n_trials
+    assert report["insights_added"] == 0
+    assert all(row.failure is None for row in advice.rows("plates"))
+    assert len(advice.rows("plates")) == n_trials - 16
+    (insight,) = advice.insights("plates")
+    assert (insight.id, insight.helpful) == (earlier, 0)
+
+
+def test_an_unclear_failure_between_good_trials_teaches_a_rule(tmp_path: Path) -> None:
+    class Runner(RunnerOnAMachine):
+        def objective(self, params: dict[str, float]) -> float:
+            if params["number"] % 3 == 0:
+                raise OSError("solver said: bad plate")
+            return params["width"]
+
+        def run(self, n_trials: int) -> None:
+            for number in range(n_trials):
+                width = 9.0 + number * 0.01 if number % 3 == 0 else 1 + number * 0.02
+                with contextlib.suppress(OSError):
+                    self.objective({"number": number, "width": width})
+
+    measured: Any = {"folder": tmp_path, "features": {"width": "width"}}
+    runner: Any = ContextAwareRunner(Runner(""), "s1", "plates", **measured)
+    runner.run(n_trials=45)
+    (insight,) = runner.get_learning_report()["insights"]
+    assert insight["content"].startswith("width ≥")

@@ -14,6 +14,7 @@ from optuna.testing.pytest_samplers import (
     RelativeSamplerTestCase,
 )
 
+from transom.learning import Curator, Playbook
 from transom.studies.samplers import TransomSampler
 
 pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
@@ -104,3 +105,18 @@ def test_rules_know_choices(tmp_path: Path) -> None:
         study.optimize(objective, n_trials=120, catch=(RuntimeError,))
         failed.append(sum(trial.state.name == "FAIL" for trial in study.trials))
     assert failed[0] >= 10 and failed[1] <= failed[0] / 2
+
+
+def test_a_rule_that_a_person_retires_ends_before_the_next_trial(tmp_path: Path) -> None:
+    failed_share(transom(tmp_path, 1))
+    sampler = transom(tmp_path, 2)
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(objective, n_trials=2, catch=(RuntimeError,))
+    rules = list(sampler.rules)
+    assert rules
+    curator = Curator(Playbook(tmp_path / "playbook.db"))
+    for rule in rules:
+        curator.retire(rule.id, why="the mesher was replaced", by="ada")
+    # Another rule, or none, may act; the retired ones do not, before any new failure.
+    study.ask()
+    assert not {rule.id for rule in rules} & {rule.id for rule in sampler.rules}

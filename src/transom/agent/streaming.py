@@ -26,7 +26,7 @@ class AnswerStream(Generic[Out]):
     """The events of one message, in an `async with` block; iterate over it with `async for`.
 
     The last event is a `MessageEnded`. If there is no answer, the iteration raises the error that
-    `Agent.send` would raise.
+    `Agent.send` would raise. A stream can be entered once.
 
     Args:
         answer: answers the message, and tells a listener its events.
@@ -46,6 +46,10 @@ class AnswerStream(Generic[Out]):
         return await asyncio.shield(self._work)
 
     async def __aenter__(self) -> Self:
+        # The message would be sent once more, and its tools would be called again.
+        if self._work is not None:
+            hint = "make another: async with agent.stream(...)"
+            raise RunError("it was begun before", place="stream", hint=hint)
         # The message goes on while the program is busy with an event.
         self._work = asyncio.create_task(self._answer(self._events.put_nowait))
         self._work.add_done_callback(lambda _: self._events.put_nowait(None))

@@ -6,6 +6,7 @@ import asyncio
 import getpass
 import shlex
 import sys
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import Annotated, Any
 
@@ -84,6 +85,7 @@ class _Chat:
     def __init__(self, door: SyncAgent[Any, Any]) -> None:
         self._door = door
         self._is_in_line = False  # whether a piece of text was printed without a line break
+        self._is_over = False
 
     def run(self) -> None:
         """Show what was said before, and answer lines until there are no more."""
@@ -95,7 +97,7 @@ class _Chat:
                 _show_earlier(message)
             # The last message may have no answer yet, so it is told again and gone on with.
             self._answer(None)
-        while (line := _read_line()) is not None:
+        while not self._is_over and (line := _read_line()) is not None:
             # Some terminals catch Ctrl-D.
             if line.strip() == "/exit":
                 return
@@ -128,13 +130,14 @@ class _Chat:
             return
         options = options_of(choice)
         print_text(f"{paused.reason}: {in_full(choice)}")
-        answer = _read_line(f"{' or '.join(options)}? ")
-        # A wrong answer must not decide about a tool call.
-        if answer is None or answer.strip() not in options:
+        answer = _read_option(options)
+        # A further message would give the call up, so the chat ends here.
+        if answer is None:
             say("the question stays open: start the chat again to answer it")
+            self._is_over = True
             return
         fingerprint = choice["fingerprint"]
-        self._door.wait(self._door.decide(answer.strip(), fingerprint, by=getpass.getuser()))
+        self._door.wait(self._door.decide(answer, fingerprint, by=getpass.getuser()))
         self._answer(None)
 
     def _show(self, event: Event) -> None:
@@ -191,6 +194,21 @@ def _read_line(prompt: str = "> ") -> str | None:
     except EOFError:
         _write("\n")
         return None
+
+
+def _read_option(options: Sequence[str]) -> str | None:
+    """Return one of the options; None at the end of the input, or after /exit.
+
+    A typing error must not decide about a tool call, and must not reach the model as a message.
+    """
+    while (line := _read_line(f"{' or '.join(options)}? ")) is not None:
+        answer = line.strip()
+        if answer in options:
+            return answer
+        if answer == "/exit":
+            return None
+        say(f"{answer!r:.80} is no answer: write {' or '.join(options)}")
+    return None
 
 
 def _write(text: str) -> None:

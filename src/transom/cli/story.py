@@ -385,7 +385,8 @@ def lines_of(result: EpicResult) -> list[str]:
         # Some reasons name the command already.
         if story.status == "paused" and "transom resume" not in story.reason:
             has_other_reason = True
-    if has_other_reason:
+    # A dry run is nothing that can be continued.
+    if has_other_reason and not result.dry_run:
         lines.append(f"once that is settled, continue with: transom resume {result.run_id}")
     lines += [f"disagrees: {drift}" for drift in result.drift]
     # The epic may end on a branch of its own, with or without a pull request.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -198,7 +198,7 @@ async def forget(session: Session, name: _Study, trials: Forgotten = "all") -> i
     study = _study_named(session, name)
     from transom.studies.pipeline import forget as forget_trials
 
-    with _opened(session, study, is_known=True) as runner:
+    with _opened(session, study, is_known=True, learns=True) as runner:
         numbers = _numbers(trials, [trial.number for trial in runner.trials()])
         forgotten = forget_trials(runner, numbers)
     return session.show({"forgotten": forgotten}, f"{forgotten} trials are forgotten")
@@ -221,18 +221,20 @@ def _numbers(text: str, all_numbers: list[int]) -> list[int]:
 
 
 @contextmanager
-def _opened(session: Session, study: Study, *, is_known: bool = False) -> Iterator[StudyRunner]:
+def _opened(
+    session: Session, study: Study, *, is_known: bool = False, learns: bool = False
+) -> Iterator[StudyRunner]:
     """Open a study with the workspace's playbook.
 
     Args:
         is_known: whether it must have been run in the workspace before.
+        learns: whether the playbook of a known study is written to.
     """
     from transom.studies.pipeline import runner_of
 
     root = session.workspace_root / "studies"
-    with opened(
-        session, PlaybookScope(domain=study.scope), "read" if is_known else "make"
-    ) as playbook:
+    access: Literal["read", "make"] = "read" if is_known and not learns else "make"
+    with opened(session, PlaybookScope(domain=study.scope), access) as playbook:
         yield runner_of(study, root, playbook, session.progress, must_have_run=is_known)
 
 

@@ -26,7 +26,8 @@ class ToolRefused(ToolError):
 class ToolRetry(ToolRefused):
     """A tool wants the model to correct its call and make it again: `ToolRetry("say why")`.
 
-    Like any refused call, it counts neither towards the tool's limit nor as carried out.
+    Like any refused call, it counts neither towards the tool's limit nor as carried out. The reason
+    is trusted as the tool's results are: it is fenced unless the tool has `trust="ours"`.
     """
 
     def __init__(

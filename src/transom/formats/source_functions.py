@@ -2,7 +2,8 @@
 replaced.
 
 Python is read by its own parser. JavaScript, TypeScript, Go and Rust are read by their braces:
-strings and comments are blanked, then a function is a head and the braces after it.
+strings and comments are blanked, then a function is a head and the braces after it. A lambda with a
+name and an arrow function without braces are first written as a function with a body.
 """
 
 from __future__ import annotations
@@ -83,11 +84,16 @@ _PARAMETERS = r"\((?>(?:[^{};()]|\{\s*+\}|\((?>(?:[^{};()]|\{\s*+\}|\([^{};()]*+
 # The head of a Go function up to a `func` in it: a parameter or a result may be a function too. At
 # most four of them are read, so that a line of many takes time in proportion to its length.
 _GO_HEAD = r"(?>(?:(?!\bfunc\b)[^{}\n]|\{\})*)"
+# A regular expression of JavaScript begins where a value may; a division never does.
+_REGEX = (
+    r"(?:(?<=[=(,:\[!&|?{;])|(?<==>)|(?<=\breturn))[ \t]{0,100}+/(?![/*])"
+    r"(?>(?:[^/\\\n\[]|\\[^\n]|\[(?>(?:[^\]\\\n]|\\[^\n]){0,200})\]){1,300})/"
+)
 _NO_METHODS = r"(?!(?:if|for|while|switch|catch|with|return|function)\b)"
 _BRACES: Mapping[tuple[str, ...], _BraceLanguage] = {
     _JAVASCRIPT: _BraceLanguage(
         re.compile(
-            rf"{_COMMENT}|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`",
+            rf"{_COMMENT}|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|{_REGEX}",
             re.DOTALL,
         ),
         re.compile(
@@ -118,6 +124,16 @@ _BRACES: Mapping[tuple[str, ...], _BraceLanguage] = {
 
 _TYPED = {".go": go_return, ".rs": rust_return}
 """Suffix -> the function that writes a body which returns a value of the function's type."""
+
+_LONGEST = 5_000
+"""Characters of an expression that are read, so that a file of unclosed ones takes linear time."""
+_DEEPEST = 50
+_ARROW = re.compile(
+    rf"(?P<before>[=:]|\bdefault\b)\s*+(?:async\b\s*+)?(?:{_PARAMETERS}|[A-Za-z_$][\w$]*+)\s*+"
+    r"(?::[^=;{}()\n]{1,200}+)?=>\s*+(?![\s{])"
+)
+_GOES_ON_AFTER = re.compile(r"[-+*/%&|^<>=?:.,!~]$|\b(?:await|typeof|new|in|of)$")
+_GOES_ON_WITH = re.compile(r"[-+*/%&|^<>=?:.,(\[`]|(?:instanceof|in)\b")
 
 _RUST_TESTS = re.compile(
     r"#\[cfg\(test\)\]\s*+(?:pub\s++)?mod\s++\w++\s*+\{"
@@ -212,7 +228,9 @@ def with_bodies(
             return None
         return _python_bodies(text, messages, kind, mark)
     if kind in _VALUE_KINDS:
+        text = _with_blocks(path, text)
         return _javascript_values(path, text, messages, cast(ValueKind, kind), mark)
+    text = _with_blocks(path, text)
     language = _braces_of(path)
     typed = _TYPED.get(PurePosixPath(path).suffix) if kind in ("zero", "other") else None
     if language is None:
@@ -295,13 +313,13 @@ def _is_async(before: str, head: str) -> bool:
 def _functions(path: str, text: str) -> list[SourceFunction]:
     if path.endswith(".py"):
         try:
-            return [*_python_functions(ast.parse(text), "")]
+            return [*_python_functions(_NamedLambdas().visit(ast.parse(text)), "")]
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return []
     language = _braces_of(path)
     if language is None:
         return []
-    functions = [row[0] for row in _brace_functions(language, text)]
+    functions = [row[0] for row in _brace_functions(language, _with_blocks(path, text))]
     if not path.endswith(".rs"):
         return functions
     # Unit tests of Rust lie in the file that they test.
@@ -343,6 +361,28 @@ def _rust_tests(language: _BraceLanguage, text: str) -> list[range]:
 # -- Python ----------------------------------------------------------------------------------------
 
 
+class _NamedLambdas(ast.NodeTransformer):
+    """Writes `name = lambda x: y` as a function of that name."""
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        targets = [target.id for target in node.targets if isinstance(target, ast.Name)]
+        is_named = len(node.targets) == len(targets) == 1
+        return self._function(node, targets[0], node.value) if is_named else node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if not isinstance(node.target, ast.Name):
+            return node
+        return self._function(node, node.target.id, node.value)
+
+    def _function(self, node: ast.stmt, name: str, value: ast.expr | None) -> ast.AST:
+        if not isinstance(value, ast.Lambda):
+            return node
+        function = cast(ast.FunctionDef, ast.parse(f"def {name}():\n    return 0").body[0])
+        function.args = value.args
+        cast(ast.Return, function.body[0]).value = value.body
+        return ast.copy_location(function, node)
+
+
 def _python_functions(node: ast.AST, prefix: str) -> Iterator[SourceFunction]:
     for child in ast.iter_child_nodes(node):
         inner = prefix
@@ -360,7 +400,7 @@ def _first_line(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 def _python_bodies(text: str, messages: Mapping[int, str], kind: BodyKind, mark: str) -> str | None:
     try:
-        tree = ast.parse(text)
+        tree = _NamedLambdas().visit(ast.parse(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     if kind in _VALUE_KINDS:
@@ -438,6 +478,62 @@ def _brace_functions(
         first = plain.count("\n", 0, match.start()) + 1
         last = plain.count("\n", 0, closing[opening]) + 1
         yield SourceFunction(name, first, last), opening, plain[match.start() : opening]
+
+
+def _with_blocks(path: str, text: str) -> str:
+    """Return a text of JavaScript whose arrow functions with a name have braces. Lines stay."""
+    suffix = PurePosixPath(path).suffix
+    if suffix not in _JAVASCRIPT:
+        return text
+    is_typed = suffix.endswith("ts") or suffix == ".tsx"
+    # A string is part of an expression, and a comment behind it is not.
+    code = _BRACES[_JAVASCRIPT].quoted.sub(_filled, text)
+    inserted: list[tuple[int, str]] = []
+    for match in _ARROW.finditer(code):
+        line = code[max(0, match.start() - 300) : match.start()].rpartition("\n")[2]
+        # In TypeScript a type may look like a function.
+        if is_typed and (match["before"] == ":" or re.match(r"\s*(?:export\s+)?type\b", line)):
+            continue
+        end = _expression_end(code, match.end())
+        closes = "" if end is None else code[end : end + 1]
+        # A default of a parameter stays as it is.
+        if end is not None and closes not in (")", "]") and (closes, match["before"]) != (",", "="):
+            last = match.end() + len(code[match.end() : end].rstrip())
+            inserted += [(match.end(), "{ return "), (last, "; }")]
+    pieces, end = [], 0
+    for position, added in sorted(inserted):
+        pieces += [text[end:position], added]
+        end = position
+    return "".join([*pieces, text[end:]])
+
+
+def _filled(match: re.Match[str]) -> str:
+    if match[0].startswith(("//", "/*")):
+        return re.sub(r"[^\n]", " ", match[0])
+    return '"' * len(match[0])
+
+
+def _expression_end(code: str, start: int) -> int | None:
+    """Return the place behind an expression of JavaScript; None if it is not closed."""
+    depth = 0
+    for match in re.compile(r"[()\[\]{};,\n]").finditer(code, start, start + _LONGEST):
+        place, sign = match.start(), match[0]
+        if sign in "([{":
+            depth += 1
+            if depth > _DEEPEST:
+                return None
+        elif sign in ")]}":
+            if depth == 0:
+                return place
+            depth -= 1
+        elif depth == 0 and sign != "\n":
+            return place
+        elif depth == 0:
+            line = code[max(start, place - 200) : place].rstrip()
+            following = code[place : place + 500].lstrip()
+            if line and not _GOES_ON_AFTER.search(line) and not _GOES_ON_WITH.match(following):
+                return place
+    return len(code) if depth == 0 and start + _LONGEST >= len(code) else None
 
 
 def _pairs(plain: str) -> Iterable[tuple[int, int]]:

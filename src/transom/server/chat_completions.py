@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import time
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,14 +19,16 @@ from starlette.routing import Route
 
 from transom.agent import Agent, Home
 from transom.agent import Response as AgentResponse
-from transom.agent.models import Event, ReplyDelta
+from transom.agent.models import Event, ReplyDelta, ReplyReceived
 from transom.canonical import digest
-from transom.errors import InputError, Paused, ProviderError, RunError, TransomError
+from transom.errors import InputError, Paused, ProviderError, RunBusy, RunError, TransomError
 from transom.llm import Usage
 from transom.llm.deltas import Again
 from transom.runs import Workspace
 from transom.server.door import Door, Proxy
 from transom.store import Store
+
+_log = logging.getLogger(__name__)
 
 _TABLE = "chat_completions"
 _ROLES = ("system", "developer", "user", "assistant")
@@ -82,6 +87,16 @@ class ChatRequest:
         return cls(tuple(pairs), text, document.get("stream") is True, with_usage)
 
     @property
+    def history_id(self) -> str:
+        """The id of the messages before the last one."""
+        return _history_id(self.history)
+
+    @property
+    def id(self) -> str:
+        """The id of the message: the same text after the same history is the same message."""
+        return digest([self.text, [list(pair) for pair in self.history]])
+
+    @property
     def seeded_text(self) -> str:
         """The message for a new conversation: what was said before stands in front of it."""
         if not self.history:
@@ -91,13 +106,61 @@ class ChatRequest:
         return f"The conversation before this message:\n\n{earlier}\n\nThe message:\n\n{self.text}"
 
 
+class KeyReused(InputError):
+    """An `Idempotency-Key` was sent before, with other messages."""
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """What a request says to the agent.
+
+    Attributes:
+        name: the conversation.
+        text: the message.
+        key: where the table keeps the request; "" if it has no `Idempotency-Key`.
+        is_answered: whether it was answered before.
+    """
+
+    name: str
+    text: str
+    key: str
+    is_answered: bool
+
+
+class _StreamedText:
+    """The text of an answer as a client has received it."""
+
+    def __init__(self, agent: Agent[Any, Any]) -> None:
+        self._agent = agent
+        self._is_new_reply = False
+        self.whole = ""
+
+    def add(self, event: Event) -> str:
+        """Return the text that an event adds; "" for events of other kinds."""
+        # What a sub-agent says is its parent's business.
+        if not isinstance(event, ReplyDelta | ReplyReceived):
+            return ""
+        if event.conversation != self._agent.id:
+            return ""
+        # What was sent cannot be taken back: the next attempt stands below it.
+        if isinstance(event, ReplyReceived) or isinstance(event.piece, Again):
+            self._is_new_reply = True
+            return ""
+        if not event.text:
+            return ""
+        delta = f"\n\n{event.text}" if self._is_new_reply and self.whole else event.text
+        self._is_new_reply = False
+        self.whole += delta
+        return delta
+
+
 class ChatCompletions:
     """The endpoints `/v1/chat/completions` and `/v1/models` of one agent.
 
     A client sends the whole conversation with each message. A conversation that was answered here
     is found again by its messages, and continued with all tool calls that it had; of any other one,
-    the agent is told the earlier messages. A request with an `Idempotency-Key` that was sent before
-    is answered from the journal, also after a kill.
+    the agent is told the earlier messages. A request that failed goes on when it is sent again. One
+    with an `Idempotency-Key` that was sent before is answered from the journal, also after a kill.
 
     Args:
         agent: the agent; each conversation has a copy of its own.
@@ -136,28 +199,32 @@ class ChatCompletions:
         """Answer the last message of a conversation."""
         try:
             chat = ChatRequest.parse(await _document(request))
-        except InputError as error:
-            return _error(error)
-        home, text = await self._home_of(chat, request.headers.get("idempotency-key", ""))
-        agent = self._agent.copy(at=home)
-        if chat.is_stream:
-            pieces = self._pieces(agent, home, chat, text)
-            return StreamingResponse(pieces, media_type="text/event-stream")
-        try:
-            async with agent:
-                await agent.open()
-                before = agent.context().usage
-                response = await agent.send(text, id=_message_id(chat))
+            claim = await self._claim(chat, request.headers.get("idempotency-key", ""))
         except TransomError as error:
             return _error(error)
-        await self._remember(chat, response.text, home)
+        agent = self._agent.copy(at=Home(self._workspace.root, claim.name, self._store))
+        if chat.is_stream:
+            pieces = self._pieces(agent, chat, claim)
+            return StreamingResponse(pieces, media_type="text/event-stream")
+        try:
+            async with self._attempt(chat, claim), agent:
+                await agent.open()
+                before = agent.context().usage
+                response = await agent.send(claim.text, id=chat.id)
+            await self._remember(chat, claim, response.text)
+        except TransomError as error:
+            return _error(error)
+        except Exception as error:  # noqa: BLE001  any error of a tool or provider
+            # Starlette's own answer would have SDKs repeat the request.
+            _log.exception("%s: the message failed", claim.name)
+            return _error(RunError(f"the agent failed: {type(error).__name__}"), 500)
         message = {"role": "assistant", "content": response.text}
         choice = {"index": 0, "message": message, "finish_reason": _finish_reason(response)}
         document = {**self._head("chat.completion"), "choices": [choice]}
         return JSONResponse({**document, "usage": _usage(response, before)})
 
     async def _pieces(
-        self, agent: Agent[Any, Any], home: Home, chat: ChatRequest, text: str
+        self, agent: Agent[Any, Any], chat: ChatRequest, claim: _Claim
     ) -> AsyncIterator[bytes]:
         """Yield an answer as server-sent events."""
         head = self._head("chat.completion.chunk")
@@ -166,19 +233,21 @@ class ChatCompletions:
             choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
             return _event({**head, "choices": [choice]})
 
-        # The role comes first and alone, as OpenAI's own server sends it.
-        yield piece({"role": "assistant", "content": ""})
+        text = _StreamedText(agent)
         try:
             # If the client leaves, the generator is closed, and the message stops.
-            async with agent:
+            async with self._attempt(chat, claim), agent:
+                # The role comes first and alone, as OpenAI's own server sends it.
+                yield piece({"role": "assistant", "content": ""})
                 await agent.open()
                 before = agent.context().usage
-                async with agent.stream(text, id=_message_id(chat)) as answer:
+                async with agent.stream(claim.text, id=chat.id) as answer:
                     async for event in answer:
-                        if delta := _delta_of(event, agent.id):
+                        if delta := text.add(event):
                             yield piece({"content": delta})
                     response = await answer.response()
-            await self._remember(chat, response.text, home)
+            # The client sends back what it was sent, with all that came before a tool call.
+            await self._remember(chat, claim, text.whole)
         except TransomError as error:
             yield _event(_error_document(error))
             return
@@ -187,38 +256,81 @@ class ChatCompletions:
             yield _event({**head, "choices": [], "usage": _usage(response, before)})
         yield b"data: [DONE]\n\n"
 
-    async def _home_of(self, chat: ChatRequest, request_key: str) -> tuple[Home, str]:
-        """Return the conversation that a request continues or begins, and the message's text."""
-        if request_key:
-            # A repeated request finds the conversation that it began or continued then.
-            stored: Any = self._store.get(_TABLE, f"request/{digest(request_key)}")
-            if stored:
-                return self._home(stored[0]), stored[1]
-        name, text = await self._continued(chat), chat.text
-        if not name:
-            name, text = f"chat-{uuid.uuid4().hex}", chat.seeded_text
-        if request_key:
-            await self._store.put(_TABLE, f"request/{digest(request_key)}", [name, text])
-        return self._home(name), text
+    # -- which conversation a request belongs to ---------------------------------------------------
+    #
+    # A conversation stands in the table under at most one of these keys, and what holds is:
+    #
+    # history/H     It rests: it came to the messages H, and the next request after H continues it.
+    # unanswered/M  Its last message M failed. Only the same request goes on with it, since any
+    #               other one would see M. What M has done or paid is not done again.
+    # neither       It is at work, or waits under a request's key alone.
+    #
+    # `_take` is the only way out of the first two, and one request alone succeeds: what was taken
+    # is "" from then on, so a second message after H is a branch, a conversation of its own.
+    #
+    # request/K     The conversation and the message of the Idempotency-Key K, decided once for all
+    #               (by `put_if_absent`) before the agent is asked. Later requests with K are either
+    #               the same message in the same conversation, or refused. The first one that is
+    #               answered lets the conversation rest; a replay of the answer moves nothing.
 
-    async def _continued(self, chat: ChatRequest) -> str:
-        """Return the name of the conversation that ended with a history; "" if there is none."""
-        key = f"history/{digest([list(pair) for pair in chat.history])}"
-        name = self._store.get(_TABLE, key)
-        # Once only: a second message after the same history is a branch, whose conversation must
-        # not hold the first one. If two come at once, one of them wins.
-        if isinstance(name, str) and name and await self._store.swap(_TABLE, key, name, ""):
-            return name
-        return ""
+    async def _claim(self, chat: ChatRequest, request_key: str) -> _Claim:
+        """Decide which conversation a request continues or begins.
 
-    async def _remember(self, chat: ChatRequest, answer: str, home: Home) -> None:
-        """Note that a conversation has come to this answer."""
-        history = [*chat.history, ("user", chat.text), ("assistant", answer)]
-        key = f"history/{digest([list(pair) for pair in history])}"
-        await self._store.put(_TABLE, key, home.name)
+        Raises:
+            KeyReused: the request's key was sent with other messages.
+        """
+        key = f"request/{digest(request_key)}" if request_key else ""
+        stored: Any = self._store.get(_TABLE, key) if key else None
+        if stored is None:
+            source, value = await self._take(f"unanswered/{chat.id}", f"history/{chat.history_id}")
+            if source.startswith("unanswered/"):
+                name, text = value
+            elif source:
+                name, text = value, chat.text
+            else:
+                name, text = f"chat-{uuid.uuid4().hex}", chat.seeded_text
+            own = [name, text, chat.id, False]
+            stored = await self._store.put_if_absent(_TABLE, key, own) if key else own
+            if stored != own and source:
+                # An equal request came first, so this one takes nothing.
+                await self._store.swap(_TABLE, source, "", value)
+        name, text, message_id, is_answered = stored
+        if message_id != chat.id:
+            problem = "this Idempotency-Key was sent with other messages"
+            raise KeyReused(problem, hint="send a new key with new messages")
+        return _Claim(name, text, key, is_answered)
 
-    def _home(self, name: str) -> Home:
-        return Home(self._workspace.root, name, self._store)
+    async def _take(self, *keys: str) -> tuple[str, Any]:
+        """Take a conversation from the first key that has one; returns the key and its value."""
+        for key in keys:
+            value = self._store.get(_TABLE, key)
+            # Several may read it at the same time, and one of them wins.
+            if value and await self._store.swap(_TABLE, key, value, ""):
+                return key, value
+        return "", None
+
+    @asynccontextmanager
+    async def _attempt(self, chat: ChatRequest, claim: _Claim) -> AsyncIterator[None]:
+        """Note on an error that the message has no answer, so that the same request goes on."""
+        try:
+            yield
+        except BaseException:
+            # A key finds its message by itself.
+            if not claim.key:
+                value: Any = [claim.name, claim.text]
+                # A client that left has cancelled this task, which must not cut the write short.
+                write = self._store.put(_TABLE, f"unanswered/{chat.id}", value)
+                await asyncio.shield(asyncio.ensure_future(write))
+            raise
+
+    async def _remember(self, chat: ChatRequest, claim: _Claim, answer: str) -> None:
+        """Let a conversation rest, which has come to this answer."""
+        if claim.is_answered:
+            return
+        history = (*chat.history, ("user", chat.text), ("assistant", answer))
+        await self._store.put(_TABLE, f"history/{_history_id(history)}", claim.name)
+        if claim.key:
+            await self._store.put(_TABLE, claim.key, [claim.name, claim.text, chat.id, True])
 
     def _head(self, kind: str) -> dict[str, Any]:
         ident = f"chatcmpl-{uuid.uuid4().hex}"
@@ -280,18 +392,8 @@ def _finish_reason(response: AgentResponse[Any]) -> str:
     return _FINISH_REASONS.get(response.ended, "length")
 
 
-def _message_id(chat: ChatRequest) -> str:
-    """Return the id of a message: the same request in the same conversation is the same message."""
-    return digest([chat.text, [list(pair) for pair in chat.history]])
-
-
-def _delta_of(event: Event, conversation: str) -> str:
-    """Return the text that an event adds to the answer; "" for events of other kinds."""
-    # What a sub-agent says is its parent's business.
-    if not isinstance(event, ReplyDelta) or event.conversation != conversation:
-        return ""
-    # What was sent cannot be taken back: the next attempt stands below it.
-    return "\n\n" if isinstance(event.piece, Again) else event.text
+def _history_id(history: Iterable[tuple[str, str]]) -> str:
+    return digest([list(pair) for pair in history])
 
 
 def _usage(response: AgentResponse[Any], before: Usage) -> dict[str, int]:
@@ -315,17 +417,25 @@ def _error_document(error: TransomError) -> dict[str, Any]:
     text = f"{error}"
     if isinstance(error, Paused):
         text = f"a person has to decide first: {error}; see `transom waiting`"
+    elif isinstance(error, RunBusy):
+        text = "the conversation is still at work, as for an earlier request with the same"
+        text += " Idempotency-Key; send this one again when that has its answer"
     return {"error": {"message": text, "type": kind, "code": type(error).__name__, "param": None}}
 
 
-def _error(error: TransomError) -> Response:
-    """Return an error as the API's clients read it."""
-    status = 500
-    if isinstance(error, InputError):
-        status = 400
-    elif isinstance(error, Paused | RunError):
-        # Another request would not help: clients repeat a 409 themselves.
-        status = 422
+def _error(error: TransomError, status: int = 0) -> Response:
+    """Return an error as the API's clients read it.
+
+    Args:
+        error: the error.
+        status: its status; 0 for the one of its kind.
+    """
+    if isinstance(error, KeyReused | Paused | RunError):
+        status = status or 422
+    elif isinstance(error, InputError):
+        status = status or 400
     elif isinstance(error, ProviderError):
-        status = 502
-    return JSONResponse(_error_document(error), status)
+        status = status or 502
+    # SDKs repeat a 409 and every 5xx unless they are told not to. Here a repetition may cost money,
+    # so it is left to the program.
+    return JSONResponse(_error_document(error), status or 500, {"x-should-retry": "false"})

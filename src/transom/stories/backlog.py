@@ -89,8 +89,8 @@ def read_any(path: Path) -> Any:
     text = read_text(path)
     if re.search(r"^\s*- \[[ xX]\] T(?:\d{2,}|XXX)\b", text, re.MULTILINE):
         return read_tasks(text, source)
-    has_epic = re.search(r"^##+ Epic ", text, re.MULTILINE)
-    if has_epic and re.search(r"^###+ Story ", text, re.MULTILINE):
+    has_epic = re.search(r"^##+ [^\w\n]{0,10}Epic ", text, re.MULTILINE)
+    if has_epic and re.search(r"^###+ [^\w\n]{0,10}Story ", text, re.MULTILINE):
         return read_epics(text, source)
     if text.startswith("# Feature Specification:"):
         hint = "name the tasks.md beside it"

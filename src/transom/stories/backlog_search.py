@@ -153,7 +153,7 @@ class BacklogSearch:
         not asked for.
         """
         text = read_text(path)
-        if not re.search(r"^##+ Story \d", text, re.MULTILINE):
+        if not re.search(r"^##+ .{0,40}?\bStory \d", text, re.MULTILINE):
             return ()
         try:
             return read_epics(text, self.relative(path))

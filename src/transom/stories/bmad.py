@@ -23,10 +23,8 @@ from transom.stories.status import (
     read_sprint_status,
     read_story_key,
 )
-from transom.stories.story import CLOSED, Status, Story, read_status
+from transom.stories.story import ASKED, CLOSED, Story, read_status
 
-_ASKED: frozenset[Status] = frozenset({"unknown", "review"})
-"""Statuses of stories that may be built already: work in review is there."""
 _TITLE_NUMBER = re.compile(
     r"^#+\s+(?:user\s+)?story\s+(\d+)[.-](\d+)", re.IGNORECASE | re.MULTILINE
 )
@@ -174,13 +172,16 @@ def _with_sheet(story: Story, row: StatusLine, sheet: str) -> Story:
     to be built.
     """
     in_sheet = read_status(row.text)
-    if in_sheet in _ASKED:
+    if in_sheet in ASKED:
         return story.model_copy(update={"unclear": f"{sheet}:{row.line} says {row.text!r}"})
+    if in_sheet in CLOSED and story.status in CLOSED:
+        return story.model_copy(update={"unclear": ""})
     if (in_sheet in CLOSED) == (story.status in CLOSED):
         return story
     # A file without a status says nothing against the sheet.
     if story.status == "unknown" and not story.status_text:
-        return story.model_copy(update={"status": in_sheet, "status_text": row.text})
+        fields = {"status": in_sheet, "status_text": row.text, "unclear": ""}
+        return story.model_copy(update=fields)
     differ = f"{story.source} says {story.status_text!r}, and {sheet}:{row.line} {row.text!r}"
     return story.model_copy(update={"unclear": differ})
 
@@ -200,9 +201,13 @@ def _planned_story(
         text = f"# Story {name}: {title}\n"
         story = Story(id=name, title=title, text=text, source=source, line=row.line)
     fields: dict[str, str] = {"status": read_status(row.text), "status_text": row.text}
-    fields["unclear"] = ""
-    if fields["status"] in _ASKED:
+    # A page is seldom written on: it says nothing against a sheet that calls the story done.
+    fields["unclear"] = "" if fields["status"] in CLOSED else story.unclear
+    if fields["status"] in ASKED:
         fields["unclear"] = f"{source}:{row.line} says {row.text!r}"
+    elif story.status in CLOSED and fields["status"] not in CLOSED:
+        differ = f"{story.source}:{story.line} says {story.status_text!r}"
+        fields["unclear"] = f"{differ}, and {source}:{row.line} {row.text!r}"
     return story.model_copy(update=fields)
 
 
@@ -267,7 +272,7 @@ def _without_notes(search: BacklogSearch, stories: Sequence[Story]) -> list[Stor
 
 def _clear(story: Story) -> Story:
     """Return a story that is unclear if its own status does not say whether it is to be built."""
-    if story.status_text and story.status in _ASKED:
+    if story.status_text and story.status in ASKED:
         return story.model_copy(update={"unclear": f"{story.source} says {story.status_text!r}"})
     return story
 

@@ -134,6 +134,8 @@ def _why_not(test: str, uses: int, green: TestRun, proof: Proof) -> str:
         return "is reported as skipped when it fails"
     if test in proof.needless:
         return "passes without the story's work"
+    if test in proof.untried:
+        return "runs no function that could be replaced, so nothing shows that it checks anything"
     if test in proof.unmoved:
         return "runs no changed line"
     if test in proof.unchecked:

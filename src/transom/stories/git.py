@@ -207,7 +207,9 @@ class Git:
         local changes.
         """
         if folder := (await self.worktrees()).get(branch):
-            code, output, err = await Git(folder).attempt("merge", "--ff-only", "--quiet", new)
+            # By default git overwrites ignored files, which may be a person's own.
+            options = ("--ff-only", "--quiet", "--no-overwrite-ignore")
+            code, output, err = await Git(folder).attempt("merge", *options, new)
         else:
             code, output, err = await self.attempt("update-ref", f"refs/heads/{branch}", new, old)
         return _one_line(err or output) if code else ""

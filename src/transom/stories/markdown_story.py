@@ -23,8 +23,9 @@ from transom.formats.markdown import (
     region,
 )
 from transom.formats.yaml_files import parse_yaml
+from transom.stories.completion import bare_title, outer_mark, story_mark
 from transom.stories.status import find_status, front_matter
-from transom.stories.story import Story, Task, placeholders, read_status
+from transom.stories.story import ASKED, CLOSED, Story, Task, placeholders, read_status
 from transom.stories.written_criteria import (
     ACCEPTANCE,
     BOX,
@@ -54,7 +55,6 @@ _WAITS = re.compile(r"(?:prerequisites?|depend(?:s on|encies))\s*:", re.IGNORECA
 _FILES = re.compile(r"^files?\s+to\s+(?:create|modify|change|touch)", re.IGNORECASE)
 _NEW = re.compile(r"\b(?:new|create[ds]?)\b", re.IGNORECASE)
 _PATH = re.compile(r"^[\w.@-]+(?:/[\w.@+-]+)*$")
-_DONE_SIGN = re.compile("[✅☑✔✓]")
 _FEWESTBOXES = 2
 _SLUG_ID = re.compile(r"^(\d+)-(?:(\d+[a-z]?)-)?")
 
@@ -69,7 +69,7 @@ def read_story_file(text: str, source: str) -> Story:
     parts, front = parse(text), front_matter(text)
     titles: list[tuple[int, re.Match[str]]] = []
     for place, part in enumerate(parts):
-        if match := _TITLE.match(full_title(part)):
+        if match := _TITLE.match(bare_title(part)):
             titles.append((place, match))
     extra: dict[str, Any] = {}
     key = PurePosixPath(source).name.removesuffix(".md").removesuffix(".story")
@@ -111,18 +111,16 @@ def _finished_mark(story: Story, parts: Sequence[MarkdownPart]) -> str:
 
     A file may say in a language or form of its own that the work is done.
     """
-    if story.status not in ("backlog", "ready", "unknown"):
+    if story.status in CLOSED:
         return ""
     boxes = [*_boxes(_blocks(parts))]
     is_ticked = all(box.done for box in boxes)
-    # One box alone may be anything, such as an example.
-    if len(boxes) >= _FEWESTBOXES and is_ticked:
+    # One box alone in a file may be anything, such as an example.
+    fewest = _FEWESTBOXES if story.owns_file else 1
+    if len(boxes) >= fewest and is_ticked:
         return f"{story.source} says {story.status_text or 'no status'!r}, and every box is ticked"
-    if not story.status_text:
-        for part in parts:
-            if _DONE_SIGN.search(part.title):
-                return f"{story.source}:{part.line} says {part.title!r}"
-    return ""
+    mark = story_mark(story, parts)
+    return f"{story.source}:{story.line} says {mark!r}" if mark else ""
 
 
 def _front_fields(text: str, source: str) -> dict[str, Any]:
@@ -156,8 +154,9 @@ def read_epics(text: str, source: str) -> tuple[Story, ...]:
     refuse_template(text, source)
     parts = parse(text)
     stories: list[Story] = []
+    gone: list[bool] = []
     for number, part in enumerate(parts):
-        match = _TITLE.match(full_title(part))
+        match = _TITLE.match(bare_title(part))
         # Level 0 is the text before the first heading.
         if match is None or not part.level:
             continue
@@ -169,12 +168,29 @@ def read_epics(text: str, source: str) -> tuple[Story, ...]:
                 break
         extra: dict[str, Any] = {"goal": _goal(part.blocks), "status": "backlog"}
         extra["source"] = source
-        extra["depends_on"] = tuple(dict.fromkeys(re.findall(r"\b\d+\.\d+[a-z]?\b", waits)))
         story_text = _cut(text, parts, number, len(body))
-        stories.append(_story(body, id=match[1], title=match[2], text=story_text, **extra))
+        # The text begins with the story's heading: its status is looked for as in a file.
+        if status := find_status(story_text):
+            extra |= {"status": read_status(status.text), "status_text": status.text}
+        extra["depends_on"] = tuple(dict.fromkeys(re.findall(r"\b\d+\.\d+[a-z]?\b", waits)))
+        story = _story(body, id=match[1], title=match[2], text=story_text, **extra)
+        unclear = _finished_mark(story, body)
+        if story.status not in CLOSED and (outer := outer_mark(parts, number)):
+            unclear = f"{source}:{story.line} is below {outer!r}"
+        if story.status in ASKED:
+            unclear = f"{source}:{story.line} says {story.status_text!r}"
+        gone.append("~~" in full_title(part))
+        stories.append(story.model_copy(update={"unclear": unclear}))
     if not stories:
         hint = 'write each one below "### Story 1.1: Title"'
         raise InputError("holds no story", place=source, hint=hint)
+    ids = [story.id for story in stories]
+    # A story that is struck out leaves its number to another.
+    stories = [
+        story
+        for story, is_gone in zip(stories, gone, strict=True)
+        if not (is_gone and ids.count(story.id) > 1)
+    ]
     ids = [story.id for story in stories]
     for story in stories:
         if ids.count(story.id) > 1:
@@ -337,7 +353,7 @@ def _region(parts: Sequence[MarkdownPart], start: int) -> Sequence[MarkdownPart]
         is_own = part.level > parts[start].level
         if part.level == parts[start].level:
             is_own = bool(_SECTION.match(part.title))
-        title = full_title(part)
+        title = bare_title(part)
         # Another story ends this one, even if its heading is deeper by mistake.
         if not is_own or _TITLE.match(title) or _EPIC.match(title):
             break

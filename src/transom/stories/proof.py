@@ -9,6 +9,9 @@ check the story's changed code.
     bodies that return others      a test that still passes checks no value
     code of before                 a test that passed before the story fails without its work
 
+Where no changed function can be replaced, no test covers anything: without a new module each test
+that imports it fails, whatever it checks.
+
 Nothing that the tested process writes decides alone: each run changes something that the process
 cannot know, and asks whether the report changes with it.
 """
@@ -72,6 +75,7 @@ class Proof(Record):
         loose: tests that get a plain value of the changed code, and pass with another value.
         unfailing: tests that are reported as skipped when they fail.
         needless: tests that pass without the story's work.
+        untried: tests for which no changed function could be replaced.
         has_code: whether the story changes code that tests can run.
     """
 
@@ -83,6 +87,7 @@ class Proof(Record):
     loose: tuple[str, ...] = ()
     unfailing: tuple[str, ...] = ()
     needless: tuple[str, ...] = ()
+    untried: tuple[str, ...] = ()
     has_code: bool = False
 
 
@@ -111,11 +116,11 @@ async def prove(
     proof = await _moved(files, passing, words, run)
     needless = frozenset[str]()
     old = passing & before.ids("passed")
-    # Where no function can be replaced, the whole change is taken back.
+    # It only finds more tests that need nothing: an empty one fails, too, if an import fails.
     if files.code and (old or proof is None):
         without = await run("code-of-before", files.before)
         needless = without.ids("passed") & (passing if proof is None else old)
-    proof = proof or Proof()
+    proof = proof or Proof(untried=tuple(sorted(passing)))
     return proof.model_copy(
         update={
             "doubts": tuple(doubts),
@@ -229,8 +234,13 @@ async def _moved(
         passed = second.ids("passed") & passing
         # A test may take any error for the one that it expects; it notices a missing one.
         unmoved &= passed | (passing - set(second.cases))
-        of_replaced = {case for case, lines in reached.items() if _path_of(lines) in empty}
-        unchecked = (passed - unmoved) & of_replaced
+        # Where each function returns nothing, a test may also fail in words of its own, or be
+        # absent since its module was not loaded.
+        if set(raising) <= set(empty):
+            unchecked = passed - unmoved
+        else:
+            of_replaced = {case for case, lines in reached.items() if _path_of(lines) in empty}
+            unchecked = (passed - unmoved) & of_replaced
     unchecked |= await _of_any_value(files, passing & set(reached), mark, run)
     loose = await _loose(files, passing - unmoved - unchecked - unfailing, mark, run)
     return Proof(

@@ -5,15 +5,16 @@ comments kept.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from transom.errors import InputError
-from transom.formats.markdown import iter_lines, parse
+from transom.formats.markdown import InlineText, MarkdownTable, Node, iter_lines, parse
 from transom.formats.yaml_files import YamlFile, parse_yaml, read_text
 from transom.formats.yaml_models import validate_yaml
 from transom.runs.artifact import write_file
@@ -23,7 +24,7 @@ SECTION = "development_status"
 _STORY_KEY = re.compile(
     r"^(?:(?P<prefix>[A-Za-z]\w*?)-)?(?P<epic>\d+[a-z]?)-(?P<number>\d+[a-z]?)-(?P<slug>.+)$"
 )
-_STATUS_LINE = re.compile(r"^status:?\s*:\s*(.+)$", re.IGNORECASE)
+_STATUS_LINE = re.compile(r"^status:?\s*[:=–—-]\s*(.+)$", re.IGNORECASE)
 # One key whose value begins with a placeholder in braces.
 _BARE_PLACE = re.compile(
     r"^(\w+:[ \t]+)(\{[\w-]++\}/(?>(?:[^\s#\"']|[ \t]++(?=[^\s#\"']))*))[ \t]*+$", re.MULTILINE
@@ -197,10 +198,12 @@ def find_status(text: str) -> StatusLine | None:
     if written:
         return StatusLine(number, written, _V6)
     for place, part in enumerate(parse(text)):
-        lines = [*iter_lines(part.blocks)]
+        lines = [*labelled_lines(part.blocks)]
         # Below the title, or in the first section: further down it is somebody's text.
         if part.level <= 1 or place == 1:
-            for line in lines:
+            for line, following in zip_longest(lines, lines[1:]):
+                if following and line.text.rstrip(": ").lower() == "status":
+                    return StatusLine(following.line, following.text, _V6)
                 if match := _STATUS_LINE.match(line.text):
                     return StatusLine(line.line, match[1].strip(), _V6)
         if match := _STATUS_LINE.match(part.title):
@@ -208,6 +211,33 @@ def find_status(text: str) -> StatusLine | None:
         if part.title.rstrip(": ").lower() == "status" and lines and lines[0].text:
             return StatusLine(lines[0].line, lines[0].text, _V4)
     return None
+
+
+def labelled_lines(blocks: Sequence[Node]) -> Iterator[InlineText]:
+    """Yield the lines of text; rows of a table are `name: value`, by their first cell or by the
+    name of their column.
+    """
+    for block in blocks:
+        if not isinstance(block, MarkdownTable):
+            yield from map(_labelled, iter_lines([block]))
+            continue
+        pairs = [row[:2] for row in block.rows if len(row) > 1]
+        for row in block.rows:
+            pairs += zip(block.header, row, strict=False)
+        for name, cell in (*pairs, *([block.header[:2]] if len(block.header) > 1 else ())):
+            yield replace(cell, text=f"{name.text.rstrip(':')}: {cell.text}")
+
+
+def _labelled(line: InlineText) -> InlineText:
+    """Return a line as `name: value` if it is a row of pipes, or begins with a bold name."""
+    # A table without a rule below its header is text for Markdown.
+    if line.text.startswith("|"):
+        cells = [cell.strip() for cell in line.text.strip("|").split("|")]
+        return replace(line, text=": ".join(cells[:2]))
+    value = line.text.removeprefix(line.lead).strip()
+    if line.lead.lower() == "status" and value:
+        return replace(line, text=f"{line.lead}: {value.lstrip(':=- ')}")
+    return line
 
 
 def find_drift(stories: Sequence[Story], sprint: SprintStatus) -> list[Drift]:
@@ -295,7 +325,10 @@ def _put(path: Path, text: str, status_line: StatusLine, status: Status) -> None
     word, index = status_line.words.get(status, status), status_line.line - 1
     # Only the old word is replaced, so that signs and remarks around it stay.
     lines[index], count = re.subn(
-        rf"(^\W*?|:[^\w:]*?){re.escape(status_line.text)}", rf"\g<1>{word}", lines[index], count=1
+        rf"(^\W*?(?i:status\W*?)?|[:|][^\w:|]*?){re.escape(status_line.text)}",
+        rf"\g<1>{word}",
+        lines[index],
+        count=1,
     )
     if not count:
         place = f"{path}:{status_line.line}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from transom.errors import InputError
 from transom.formats.yaml_files import YamlFile, dump_yaml
-from transom.stories.story import Story, read_status
+from transom.stories.story import ASKED, CLOSED, Status, Story, read_status
 
 _NAMES = {
     **dict.fromkeys(
@@ -23,6 +23,7 @@ _NAMES = {
     **dict.fromkeys(("depends", "depends_on", "blocked_by"), "dependencies"),
 }
 """Other common names of a story's fields."""
+_FLAG = re.compile(r"(?:is_|was_)?(?P<word>passe[sd]|(?!out_)[a-z]+)(?P<when>_(?:at|on|date))?$")
 _ID = re.compile(r"[A-Za-z0-9-]+")
 
 
@@ -142,11 +143,8 @@ def _entry(
             raise refuse(f"the story {identity} has no {name}", f"write its {name}")
     if not isinstance(files, dict):
         raise refuse("files is not a mapping", "write `create:` or `modify:` with paths", "files")
-    status = _status_of(data)
-    parsed_status = read_status(status)
-    unclear = ""
-    if parsed_status == "unknown":
-        unclear = f"{source}:{file.line_of(*place)} says {status!r}"
+    parsed_status, doubt = _status_of(data)
+    unclear = f"{source}:{file.line_of(*place)} says {doubt}" if doubt else ""
     creates, changes = _texts(files.get("create")), _texts(files.get("modify"))
     return Story(
         id=identity,
@@ -200,12 +198,48 @@ def _criteria_of(data: dict[str, Any]) -> tuple[str, ...]:
     return criteria
 
 
-def _status_of(data: dict[str, Any]) -> str:
-    if "passes" in data and "status" not in data:
-        is_done = data["passes"] is True
-        return "done" if is_done else "backlog"
+def _status_of(data: dict[str, Any]) -> tuple[Status, str]:
+    """Return the status of an entry, and the fields that leave it in doubt, or ""."""
+    flags = _flags_of(data)
     # A story without a status was written down to be built.
-    return str(data.get("status") or "backlog")
+    written = str(data.get("status") or "")
+    status = read_status(written or "backlog")
+    if not written and flags and all(flags.values()):
+        status = "done"
+    is_split = len({*flags.values(), *([status in CLOSED] if written else [])}) > 1
+    texts = [f"{name}: {data[name]}" for name in flags]
+    if written:
+        texts.insert(0, repr(written))
+    if status in ASKED or is_split or None in flags.values():
+        return status, ", ".join(texts)
+    parts = data.get("subtasks")
+    if status not in CLOSED and isinstance(parts, list) and parts:
+        inner = [_status_of(part)[0] if isinstance(part, dict) else "backlog" for part in parts]
+        if {*inner} <= CLOSED:
+            return status, f"{written or 'no status'!r}, and every subtask is closed"
+    return status, ""
+
+
+def _flags_of(data: dict[str, Any]) -> dict[str, bool | None]:
+    """Return name -> value of the fields that say whether the story is finished, such as `passes`,
+    `is_done` and `completed_at`; None for a value that is neither yes nor no.
+    """
+    flags: dict[str, bool | None] = {}
+    for name, value in data.items():
+        match = _FLAG.match(name)
+        if match is None or isinstance(value, (list, dict)) or value in (None, ""):
+            continue
+        if not match["word"].startswith("pass") and read_status(match["word"]) not in CLOSED:
+            continue
+        word = str(value).strip().lower()
+        if word in ("false", "no", "n", "0", "off"):
+            flags[name] = False
+        elif match["when"] or word in ("true", "yes", "y", "1", "on", "x", "done"):
+            flags[name] = True
+        else:
+            # A day says when it was finished.
+            flags[name] = True if re.match(r"\d{4}-\d\d", word) else None
+    return flags
 
 
 def _snake(name: object) -> str:

@@ -28,7 +28,7 @@ _STATUSES: Mapping[str, Status] = {
     **dict.fromkeys(("released", "shipped", "delivered", "deployed", "verified"), "done"),
     **dict.fromkeys(("closed", "superseded", "obsolete", "cancelled", "canceled"), "closed"),
     **dict.fromkeys(("won t", "wont", "wontfix", "wontdo", "rejected", "dropped"), "closed"),
-    **dict.fromkeys(("duplicate", "abandoned"), "closed"),
+    **dict.fromkeys(("duplicate", "abandoned", "moved", "replaced", "withdrawn"), "closed"),
     **dict.fromkeys(("removed", "descoped", "out of scope", "archived", "deprecated"), "closed"),
     **dict.fromkeys(("deferred", "postponed"), "closed"),
 }
@@ -52,6 +52,15 @@ _SKIPPED = re.compile(rf"<!--.*?(?:-->|\Z)|{_CODE.pattern}", re.MULTILINE | re.D
 
 CLOSED: frozenset[Status] = frozenset({"done", "closed"})
 """Statuses of stories that nobody works on any more."""
+ASKED: frozenset[Status] = frozenset({"unknown", "review"})
+"""Statuses of stories that may be built already: work in review is there."""
+_ARROW = re.compile(r"[→➔➜➡⇒]|[-=]>")
+_STRUCK_OUT = re.compile(r"~~[^~\n]*~~")
+_STATUS_BOX = re.compile(r"\[([ xX✓✔])\]")
+_CLAUSE = re.compile(r"[()/,;:|–—.]|\s-{1,3}\s")
+CLOSED_NAMES = "|".join(words for words, status in _STATUSES.items() if status in CLOSED)
+_CLOSED_WORD = re.compile(rf"\b(?:{CLOSED_NAMES})d?\b")
+_NOT_YET = re.compile(rf"\b(?:not|never|be|until|once|before)\s(?:yet\s)?(?:{CLOSED_NAMES})d?\b")
 
 
 class Record(BaseModel):
@@ -130,14 +139,52 @@ class Story(Record):
 
 
 def read_status(text: str) -> Status:
-    """Parse a status in free words: `InProgress`, `ready-for-dev`, `✅ Done (QA passed)`."""
-    plain = " ".join(
+    """Parse a status in free words: `InProgress`, `ready-for-dev`, `✅ Done (QA passed)`.
+
+    The last word of a chain of arrows counts, and no word that is struck out. A text with two
+    statuses that contradict each other is unknown.
+    """
+    text = _ARROW.split(_STRUCK_OUT.sub(" ", text))[-1]
+    boxes = _STATUS_BOX.split(text)
+    if len(boxes) > 1:
+        # Of a list of boxes, the ticked one counts.
+        ticked = [words for box, words in zip(boxes[1::2], boxes[2::2], strict=True) if box != " "]
+        if len(ticked) != 1:
+            return "unknown"
+        text = ticked[0]
+    status = _first_status(text)
+    is_doubtful = text.rstrip().endswith("?") or _contradicts(status, text)
+    return "unknown" if is_doubtful else status
+
+
+def plain_words(text: str) -> str:
+    """Return the Latin words of a text in lower case, without any sign."""
+    return " ".join(
         re.sub(r"[^a-z]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).lower()).split()
     )
+
+
+def _first_status(text: str) -> Status:
+    """Return the status of the first words of a text."""
+    plain = plain_words(text)
     for words, status in _STATUSES.items():
         if plain == words or plain.startswith((f"{words} ", f"{words}d")):
             return status
     return "unknown"
+
+
+def _contradicts(status: Status, text: str) -> bool:
+    """Whether a text says something else than the status of its first words."""
+    clauses = [clause for clause in _CLAUSE.split(text) if plain_words(clause)][1:]
+    if status in CLOSED:
+        exact = (_STATUSES.get(plain_words(clause), status) for clause in clauses)
+        return any(other not in CLOSED for other in exact)
+    if status in ("unknown", "review"):
+        return False
+    if any(_first_status(clause) in (*CLOSED, "review") for clause in clauses):
+        return True
+    # "to be implemented" and "not done yet" tell what has not happened.
+    return bool(_CLOSED_WORD.search(_NOT_YET.sub(" ", plain_words(text))))
 
 
 def _blanked(match: re.Match[str]) -> str:

@@ -35,6 +35,10 @@ _NO_CRITERIA = re.compile(
     r"|assumptions?|open\s+questions?)\b",
     re.IGNORECASE,
 )
+_MORE = re.compile(r"^\w[\w -]{1,40}\sacceptance\s+criteria\W*$", re.IGNORECASE)
+_NOT_NOW = re.compile(
+    r"^(?:epic|future|later|deferred|removed|dropped|old|previous|example|out)\b", re.IGNORECASE
+)
 _MARKED = re.compile(r"^`?ACs?[-_ #]{0,2}\d")
 
 
@@ -47,6 +51,18 @@ def read_criteria(parts: Sequence[MarkdownPart]) -> tuple[str, ...]:
         (section for heading in _CRITERIA if (section := _below(parts, heading))[0]),
         (_marked(parts), True),
     )
+    texts = _texts_of(blocks, has_heading=has_heading)
+    for place, part in enumerate(parts) if has_heading else ():
+        if _MORE.match(part.title) and not _NOT_NOW.match(part.title):
+            added = [*part.blocks, *_deeper(parts[place + 1 :], part.level)]
+            texts += _texts_of(added, has_heading=True)
+    # Marks and numbers differ by file; claims refer to the criterion's place.
+    bare = (_NUMBER.sub("", _OWN_MARK.sub("", BOX.sub("", text))).strip() for text in texts)
+    return tuple(filter(None, bare))
+
+
+def _texts_of(blocks: Sequence[Node], *, has_heading: bool) -> list[str]:
+    """Return the criteria of a section as they are written."""
     texts: list[str] = []
     is_ordered: bool | None = None
     for number, block in enumerate(blocks):
@@ -81,9 +97,7 @@ def read_criteria(parts: Sequence[MarkdownPart]) -> tuple[str, ...]:
             if texts and not begins and (label or isinstance(blocks[number - 1], Bullets)):
                 break  # a new section begins
             _add_lines(texts, block)
-    # Marks and numbers differ by file; claims refer to the criterion's place.
-    bare = (_NUMBER.sub("", _OWN_MARK.sub("", BOX.sub("", text))).strip() for text in texts)
-    return tuple(filter(None, bare))
+    return texts
 
 
 def _add_lines(texts: list[str], block: Paragraph) -> None:
@@ -174,9 +188,17 @@ def _deeper(parts: Sequence[MarkdownPart], level: int) -> Iterator[Node]:
     """Yield the blocks of the headings below a level; a numbered heading with its text is one
     item of a list.
     """
+    skipped = 0  # the level of a heading such as "Out of scope"; its own headings are deeper
     for part in parts:
         if part.level <= level:
             return
+        if skipped and part.level > skipped:
+            continue
+        # Another heading of criteria is read for itself.
+        is_other = _NO_CRITERIA.match(part.title) or _MORE.match(part.title)
+        skipped = part.level if is_other else 0
+        if is_other:
+            continue
         if _CRITERION.match(full_title(part)):
             lines = [*iter_lines(part.blocks)]
             head = InlineText(f"{part.title}:" if lines else part.title, (), part.line)

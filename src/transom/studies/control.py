@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 CONTROLLED = 3
 """Failures in a row with one text that lead to a control; then after twice as many, and so on."""
+_CONTROLLED_OF_ANY_TEXT = 5  # the same, if the texts differ
 ASKED = 5
 """Solves that all end alike, after which a study without a good design asks a person."""
 _ASKED_IF_NAMED = 10  # the same, if the taxonomy names a cause that lies in the design
@@ -38,11 +39,13 @@ def symptom(trial: StudyTrial) -> tuple[str, str]:
     return trial.failure or "", " ".join(_VARYING.sub("#", trial.reason).split())
 
 
-def failures_in_a_row(trials: Sequence[StudyTrial]) -> list[StudyTrial]:
-    """Return the newest solves if they failed with one text, the newest first."""
+def failures_in_a_row(trials: Sequence[StudyTrial], taxonomy: Taxonomy) -> list[StudyTrial]:
+    """Return the newest solves if they failed and their classes leave the cause open, the newest
+    first.
+    """
     streak: list[StudyTrial] = []
     for trial in sorted(_own(trials), key=lambda trial: trial.number, reverse=True):
-        if trial.kind != "failed" or (streak and symptom(trial) != symptom(streak[0])):
+        if trial.kind != "failed" or not taxonomy.leaves_cause_open(trial.failure):
             break
         streak.append(trial)
     return streak
@@ -83,16 +86,18 @@ def good_design(trials: Iterable[StudyTrial]) -> StudyTrial | None:
     return max(solved, key=lambda trial: trial.number, default=None)
 
 
-def needs_control(streak: Sequence[StudyTrial], taxonomy: Taxonomy) -> bool:
-    """Return whether so many failures in a row call for a control.
+def needs_control(streak: Sequence[StudyTrial]) -> bool:
+    """Return whether so many failures in a row, the newest first, call for a control.
 
     Classes that say what is wrong with a design, such as a mesh error, need none.
     """
-    return (
-        bool(streak)
-        and taxonomy.leaves_cause_open(streak[0].failure)
-        and _is_due(len(streak), CONTROLLED)
-    )
+    alike = 0
+    for trial in streak:
+        if symptom(trial) != symptom(streak[0]):
+            break
+        alike += 1
+    # The texts of an outage may differ in a host's or a temporary name, or by the tool that fails.
+    return _is_due(alike, CONTROLLED) or _is_due(len(streak), _CONTROLLED_OF_ANY_TEXT)
 
 
 def failures_alike(trials: Sequence[StudyTrial], taxonomy: Taxonomy) -> list[StudyTrial]:
@@ -207,9 +212,9 @@ class MachineCheck:
         if self.study.user_attrs.get(_WAITING) is not None:
             self.forget([failed.number])
             raise StudyStopped("another worker found that the machine or the set-up fails")
-        streak = failures_in_a_row([*trials, failed])
+        streak = failures_in_a_row([*trials, failed], self.taxonomy)
         control = good_design(trials)
-        if control is not None and needs_control(streak, self.taxonomy):
+        if control is not None and needs_control(streak):
             problem = f"{len(streak)} solves in a row failed, and not because of their designs"
             self._control(control, problem, [trial.number for trial in streak])
             return failed.model_copy(update={"control": control.number})

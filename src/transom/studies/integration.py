@@ -13,13 +13,15 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from transom.errors import InputError
 from transom.studies.advice import RULE, Advice, StudyInsight
+from transom.studies.control import learnable
 from transom.studies.expression import Formula
-from transom.studies.failures import JobOutput, classify, load_taxonomy
+from transom.studies.failures import Diagnosis, JobOutput, classify, load_taxonomy
 from transom.studies.rules import Features, SolveRow
+from transom.studies.trials import StudyTrial
 
 OBJECTIVE = ("objective", "_objective", "_objective_function", "evaluate")
 """Names of methods that are tried as the runner's objective."""
@@ -57,6 +59,9 @@ class Learning:
                 rules.append(insight)
         self.rules = rules
         self.seen: list[SolveRow] = []
+        # For each row: its trial, whose number is its place, and the number that the runner uses.
+        self._trials: list[StudyTrial] = []
+        self._numbers: list[int] = []
         self.used: Counter[str] = Counter()
         self.added: list[str] = []
 
@@ -71,7 +76,12 @@ class Learning:
         """Return the rules of earlier studies that predict a failure of this design; check
         before expensive solves.
         """
-        features = self._measure(params)
+        return self._matching(self._measure(params))
+
+    def _matching(self, features: Mapping[str, float]) -> list[StudyInsight]:
+        """Return the rules of earlier studies that predict a failure of a design with these
+        features.
+        """
         matching = []
         for insight in self.rules:
             if insight.rule.matches(features):
@@ -80,22 +90,57 @@ class Learning:
 
     def record(self, trial: Any, error: str | None = None) -> str | None:
         """Record the outcome of a trial or mapping; `error` is the exception's text. Returns the
-        class of failure.
+        class of failure. A failure of the machine or the set-up teaches nothing.
         """
-        params, failure = trial if isinstance(trial, Mapping) else trial.params, None
-        number = getattr(trial, "number", len(self.seen))
+        params = trial if isinstance(trial, Mapping) else trial.params
+        diagnosed = Diagnosis(None)
         if error is not None:
-            failure = classify(
-                JobOutput({"error": f"Error: {error}"}, return_code=1), self._taxonomy
-            ).failure
-        # The runner solves the design in any case, which tests each rule that warned.
-        for rule in self.warnings(params):
-            self.used[rule.id] += 1
-            self.advice.outcome(
-                rule.id, helpful=failure is not None, study=self.study, trial=number
+            output = JobOutput({"error": f"Error: {error}"}, return_code=1)
+            diagnosed = classify(output, self._taxonomy)
+        kind: Literal["solved", "failed", "lost"] = "failed"
+        if diagnosed.failure is None:
+            kind = "solved"
+        elif diagnosed.severity in ("machine", "study"):
+            kind = "lost"
+        place = len(self.seen)
+        self._numbers.append(getattr(trial, "number", place))
+        self._trials.append(
+            StudyTrial(
+                number=place,
+                kind=kind,
+                params={},
+                failure=diagnosed.failure,
+                reason=diagnosed.reason,
             )
-        self.seen.append(SolveRow(self._measure(params), failure))
-        return failure
+        )
+        self.seen.append(SolveRow(self._measure(params), diagnosed.failure))
+        return diagnosed.failure
+
+    def _conclude(self) -> None:
+        """Score the rules of earlier studies, and learn, from the outcomes that tell of designs."""
+        # If an unclear failure was the machine's shows only in what came after it.
+        places = []
+        for trial in learnable(self._trials, self._taxonomy):
+            if trial.kind != "lost":
+                places.append(trial.number)
+        self.used = Counter()
+        for place in places:
+            row = self.seen[place]
+            # The runner solved the design in any case, which tests each rule that warned.
+            for rule in self._matching(row.features):
+                self.used[rule.id] += 1
+                self.advice.outcome(
+                    rule.id,
+                    helpful=row.failure is not None,
+                    study=self.study,
+                    trial=self._numbers[place],
+                )
+        self.advice.keep(self.scope, self.study, [self.seen[place] for place in places])
+        added = []
+        for insight_id in self.advice.learn(self.scope, self.study):
+            if insight_id not in self._known:
+                added.append(insight_id)
+        self.added = added
 
     def report(self) -> dict[str, Any]:
         """Return trials, failures by class, insights that were added and used, with their
@@ -187,12 +232,7 @@ class Learning:
             return run(*args, **kwargs)
         finally:
             restore()
-            self.advice.keep(self.scope, self.study, self.seen)
-            added = []
-            for insight_id in self.advice.learn(self.scope, self.study):
-                if insight_id not in self._known:
-                    added.append(insight_id)
-            self.added = added
+            self._conclude()
 
 
 class ContextEngineeringMixin:

@@ -19,6 +19,7 @@ from transom.studies.advice import RULE
 from transom.studies.control import StudyStopped
 from transom.studies.expression import Formula
 from transom.studies.failures import load_taxonomy
+from transom.studies.function_digest import UnknownFunction, function_digest
 from transom.studies.functions import VALUE, FunctionSolver
 from transom.studies.pipeline import conclude
 from transom.studies.runner import StudyRunner
@@ -116,7 +117,7 @@ def optimize(
         start: designs to begin with.
         folder: where trials and rules are kept, so that the same call goes on there, and other
             studies of the scope learn from it; a `StudyFolder` also names the study and its scope.
-            None: nothing is kept.
+            A function whose source or values are unknown needs such a name. None: nothing is kept.
         seed: makes the search repeatable.
         n_jobs: calls at the same time.
         limits: limits of one call, such as `{"seconds": 60, "memory": "1.5 GB"}`; default: those
@@ -132,6 +133,8 @@ def optimize(
     if deprecated:
         place, limits, n_jobs = _current_arguments(deprecated, place, limits, n_jobs)
     study = _study(objective, space, minimize, maximize, constraints, require)
+    # Trials of another function are trials of another problem.
+    study["solver"] = {"use": "function", "options": {"source": _source_of(objective, place)}}
     name = place.study_name or _name_of(objective)
     data = {
         **study,
@@ -210,10 +213,6 @@ def _study(
         hint = f"give it the parameters {', '.join(space)}"
         raise InputError(f"the function cannot be called: {error}", hint=hint) from error
     direction = "maximize" if maximize else "minimize"
-    try:
-        source = inspect.getsource(objective)
-    except (OSError, TypeError):  # it was typed in, or is an object that can be called
-        source = ""
     variables = {}
     for variable, values in space.items():
         variables[variable] = _variable(variable, values)
@@ -222,9 +221,28 @@ def _study(
         "objectives": [{"name": minimize or maximize or VALUE, "direction": direction}],
         "constraints": [_constraint(text) for text in constraints],
         "require": list(require),
-        # Trials of another function are trials of another problem.
-        "solver": {"use": "function", "options": {"source": digest(source)}},
     }
+
+
+def _source_of(objective: Callable[..., object], place: StudyFolder) -> str:
+    """Return the digest of a function, which says if trials in the folder are of this problem.
+
+    Raises:
+        InputError: they are kept, and nothing tells this function from another one.
+    """
+    if place.path is None:
+        return ""
+    try:
+        return function_digest(objective)
+    except UnknownFunction as error:
+        if place.study_name is None:
+            raise InputError(
+                f"the function cannot be told from others in the folder: {error}",
+                place="folder",
+                hint="name the study: folder=StudyFolder(path, study_name=...)",
+            ) from error
+        # Whoever names the study says by it that the function is the same.
+        return digest("")
 
 
 def _variable(name: str, values: Any) -> dict[str, Any]:

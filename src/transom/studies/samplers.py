@@ -160,6 +160,7 @@ class TransomSampler(SeeingSampler):
         # Failures wait for the next good trial: until then, the machine may be the cause.
         self._waiting: list[SolveRow] = []
         self._new_failures = 0
+        self._epoch = 0  # of the playbook, when the rules were loaded
         self._lock = Lock()
         self._audited: dict[int, tuple[str, ...]] = {}
         self._learn()
@@ -194,10 +195,12 @@ class TransomSampler(SeeingSampler):
         return self._draw(trial, trial.params, ranges, propose)[param_name]
 
     def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
-        """Learn again, if enough trials have failed since."""
+        """Learn again, if enough trials have failed since; take what changed in the playbook."""
         self._directions = study.directions
         if self._new_failures >= _LEARNED_AFTER:
             self._learn()
+        elif self._advice is not None and self._advice.playbook.epoch != self._epoch:
+            self._load()
         super().before_trial(study, trial)
 
     def after_trial(
@@ -296,13 +299,22 @@ class TransomSampler(SeeingSampler):
         return Features(formulas)(numbers) | choices
 
     def _learn(self) -> None:
-        """Learn rules from all trials of the scope, and take those that they confirm."""
+        """Learn rules from all trials of the scope, and take them."""
         if self._advice is None:
             return
         self._advice.learn(self.scope, self.scope)
         self._new_failures = 0
+        self._load()
+
+    def _load(self) -> None:
+        """Take the rules of the scope that all its trials confirm and nobody retired."""
+        assert self._advice is not None
+        # Read first: what changes while the rules are read is taken before the next trial.
+        self._epoch = self._advice.playbook.epoch
         rows = self._advice.rows(self.scope)
-        self.rules = []
+        rules = []
         for insight in self._advice.insights(self.scope):
             if insight.kind == RULE and insight.acts and insight.rule.stands(rows):
-                self.rules.append(insight)
+                rules.append(insight)
+        # Set at once: another worker may be drawing.
+        self.rules = rules

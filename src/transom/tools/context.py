@@ -24,6 +24,7 @@ from typing_extensions import get_protocol_members, is_protocol
 from transom.errors import ToolError
 
 Deps = TypeVar("Deps")
+_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,78 @@ class ToolContext(Generic[Deps]):
     deps: Deps
 
 
-def takes_context(hints: Mapping[str, Any], parameters: Sequence[inspect.Parameter]) -> Any:
-    """Return the type hint of a function's first parameter if that is a context, or None."""
-    if not parameters:
-        return None
-    hint = hints.get(parameters[0].name)
-    return hint if ToolContext in (hint, get_origin(hint)) else None
+def takes_context(
+    hints: Mapping[str, Any], parameters: Sequence[inspect.Parameter], tool: str
+) -> Any:
+    """Return the type hint of a function's first parameter if that is a context, or None.
+
+    Raises:
+        ToolError: a context stands anywhere else, where the model could set it.
+    """
+    context_hint = None
+    for number, parameter in enumerate(parameters):
+        hint = _written_out(hints.get(parameter.name))
+        is_first = number == 0 and parameter.kind in _BY_POSITION
+        if is_first and ToolContext in (hint, get_origin(hint)):
+            context_hint = hint
+        elif _names_context(hint):
+            raise misplaced_context(tool, f"its parameter {parameter.name}")
+    return context_hint
+
+
+def misplaced_context(tool: str, parameter: str) -> ToolError:
+    """Return the error for a context that the model could set with its arguments."""
+    return ToolError(
+        f"{parameter} cannot hold a ToolContext, since the model would set it",
+        place=tool,
+        hint=f"make it the first parameter, by itself: def {tool}(context: ToolContext[...], ...)",
+    )
+
+
+def holds_context(core_schema: object) -> bool:
+    """Return whether arguments that follow a schema of pydantic hold a context at any depth.
+
+    It finds the contexts that no type hint of the function names: in a field of a model, of a
+    dataclass, of a `TypedDict`.
+    """
+    if isinstance(core_schema, dict):
+        kind = core_schema.get("cls")
+        if isinstance(kind, type) and issubclass(kind, ToolContext):
+            return True
+        return any(holds_context(inner) for inner in core_schema.values())
+    if isinstance(core_schema, (list, tuple)):
+        return any(holds_context(inner) for inner in core_schema)
+    return False
+
+
+def _written_out(hint: Any) -> Any:
+    """Return a type hint without `Annotated`, and what stands behind an alias of Python 3.12."""
+    while True:
+        if get_origin(hint) is Annotated:
+            hint = get_args(hint)[0]
+        # An alias with parameters is left as it is: its value is without them.
+        elif get_origin(hint) is None and hasattr(hint, "__value__"):
+            hint = hint.__value__
+        else:
+            return hint
+
+
+def _names_context(hint: Any) -> bool:
+    """Return whether a type hint names a context, or a subclass of it, in any of its parts."""
+    hint = _written_out(hint)
+    if isinstance(hint, list):  # the parameters of a `Callable`
+        return any(_names_context(part) for part in hint)
+    origin = get_origin(hint)
+    if isinstance(hint, NewType):
+        return _names_context(hint.__supertype__)
+    if isinstance(hint, TypeVar):
+        return any(_names_context(part) for part in (hint.__bound__, *hint.__constraints__))
+    for kind in (hint, origin):
+        if isinstance(kind, type) and issubclass(kind, ToolContext):
+            return True
+    if hasattr(origin, "__value__") and _names_context(origin):
+        return True
+    return any(_names_context(part) for part in get_args(hint))
 
 
 def check_deps(deps: object, context_hint: Any, tool: str) -> None:

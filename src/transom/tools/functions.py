@@ -26,7 +26,13 @@ from transom.canonical import Json
 from transom.errors import ToolError
 from transom.llm.checked import check_choice
 from transom.llm.turns import Trust
-from transom.tools.context import ToolContext, check_deps, takes_context
+from transom.tools.context import (
+    ToolContext,
+    check_deps,
+    holds_context,
+    misplaced_context,
+    takes_context,
+)
 from transom.tools.definition import (
     Arguments,
     Effect,
@@ -81,7 +87,7 @@ def tool(function: Function | None = None, /, *, name: str = "", **terms: Any) -
     Arguments are checked against the type hints, and arrive as those types: dates, enums, models of
     pydantic. A returned value becomes JSON, unless it is text. A plain function runs in a thread, a
     coroutine in the loop. If the first parameter is a `ToolContext`, the model does not see it: the
-    function gets the dependencies of its agent there.
+    function gets the dependencies of its agent there. A `ToolContext` anywhere else is refused.
 
     Args:
         function: its docstring describes the tool; a section `Args:` in it describes each argument.
@@ -92,7 +98,7 @@ def tool(function: Function | None = None, /, *, name: str = "", **terms: Any) -
 
     Raises:
         ToolError: not a function; a parameter without a type hint, or with a type that has no JSON
-            Schema; an unknown term.
+            Schema; a `ToolContext` that is not the first parameter; an unknown term.
         InputError: an unknown effect.
     """
     if unknown := [term for term in terms if term not in _TERMS]:
@@ -126,7 +132,7 @@ def _tool_of(function: Any, name: str, terms: dict[str, Any]) -> ToolDefinition:
     name = name or function.__name__
     description, argument_texts = _documented(inspect.getdoc(function) or "")
     hints, parameters = _signature(function, name)
-    context_hint = takes_context(hints, parameters)
+    context_hint = takes_context(hints, parameters, name)
     if context_hint is not None:
         del parameters[0]
     model, parameter_names = _model(name, hints, parameters, argument_texts)
@@ -223,6 +229,8 @@ def _model(
             place=name,
             hint="use types that JSON has",
         ) from error
+    if holds_context(model.__pydantic_core_schema__):
+        raise misplaced_context(name, "its parameters")
     return model, names
 
 

@@ -14,9 +14,10 @@ from transom.errors import (
     ToolNotFoundError,
     ToolQuotaError,
     ToolRefused,
+    ToolRetry,
 )
 from transom.llm import ToolCall, ToolSpec
-from transom.llm.turns import strictest
+from transom.llm.turns import Trust, strictest
 from transom.telemetry import Redactor
 from transom.tools.answers import as_text, refused
 from transom.tools.carrying import carried_out
@@ -174,7 +175,7 @@ class Toolbox:
                 self._count(tool, place)
             return await carried_out(tool, call, arguments, seconds, self.redact)
         except ToolRefused as error:
-            outcome = refused(call, error, error.trust)
+            outcome = refused(call, error, _trust_of(error, tool))
             # The model may correct a refused call without paying for it.
             if tool and outcome.error in _UNCOUNTED:
                 self._counted[tool.name].discard(place)
@@ -224,3 +225,10 @@ class Toolbox:
                 hint += f"; its parameters are {parameters}"
             raise InvalidArgumentsError("; ".join(problems), hint=hint)
         return tool, {**tool.defaults, **call.arguments}
+
+
+def _trust_of(error: ToolRefused, tool: ToolDefinition | None) -> Trust:
+    """Return the trust of a refusal: that of the tool if it asks for a better call itself."""
+    if isinstance(error, ToolRetry) and tool is not None and tool.trust != "ours":
+        return "untrusted"
+    return error.trust
