@@ -24,7 +24,7 @@ from typing import Any
 from transom.canonical import Json, digest
 
 _PLAIN = (bool, int, float, complex, str, type(None), type(...), range)
-"""Values whose representation says all."""
+"""Values whose `repr` says all."""
 _MOST = 20_000  # values of one function, above which they are not compared
 _DEEPEST = 60  # values within values
 # Files of the methods that dataclasses and named tuples write.
