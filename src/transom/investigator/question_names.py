@@ -109,6 +109,7 @@ class QuestionToken(NamedTuple):
 
     @property
     def is_possessive(self) -> bool:
+        """Whether the word is the `s` of a genitive."""
         return self.text == "s" and self.before in _APOSTROPHES
 
 
@@ -120,6 +121,7 @@ class _Phrase:
     behind: Sequence[str]
 
     def foreign(self) -> Iterator[str]:
+        """Yield the words that make the name a part of another name."""
         yield from self._foreign_before()
         yield from self._foreign_behind()
 
