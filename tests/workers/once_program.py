@@ -24,7 +24,7 @@ from transom.llm import (
     ScriptedProvider,
     Text,
     Tier,
-    ToolCall,
+    ToolCallPart,
 )
 from transom.runs import Stage, text_file
 from transom.tools import Toolbox, ToolDefinition, ToolReturn
@@ -64,7 +64,7 @@ async def do_run(session: Session, number: int) -> None:
     async def answer(request: Request) -> Reply:
         await asyncio.sleep(0.2)
         if not request.window.turns:
-            return Reply((ToolCall("1", "pay", {"n": str(number)}),))
+            return Reply((ToolCallPart("1", "pay", {"n": str(number)}),))
         return Reply((Text("ok"),))
 
     async def stage(at: Stage) -> str:

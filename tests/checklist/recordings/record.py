@@ -22,7 +22,7 @@ from tests.llm.recording import write_recording
 from transom.checklist.judging import Verdict
 from transom.cli import session
 from transom.cli.check.answers import Answer
-from transom.cli.check.options import CheckOptions
+from transom.cli.check.options import CheckArguments
 from transom.cli.check.steps import answer_of
 from transom.cli.common_options import CommonOptions
 from transom.errors import InputError, ProviderError, TransomError
@@ -86,7 +86,7 @@ async def play(folder: Path, workspace: Path) -> tuple[Answer, Author]:
     """
     author = Author(folder)
     written = Written.by(author, workspace)
-    options = CheckOptions(
+    options = CheckArguments(
         folder / "item.yaml", (f"CHECKLIST_ROOT={DATA}",), results=workspace / "out"
     )
     async with written.open_store() as store:

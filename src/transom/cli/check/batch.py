@@ -40,7 +40,7 @@ from transom.cli.check.answers import verdict_for
 from transom.cli.check.options import (
     JUDGING,
     WHERE,
-    CheckOptions,
+    CheckArguments,
     baseline_of,
     check_app,
     comparison_of,
@@ -92,7 +92,7 @@ async def batch(
         list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items or checkers to run.")
     ],
     options: Annotated[
-        CheckOptions,
+        CheckArguments,
         (
             *("jobs", *WHERE, *JUDGING, "parallel_rounds", "tests", "approved_only"),
             *("reports", "baseline", "unsafe"),
@@ -206,7 +206,7 @@ class _Batch:
     session: Session
     run: Run
     targets: list[Path]
-    options: CheckOptions
+    options: CheckArguments
     verdicts: dict[Path, Verdict] = field(default_factory=dict)
     escalations: list[dict[str, Any]] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
