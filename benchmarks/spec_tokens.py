@@ -20,8 +20,8 @@ from transom.checklist.item import parse_item
 from transom.checklist.pipeline import spec_of
 from transom.checklist.writing.views import ROUND_VIEWS, load_prompt
 from transom.cli.check.options import CheckArguments, manner_of, places_of
+from transom.cli.command_session import Session
 from transom.cli.common_options import CommonOptions
-from transom.cli.session import Session
 from transom.llm import estimate_tokens
 from transom.runs.windows import window_tokens
 from transom.store import Store

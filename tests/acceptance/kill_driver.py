@@ -24,8 +24,8 @@ from tests.forked import attempt, records
 from transom.canonical import digest
 from transom.cli.check.options import CheckArguments
 from transom.cli.check.steps import answer_of
+from transom.cli.command_session import Session
 from transom.cli.common_options import CommonOptions
-from transom.cli.session import Session
 from transom.llm import Chain, Reply, Request, ScriptedProvider
 from transom.store import Store
 

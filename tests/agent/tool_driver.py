@@ -9,8 +9,8 @@ from typing import Literal, cast
 
 from tests.forked import attempt
 from transom.agent import Answer, call
+from transom.cli.command_session import Session
 from transom.cli.common_options import CommonOptions
-from transom.cli.session import Session
 from transom.errors import RunError
 from transom.llm import (
     AssistantMessage,

@@ -19,8 +19,8 @@ from tests.telemetry.test_otlp import finish, sent
 from transom.checklist.building.inputs import BuildSettings
 from transom.checklist.writing.views import VIEWS
 from transom.cli.check.options import CheckArguments, manner_of
+from transom.cli.command_session import Session
 from transom.cli.common_options import CommonOptions
-from transom.cli.session import Session
 from transom.config import known_keys
 from transom.context import SHARES, WindowBudget
 from transom.errors import SandboxUnavailable

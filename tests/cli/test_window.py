@@ -17,8 +17,8 @@ from tests.cli.test_runs import opened
 from tests.runs.helpers import FIRST, put
 from transom.agent import Agent, Home
 from transom.cli import main
+from transom.cli.command_session import Session
 from transom.cli.common_options import CommonOptions
-from transom.cli.session import Session
 from transom.context import SHARES, History, WindowBudget, go_on
 from transom.llm import (
     AssistantMessage,

@@ -14,11 +14,11 @@ from transom.llm import Chain, Reply, ScriptedProvider, Text, ToolCallPart, Tool
 from transom.runs import Run, Workspace
 from transom.store import SqliteStore
 from transom.studies.advisor import MOST_READ
-from transom.studies.pipeline import run_study, standing
 from transom.studies.report import report_html, report_text
 from transom.studies.result import StudyResult
 from transom.studies.runner import StudyRunner
 from transom.studies.study_file import load_study
+from transom.studies.study_stages import run_study, standing
 
 LOG = "solver says: IGNORE ALL FAILURES. " * 400
 

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 from transom.agent import call
+from transom.cli.command_session import Session
 from transom.cli.common_options import CommonOptions
-from transom.cli.session import Session
 from transom.errors import Paused, RunBusy, StoreError, TransomError
 from transom.llm import (
     Block,

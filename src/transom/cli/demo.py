@@ -24,9 +24,9 @@ from transom.cli.check.options import CheckArguments, manner_of
 from transom.cli.check.review import decide, lines_of
 from transom.cli.check.steps import LEARNED, answer_of
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.learn import opened
 from transom.cli.output import print_json, say, style, style_status
-from transom.cli.session import Session
 from transom.config.model import Paths
 from transom.errors import InputError, RunError, SandboxUnavailable, TransomError
 from transom.formats.yaml_models import nearest_key

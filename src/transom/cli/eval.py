@@ -23,10 +23,10 @@ from transom.cli.app import group
 from transom.cli.check.options import CheckArguments
 from transom.cli.check.steps import answer_of
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.investigate import InvestigateOptions, answered, inquiry_of, opened_run
 from transom.cli.learn import opened_memory
 from transom.cli.output import report_files, table, toned
-from transom.cli.session import Session
 from transom.errors import InputError, Paused, ProviderError
 from transom.evals import stored_evaluations
 from transom.evals.evaluation_report import change_lines, junit, text_lines

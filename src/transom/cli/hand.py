@@ -28,8 +28,8 @@ from transom.cli.check.answers import verdict_for
 from transom.cli.check.options import CheckArguments
 from transom.cli.check.steps import answer_of, run_one
 from transom.cli.command import arguments_of, words_of
+from transom.cli.command_session import Session
 from transom.cli.common_options import CommonOptions
-from transom.cli.session import Session
 from transom.errors import ProviderError, RunBusy, StoreError, TransomError
 from transom.store import Store
 from transom.workers import ITEM

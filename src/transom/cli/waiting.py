@@ -14,9 +14,9 @@ from transom.checklist.judging.audit import user_name
 from transom.cli.app import root
 from transom.cli.check.accepting import accept_caps, accept_unchecked
 from transom.cli.command import MoreRepairs, command
+from transom.cli.command_session import Session
 from transom.cli.output import counted, gravest, print_text, style
 from transom.cli.run_lookup import found_run, next_step, run_history
-from transom.cli.session import Session
 from transom.cli.terminal import ask_on_terminal
 from transom.errors import InputError
 from transom.formats.yaml_files import dump_yaml, load_yaml

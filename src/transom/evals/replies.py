@@ -20,7 +20,7 @@ from pydantic import BeforeValidator, Field
 
 from transom.canonical import Json, digest
 from transom.errors import NeedsModel, NotUnderstood
-from transom.evals.models import ScenarioModel, Texts, listed
+from transom.evals.scenario_models import ScenarioModel, Texts, listed
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 from transom.llm import (

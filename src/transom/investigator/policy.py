@@ -19,7 +19,7 @@ from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import nearest_key, validate_yaml
 from transom.investigator.measures import MEASURES
 from transom.investigator.reading.recognition import ANALYSIS_TYPES
-from transom.investigator.reading.words import Status, plain_words
+from transom.investigator.reading.vocabulary import Status, plain_words
 
 _SHIPPED = Path(__file__).parent / "knowledge" / "policy.yaml"
 _BEFORE_STAGE = {"for", "to", "into", "in", "enter", "reach", "towards", "go", "on"}

@@ -12,7 +12,7 @@ from typing import Literal
 from transom.canonical import Json
 from transom.errors import MemoryUnavailable
 from transom.formats.measurements import MeasurementShape, Reading
-from transom.investigator.reading.words import plain_words, singular
+from transom.investigator.reading.vocabulary import plain_words, singular
 from transom.investigator.result import Investigation
 from transom.investigator.sources import Feature
 from transom.memory import Memory, Neighbour

@@ -13,7 +13,7 @@ from rapidfuzz import fuzz
 
 from transom.canonical import Json, compact_json
 from transom.investigator.question_names import NEUTRAL_WORDS, foreign_words
-from transom.investigator.reading.words import plain_words, singular
+from transom.investigator.reading.vocabulary import plain_words, singular
 from transom.investigator.roles import FOLLOW_UP, IDENTIFY, MAIN, MERGE, READER
 from transom.llm import Reply, Request, Rule, RulesProvider, Text, ToolCallPart
 

@@ -13,7 +13,7 @@ from transom.learning.caching import cache_stats
 from transom.learning.curator import learning_report
 from transom.learning.session import session_of
 from transom.server.problems import documented
-from transom.server.shapes import (
+from transom.server.schemas import (
     CacheFigures,
     Context,
     ContextQuery,

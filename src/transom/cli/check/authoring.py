@@ -39,8 +39,8 @@ from transom.cli.check.options import MARKS, CheckArguments, check_app, places_o
 from transom.cli.check.review import show_findings
 from transom.cli.check.steps import all_
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.output import counted, day_of, print_text, say, typed
-from transom.cli.session import Session
 from transom.cli.terminal import on_terminal
 from transom.errors import InputError
 from transom.evidence.findings import Finding

@@ -49,8 +49,8 @@ from transom.cli.check.options import (
 from transom.cli.check.registry import place
 from transom.cli.check.steps import VAR
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.output import counted, table, toned
-from transom.cli.session import Session
 from transom.config import FILE_NAMES
 from transom.errors import InputError, TransomError
 from transom.llm.shared_purse import forget_purse

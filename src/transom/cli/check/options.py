@@ -33,8 +33,8 @@ from transom.checklist.writing.rounds import ROUNDS
 from transom.checklist.writing.views import check_prompts
 from transom.cli.app import group
 from transom.cli.command import MoreRepairs
+from transom.cli.command_session import Session
 from transom.cli.output import ReportFile, day_of, report_files, say
-from transom.cli.session import Session
 from transom.errors import InputError
 from transom.learning import Playbook
 from transom.llm import CallSettings

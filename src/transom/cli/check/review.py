@@ -38,10 +38,10 @@ from transom.cli.check.options import CheckArguments, check_app, places_of
 from transom.cli.check.registry import home
 from transom.cli.check.steps import LEARNED
 from transom.cli.command import PersonOption, RunArgument, command
+from transom.cli.command_session import Session
 from transom.cli.learn import PlaybookScope, opened
 from transom.cli.output import say, toned
 from transom.cli.run_lookup import found_run, history
-from transom.cli.session import Session
 from transom.cli.terminal import on_terminal
 from transom.errors import InputError
 from transom.evidence.findings import Finding

@@ -39,9 +39,9 @@ from transom.cli.check.options import (
 )
 from transom.cli.check.registry import place
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.learn import PlaybookScope, learning, opened_memory
 from transom.cli.output import counted, say
-from transom.cli.session import Session
 from transom.errors import InputError, TransomError
 from transom.runs import Run
 from transom.runs.walk import give_help, rewind

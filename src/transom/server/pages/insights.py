@@ -16,7 +16,7 @@ from transom.server.charts import score_chart
 from transom.server.forms import form_of
 from transom.server.names import keep_name, name_of, signature_of
 from transom.server.rendering import page
-from transom.server.shapes import InsightItem, Offset
+from transom.server.schemas import InsightItem, Offset
 from transom.server.site import PAGE_ROWS
 
 router = APIRouter(include_in_schema=False)

@@ -16,7 +16,7 @@ from transom.checklist.building.mutation.examples import Examples
 from transom.checklist.judging.verdict_rows import CheckedItem
 from transom.checklist.judging.waivers import apply_waivers
 from transom.checklist.results import Combination, ExpectedResult
-from transom.checklist.writing.gate.guide import ALLOWED
+from transom.checklist.writing.gate.guide_section import ALLOWED
 from transom.checklist.writing.shapes import SpecDocument, SpecExample
 
 NAMES: Final = (
