@@ -103,10 +103,6 @@ SHAPES = (
         "transom.investigator.reading.vocabulary:Words",
         mode="validation",
     ),
-        "transom.release_words/1",
-        "transom.investigator.reading.vocabulary:Words",
-        mode="validation",
-    ),
     Shape(
         "transom.investigation_policy/1", "transom.investigator.policy:Policy", mode="validation"
     ),
