@@ -119,8 +119,8 @@ def header_items(parts: Iterable[HeaderPart]) -> tuple[ValidationItem, ...]:
                 take="last",
                 only_with=_LOG,
                 waivable=part.waivable_loading,
-                keywords=part.keywords,
-                stages=part.stages,
+                keywords=part.keywords_of("loading"),
+                stages=part.stages_of("loading"),
             )
         )
         names = tuple(f"{part.kind}.{field}" for field in part.fields)
@@ -131,7 +131,8 @@ def header_items(parts: Iterable[HeaderPart]) -> tuple[ValidationItem, ...]:
                 select=names[0],
                 required=names,
                 take="first",
-                keywords=part.keywords,
+                keywords=part.keywords_of("version"),
+                stages=part.stages_of("version"),
             )
         )
     return tuple(items)
