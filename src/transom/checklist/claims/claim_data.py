@@ -121,6 +121,7 @@ class Claim(_Part):
     match: Literal["exact", "words"] = "words"
     first: bool = False
     headers: tuple[HeaderPart, ...] = ()
+    optional: tuple[str, ...] = ()
     proof: tuple[tuple[FactPattern, ...], ...]
     looked_at: tuple[FactPattern, ...] = ()
     bad: tuple[FactPattern, ...] = ()

@@ -324,7 +324,7 @@ def _config(item: Item, claim: Claim, row: ClaimRow) -> CheckerConfig:
     if claim.first:
         common["take"] = "first"
     if claim.headers:
-        items = [*header_items(claim.headers)]
+        items = [*header_items(claim)]
     elif claim.list:
         mode = _MODES[claim.list]
         select = f"measurement.{claim.value}"

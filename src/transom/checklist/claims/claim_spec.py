@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pprint import pformat
 from typing import Final
 
-from transom.checklist.atoms import CheckerConfig, ClaimRow, Condition, ValidationItem
+from transom.checklist.atoms import CheckerConfig, ClaimRow, Condition, Operator, ValidationItem
 from transom.checklist.claims.claim_data import (
     Claim,
     HeaderPart,
@@ -376,6 +376,13 @@ class _ClaimText:
     def _item_words(self, each: ValidationItem) -> tuple[str, str, str, str]:
         """Return purpose, completeness, PASS and FAIL condition of a validation item."""
         part = self._part(each.category)
+        if part and each.select.endswith(".loaded") and part.kind in self.claim.optional:
+            return (
+                f"proves that a {part.title} was read, if the log has a command for it",
+                f"no command of the log reads a {part.title}, or one does and no error follows it",
+                f"the log reads no {part.title}, or it reads one that can be opened",
+                f"the log has a command that reads a {part.title}, and says that it failed",
+            )
         if part and each.select.endswith(".loaded"):
             return (
                 f"proves that the run read a {part.title}",
@@ -696,8 +703,9 @@ def _measured(rules: Sequence[_ReportRule], names: set[str]) -> tuple[str, str, 
 def _condition(condition: Condition | None) -> str:
     if condition is None:
         return "none"
-    # The claims compare with `equals` alone.
-    return f"`{condition.field} == {condition.value!r}`"
+    # The claims compare with these two alone.
+    sign = "in" if condition.op is Operator.IN else "=="
+    return f"`{condition.field} {sign} {condition.value!r}`"
 
 
 def _words_of_name(name: str, claim: Claim) -> list[str]:
