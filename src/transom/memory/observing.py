@@ -11,9 +11,9 @@ from transom.telemetry import Span, child_span, keys
 
 _log = logging.getLogger("transom.memory")
 
-Operation: TypeAlias = Literal["store", "retrieve", "relate", "neighbours", "forget"]
+Operation: TypeAlias = Literal["store", "get", "retrieve", "relate", "neighbours", "forget"]
 
-_QUERIES = ("retrieve", "neighbours")
+_QUERIES = ("get", "retrieve", "neighbours")
 
 
 @contextmanager
