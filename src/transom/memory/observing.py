@@ -13,7 +13,8 @@ _log = logging.getLogger("transom.memory")
 
 Operation: TypeAlias = Literal["store", "get", "retrieve", "relate", "neighbours", "forget"]
 
-_QUERIES = ("get", "retrieve", "neighbours")
+# A look-up by id is mostly a step of another operation, so it is no query that may miss.
+_QUERIES = ("retrieve", "neighbours")
 
 
 @contextmanager
