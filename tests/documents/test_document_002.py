@@ -19,7 +19,7 @@ from transom.agent import Home
 from transom.compat import Agent as EarlierAgent
 from transom.config.hosted import Retry
 from transom.errors import AuthenticationFailed, NetworkFailed, RateLimited
-from transom.llm import Reply, Request, ScriptedProvider, Text, ToolResult, ToolResults, Usage
+from transom.llm import Reply, Request, ScriptedProvider, Text, ToolResultPart, ToolResults, Usage
 from transom.memory import Recall, SqliteMemory
 from transom.telemetry import Telemetry, child_span, http_hooks, keys, read_trace
 from transom.testing import asks
@@ -32,7 +32,7 @@ QUESTION = "Is seat booking ready for production?"
 AS_OF = ("--as-of", "2026-09-20", "--format", "json", "-q")
 
 
-def result_in(request: Request) -> ToolResult:
+def result_in(request: Request) -> ToolResultPart:
     """The result with which a window ends."""
     turn = request.window.turns[-1]
     assert isinstance(turn, ToolResults)

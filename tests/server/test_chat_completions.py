@@ -27,7 +27,7 @@ from transom.llm import (
     Request,
     ScriptedProvider,
     Text,
-    ToolCall,
+    ToolCallPart,
     ToolResults,
     Usage,
 )
@@ -391,7 +391,7 @@ def test_a_replay_does_not_bring_back_a_conversation_that_went_on(tmp_path: Path
 def test_a_conversation_is_found_when_the_model_speaks_before_a_tool_call(
     tmp_path: Path, is_stream: bool
 ) -> None:
-    call = ToolCall("1", "count", {"item": "bolts"})
+    call = ToolCallPart("1", "count", {"item": "bolts"})
     speech = Reply((Text("Let me look."), call), stop="tool_calls")
     script = ScriptedProvider({"agent": [speech, "There are 7.", "Still 7."]})
     with serving(script, tmp_path) as client:

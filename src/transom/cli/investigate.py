@@ -16,6 +16,7 @@ import typer
 from transom.canonical import Json
 from transom.cli.app import root
 from transom.cli.command import arguments_of, command
+from transom.cli.command_session import Session
 from transom.cli.evidence_sources import (
     ArtifactsOption,
     DataOption,
@@ -27,7 +28,6 @@ from transom.cli.evidence_sources import (
 from transom.cli.learn import PlaybookScope, learning, opened_memory
 from transom.cli.output import day_of, report_files, style_status
 from transom.cli.run_lookup import found_run
-from transom.cli.session import Session
 from transom.errors import InputError, Paused
 from transom.investigator.dialogue import follow_up, judged
 from transom.investigator.inquiry import Inquiry

@@ -19,8 +19,8 @@ import typer
 from transom.canonical import Json
 from transom.cli.app import group
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.output import counted, sections, style, table
-from transom.cli.session import Session
 from transom.errors import InputError
 from transom.learning import Insight, Playbook
 from transom.learning.caching import cache_stats

@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from transom.agent import call
 from transom.canonical import Json
 from transom.errors import NotFoundError, ReplyError
-from transom.formats.measurements import Shape
+from transom.formats.measurements import MeasurementShape
 from transom.investigator.concluding import conclude
 from transom.investigator.deciding import decide
 from transom.investigator.gathering import gather, merge, together, unread
@@ -29,7 +29,7 @@ from transom.runs import Run, Stage, model_file
 _NONE = "none of them"
 
 
-class Identified(Shape):
+class Identified(MeasurementShape):
     """The features that a question may refer to."""
 
     feature_ids: list[str]

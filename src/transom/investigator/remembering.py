@@ -11,8 +11,8 @@ from typing import Literal
 
 from transom.canonical import Json
 from transom.errors import MemoryUnavailable
-from transom.formats.measurements import Reading, Shape
-from transom.investigator.reading.words import plain_words, singular
+from transom.formats.measurements import MeasurementShape, Reading
+from transom.investigator.reading.vocabulary import plain_words, singular
 from transom.investigator.result import Investigation
 from transom.investigator.sources import Feature
 from transom.memory import Memory, Neighbour
@@ -28,7 +28,7 @@ _MOST = 6
 _GENERIC = {"service", "system", "gateway", "provider", "feature", "group", "store"}
 
 
-class Earlier(Shape):
+class Earlier(MeasurementShape):
     """The previous assessment."""
 
     verdict: str
@@ -37,7 +37,7 @@ class Earlier(Shape):
     criteria: dict[str, str]
 
 
-class Remembered(Shape):
+class Remembered(MeasurementShape):
     """The state of the memory before the verdict."""
 
     status: Status
