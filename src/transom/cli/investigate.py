@@ -209,9 +209,10 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
     # The run has what the servers said, so they are not asked again.
     inquiry = inquiry_of(session, arguments["question"], options, again=True)
     async with opened_memory(session) as memory, opened_run(session, inquiry, options) as run:
-        recalled = await dependants(
-            None if options.no_memory else memory, question, inquiry.data.features
-        )
+        with run.telemetry.span("recall"):
+            recalled = await dependants(
+                None if options.no_memory else memory, question, inquiry.data.features
+            )
         reply = await follow_up(run, question, inquiry.data, recalled, inquiry.policy)
         if before.is_closed:
             # A question reopens the run, and changes nothing of how it ended.

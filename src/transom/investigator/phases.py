@@ -99,7 +99,8 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
         learn(run, inquiry.playbook, reports, conclusion)
     result = conclusion.investigation
     day, readings = inquiry.as_of.isoformat(), [entry.reading for entry in reports]
-    status = await remember(inquiry.memory, result, readings, day, before.status)
+    with run.telemetry.span("remember"):
+        status = await remember(inquiry.memory, result, readings, day, before.status)
     return result.model_copy(update={"memory_status": status})
 
 

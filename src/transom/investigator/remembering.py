@@ -16,7 +16,9 @@ from transom.investigator.reading.vocabulary import plain_words, singular
 from transom.investigator.result import Investigation
 from transom.investigator.sources import Feature
 from transom.memory import Memory, Neighbour
+from transom.memory.observing import observed
 from transom.runs import Run, Stage, model_file
+from transom.telemetry import keys
 
 _log = logging.getLogger(__name__)
 
@@ -56,7 +58,9 @@ async def recall(
         if memory is None:
             return Remembered(status="off")
         try:
-            entry = await memory.get(assessment_key(feature_id, target))
+            with observed("retrieve") as span:
+                entry = await memory.get(assessment_key(feature_id, target))
+                span.set(keys.FOUND, int(entry is not None))
         except MemoryUnavailable as error:
             _log.warning("%s; the investigation goes on without memory", error)
             return Remembered(status="broken")
