@@ -13,8 +13,8 @@ import typer
 
 from transom.cli.app import root
 from transom.cli.command import AgentOption, command
+from transom.cli.command_session import Session
 from transom.cli.learn import PlaybookScope, opened
-from transom.cli.session import Session
 from transom.errors import InputError, SettingsError, install_hint
 from transom.runs.history import RunHistory
 
