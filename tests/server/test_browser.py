@@ -134,7 +134,8 @@ def test_a_person_starts_a_check_reads_its_verdict_and_judges_an_insight(folder:
         page.get_by_role("link", name="bracket").click()
         for mark in page.locator("circle, polyline").all()[:5]:
             mark.hover(force=True)
-        page.get_by_role("heading", name="Best design").scroll_into_view_if_needed()
+        best = page.get_by_role("heading", name="Best design")
+        best.evaluate("heading => heading.scrollIntoView()")
         keep_picture(page, "browser-study", folder)
 
         page.get_by_role("link", name="Playbook").click()
@@ -157,4 +158,6 @@ def test_a_person_starts_a_check_reads_its_verdict_and_judges_an_insight(folder:
         ):
             page.goto(f"{server.url}{path}")
             assert not is_too_wide(page), path
+        page.goto(f"{server.url}/")
+        keep_picture(page, "browser-phone", folder)
         assert watched.trouble == []
