@@ -238,8 +238,8 @@ class SqliteStore:
         row = _document(table, key, new)
 
         def change(connection: sqlite3.Connection) -> bool:
-            row = connection.execute(_GET, (table, key)).fetchone()
-            if (self._decoded(table, *row) if row else None) != old:
+            present = connection.execute(_GET, (table, key)).fetchone()
+            if (self._decoded(table, *present) if present else None) != old:
                 return False
             connection.execute(_PUT, row)
             return True
