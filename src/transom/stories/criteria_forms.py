@@ -1,0 +1,106 @@
+"""Acceptance criteria as tables, and as mappings and lists of data."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from transom.formats.markdown import Bullets, ListItem, MarkdownTable, iter_lines
+
+_MARK = re.compile(r"\W*(?:AC|criterion|scenario|no)?\W{0,3}\d+(?:\.\d+)*[a-z]?\W*", re.IGNORECASE)
+_STEPS = ("given", "when", "then")
+_TEXTS = ("text", "description", "criterion", "statement", "requirement", "title")
+_LABEL = re.compile(r"(?!AC\b)[^\W\d][\w /-]{2,30}:", re.IGNORECASE)
+_LABEL_WORDS = 3
+_SENTENCE_WORDS = 4
+
+
+def criteria_of_table(table: MarkdownTable, *, is_first: bool) -> list[str]:
+    """Return a criterion for each row of a table, or none if the table belongs to another one.
+
+    Args:
+        is_first: whether no criterion was read before it.
+    """
+    rows = [[cell.text.strip() for cell in row] for row in table.rows]
+    rows = [row for row in rows if any(row)]
+    names = [cell.text.strip().lower() for cell in table.header]
+    marks = [row[0] for row in rows if row]
+    is_marked = bool(marks) and all(_MARK.fullmatch(mark) for mark in marks)
+    # Behind other criteria, only marks of its own tell a table of criteria from one of values.
+    if not is_first and not (is_marked and all(re.match(r"\W*AC", mark, re.I) for mark in marks)):
+        return []
+    steps = [number for number, name in enumerate(names) if name in _STEPS]
+    if len(steps) > 1:
+        return [
+            ", ".join(f"{names[number]} {row[number]}" for number in steps if row[number])
+            for row in rows
+        ]
+    if len(names) < 2 and is_marked:
+        return []
+    columns = range(1 if is_marked else 0, len(names))
+    # Columns beside it hold a priority, a test or a person, in fewer words.
+    column = max(columns, key=lambda number: sum(len(row[number]) for row in rows), default=0)
+    return [row[column] for row in rows if row[column]]
+
+
+def criteria_of_item(item: ListItem) -> list[str]:
+    """Return the criterion of an item, or those of its own list if it only names their group."""
+    text = " ".join(line.text for line in item.lines).strip()
+    inner = [row for block in item.blocks if isinstance(block, Bullets) for row in block.items]
+    texts = [" ".join(line.text for line in row.lines).strip() for row in inner]
+    is_label = _LABEL.fullmatch(text) and len(text.split()) <= _LABEL_WORDS
+    # Single words in the list are values of the criterion.
+    if is_label and texts and all(len(row.split()) >= _SENTENCE_WORDS for row in texts):
+        lines = [[*row.lines, *iter_lines(row.blocks)] for row in inner]
+        return [" ".join(line.text for line in row).strip() for row in lines]
+    lines_of_all = [*item.lines, *iter_lines(item.blocks)]
+    return [" ".join(line.text for line in lines_of_all).strip()]
+
+
+def criteria_of_value(value: Any) -> list[str]:
+    """Return the criteria that a field holds: a text, a list, or a mapping from marks or from the
+    names of groups.
+    """
+    if value is None or value == "":
+        return []
+    if isinstance(value, list):
+        return [text for entry in value for text in _of_entry(entry)]
+    if isinstance(value, dict) and not _is_one(value):
+        return [text for key, entry in value.items() for text in _of_pair(key, entry)]
+    return _of_entry(value)
+
+
+def _is_one(value: dict[Any, Any]) -> bool:
+    """Whether a mapping is one criterion with its parts."""
+    names = {str(key).lower() for key in value}
+    return bool(names & {*_STEPS, *_TEXTS[:-1]})
+
+
+def _of_entry(entry: Any) -> list[str]:
+    """Return the criteria of an entry of a list."""
+    if not isinstance(entry, dict):
+        text = str(entry).strip() if entry is not None else ""
+        return [text] if text else []
+    if _is_one(entry):
+        return _of_parts(entry)
+    if len(entry) == 1 or any(isinstance(part, (list, dict)) for part in entry.values()):
+        return [text for key, part in entry.items() for text in _of_pair(key, part)]
+    return _of_parts(entry)
+
+
+def _of_pair(key: Any, value: Any) -> list[str]:
+    """Return the criteria under a key, which is a mark, a group, or the beginning of a sentence."""
+    if isinstance(value, (list, dict)):
+        return criteria_of_value(value)
+    texts = _of_entry(value)
+    return texts if _MARK.fullmatch(str(key)) else [f"{key}: {text}" for text in texts]
+
+
+def _of_parts(entry: dict[Any, Any]) -> list[str]:
+    """Return one criterion of a mapping with its parts."""
+    named = {str(key).lower(): part for key, part in entry.items()}
+    for name in _TEXTS:
+        if isinstance(named.get(name), str) and named[name].strip():
+            return [named[name].strip()]
+    parts = [f"{key} {part}" for key, part in entry.items() if str(key).lower() != "id"]
+    return ["; ".join(parts)] if parts else []
