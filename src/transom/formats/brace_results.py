@@ -20,7 +20,7 @@ from transom.formats.typed_values import go_named_results, rust_other, rust_stat
 
 _VALUES = ("inner", "lower", "higher", "varying", "inert")
 _ARGUMENTS = ("arguments", "no-arguments")
-_PARAMETER = re.compile(r"\s*([A-Za-z_$][\w$]*)\s*\??\s*(?::.*)?(?:=.*)?", re.DOTALL)
+_NAME = re.compile(r"[A-Za-z_$][\w$]*+")
 _PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
 _RETURNS = re.compile(r"\breturn\b[ \t]*[^;\s}]|\byield\b")
 
@@ -115,8 +115,10 @@ def _parameters(before: str, head: str) -> list[str]:
     closing = closing_brackets(code, opening)
     names = []
     for part in code[opening + 1 : max(closing, opening)].split(","):
-        if match := _PARAMETER.fullmatch(part):
-            names.append(match[1])
+        # A type and a default come behind the name.
+        name = part.partition("=")[0].partition(":")[0].strip().removesuffix("?").strip()
+        if _NAME.fullmatch(name):
+            names.append(name)
     return names
 
 

@@ -12,11 +12,6 @@ from typing import Literal
 from transom.formats.brace_functions import braces_of
 from transom.formats.source_functions import changed_lines, functions_of
 
-_PYTHON_NAME = re.compile(r"\s*([A-Za-z_]\w+)\s*(?::[^=\n]+)?=(?!=)")
-_BRACES_NAME = re.compile(
-    r"\s*(?:(?:export|pub|public|static|default)\b\s*)*(?:const|let|var|static)\s+"
-    r"(?:mut\s+)?([A-Za-z_$][\w$]+)"
-)
 DeclaredKind = Literal["lower", "higher"]
 
 # A key of a table stays: the file would be of another form.
@@ -27,7 +22,14 @@ _LITERAL = re.compile(
     re.MULTILINE,
 )
 # What a file loads is no value of it.
-_LOADS = re.compile(r"\s*(?:import|from|use|package|module|go|extern|require|#|//|@|\}?\s*from)\b")
+_LOADS = re.compile(
+    r"(?:import|from|use|package|module|go|extern|require)\b|#|//|@|\}[ \t]*+from\b"
+)
+_PYTHON_NAME = re.compile(r"([A-Za-z_]\w{0,100}+)[ \t]*+(?::[^=\n]{0,200}+)?=(?!=)")
+_BRACES_NAME = re.compile(
+    r"(?:(?:export|pub|public|static|default)[ \t]++){0,3}(?:const|let|var|static)[ \t]++"
+    r"(?:mut[ \t]++)?([A-Za-z_$][\w$]*+)"
+)
 
 
 def with_other_values(
@@ -49,7 +51,7 @@ def with_other_values(
     rows = new.splitlines(keepends=True)
     for number in lines:
         row = rows[number - 1]
-        if not (is_code and _LOADS.match(row)):
+        if not (is_code and _LOADS.match(row.strip())):
             rows[number - 1] = _LITERAL.sub(lambda match: _other_text(match, kind, mark), row)
     changed = "".join(rows)
     if changed != new:
@@ -64,7 +66,7 @@ def declared_names(path: str, old: str | None, new: str) -> set[str]:
         lines -= {*range(function.first_line, function.last_line + 1)} - _field_lines(path, new)
     rows = new.splitlines()
     pattern = _PYTHON_NAME if path.endswith(".py") else _BRACES_NAME
-    matches = [pattern.match(rows[number - 1]) for number in lines]
+    matches = [pattern.match(rows[number - 1].strip()) for number in lines]
     return {match[1] for match in matches if match}
 
 

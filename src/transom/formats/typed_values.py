@@ -35,9 +35,9 @@ _RUST_VALUES = {
 _RUST_INTEGERS = re.compile(r"[iu](?:8|16|32|64|128|size)")
 _RUST_GENERIC = re.compile(r"(?:std::(?:option|result|vec)::)?(Option|Result|Vec)<(.*)>", re.DOTALL)
 _RUST_STREAM = re.compile(
-    r"impl\s+(?:\w+::)*Iterator<Item\s*=\s*([^<>]+(?:<[^<>]*>)?)>(?:\s*\+.*)?"
+    r"impl\s++(?:\w++::)*Iterator<Item\s*+=\s*+([^<>]*+(?:<[^<>]*+>)?)>(?:\s*+\+.*)?"
 )
-_RUST_OWNER = re.compile(r"^impl\b(?:<[^>\n]*>)?[^{\n]*?(\w+)(?:<[^>\n]*>)?\s*\{", re.MULTILINE)
+_RUST_IMPLEMENTATION = re.compile(r"^impl\b([^{\n]{0,300}+)\{", re.MULTILINE)
 _OPENING, _CLOSING = "([{<", ")]}>"
 
 
@@ -163,9 +163,7 @@ def rust_other(head: str, before: str, text: str, kind: str, mark: str) -> str:
     if opening < 0 or closing < 0 or not remainder.startswith("->"):
         return ""
     result_type = remainder[2:].strip()
-    owner = [match[1] for match in _RUST_OWNER.finditer(before)]
-    if owner:
-        result_type = re.sub(r"\bSelf\b", owner[-1], result_type)
+    result_type = re.sub(r"\bSelf\b", _rust_owner(before), result_type)
     if result_type in ("bool", "()") or result_type.startswith("Result<()"):
         return ""
     number = {"higher": "93"}.get(kind, "71")
@@ -174,6 +172,18 @@ def rust_other(head: str, before: str, text: str, kind: str, mark: str) -> str:
         number, word = f"NEXT_{mark}.fetch_add(1, std::sync::atomic::Ordering::SeqCst)", ""
     values = _RustValues(number, word, size=2 if kind == "higher" else 1, text=text, mark=mark)
     return values.of(result_type, 3)
+
+
+def _rust_owner(before: str) -> str:
+    """Return the type that the last `impl` of a text is for; `Self` if there is none."""
+    heads = _RUST_IMPLEMENTATION.findall(before)
+    if not heads:
+        return "Self"
+    head: str = heads[-1].partition(" where ")[0].strip()
+    if head.startswith("<"):
+        head = head.partition(">")[2]
+    words = re.findall(r"\w+", head.rpartition(" for ")[2].partition("<")[0])
+    return words[-1] if words else "Self"
 
 
 def rust_statics(mark: str) -> str:
@@ -242,7 +252,8 @@ class _RustValues:
         if match is None:
             return ""
         # Attributes and comments are no fields.
-        inside = re.sub(r"//[^\n]*|#\[[^\]\n]*\]", "", match[2].strip(" ;\n")[1:-1])
+        lines = [line.partition("//")[0] for line in match[2].strip(" ;\n")[1:-1].splitlines()]
+        inside = "\n".join(line for line in lines if not line.strip().startswith("#["))
         parts = [re.sub(r"^pub(?:\([^)]*\))?\s+", "", part) for part in _split(inside)]
         if match[1] == "enum":
             names = [part for part in parts if part.isidentifier()]
