@@ -38,8 +38,10 @@ def criteria_of_table(table: MarkdownTable, *, is_first: bool) -> list[str]:
     if len(names) < 2 and is_marked:
         return []
     columns = range(1 if is_marked else 0, len(names))
-    # Columns beside it hold a priority, a test or a person, in fewer words.
-    column = max(columns, key=lambda number: sum(len(row[number]) for row in rows), default=0)
+    # A priority comes before it at times, and a test or a result behind it.
+    words = {number: sum(len(row[number].split()) for row in rows) for number in columns}
+    sentences = [number for number in columns if words[number] >= _SENTENCE_WORDS * len(rows)]
+    column = sentences[0] if sentences else max(columns, key=lambda number: words[number])
     return [row[column] for row in rows if row[column]]
 
 

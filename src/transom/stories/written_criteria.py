@@ -27,7 +27,7 @@ from transom.stories.criteria_forms import (
 BOX = re.compile(r"^\[([ xX])\]\s+")
 _OWN_MARK = re.compile(r"(?:(?<!\s)\s++)?\(ACs?\s*+:?\s*+#?\d[^)]{0,200}\)\s*+$", re.IGNORECASE)
 _BEGINS = re.compile(r"^(?:given\b|(?:AC\s*#?)?\d+(?:\.\d+)*\s*[:.)])", re.IGNORECASE)
-_NUMBER = re.compile(r"^(?:AC\s*#?)?\d+(?:\.\d+)*\s*[:.)]\s*", re.IGNORECASE)
+_NUMBER = re.compile(r"^(?:(?:AC\s*#?)?\d+(?:\.\d+)*\s*[:.)]|#\d+\s)\s*", re.IGNORECASE)
 _LABEL = re.compile(r"^[A-Z][\w /-]{2,30}:(?:\s|$)")
 _LONGEST_LABEL = 40
 ACCEPTANCE = re.compile(r"^(?:acceptance\b(?!\s+\w+\s+\w)|ACs?\b)", re.IGNORECASE)
