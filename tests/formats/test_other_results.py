@@ -318,3 +318,9 @@ def test_declared_values_become_others(path: str, old: str | None, new: str, low
 
 def test_a_file_of_functions_alone_declares_no_values() -> None:
     assert with_other_values("a.py", None, "def f():\n    return 3\n", "lower", MARK) is None
+
+
+def test_unit_tests_of_rust_declare_no_values() -> None:
+    text = "pub fn f() -> u32 {\n    3\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn t() {\n"
+    text += "        assert_eq!(super::f(), 3);\n    }\n}\n"
+    assert with_other_values("a.rs", None, text, "lower", MARK) is None

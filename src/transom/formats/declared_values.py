@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import Literal
 
 from transom.formats.brace_functions import braces_of
-from transom.formats.source_functions import changed_lines, functions_of
+from transom.formats.source_functions import changed_lines, functions_of, rust_test_lines
 
 DeclaredKind = Literal["lower", "higher"]
 
@@ -42,9 +42,7 @@ def with_other_values(
         old: the text before, None for a new file.
         mark: a random word of letters.
     """
-    lines = {*changed_lines(old, new)}
-    for function in functions_of(path, new):
-        lines -= {*range(function.first_line, function.last_line + 1)} - _field_lines(path, new)
+    lines = _declared_lines(path, old, new)
     if path.endswith(".py"):
         return _of_python(new, lines, kind, mark)
     is_code = braces_of(path) is not None
@@ -61,13 +59,20 @@ def with_other_values(
 
 def declared_names(path: str, old: str | None, new: str) -> set[str]:
     """Return the names that a change gives to values outside of functions."""
-    lines = {*changed_lines(old, new)}
-    for function in functions_of(path, new):
-        lines -= {*range(function.first_line, function.last_line + 1)} - _field_lines(path, new)
+    lines = _declared_lines(path, old, new)
     rows = new.splitlines()
     pattern = _PYTHON_NAME if path.endswith(".py") else _BRACES_NAME
     matches = [pattern.match(rows[number - 1].strip()) for number in lines]
     return {match[1] for match in matches if match}
+
+
+def _declared_lines(path: str, old: str | None, new: str) -> set[int]:
+    """Return the changed lines outside of functions and tests."""
+    lines = {*changed_lines(old, new)} - rust_test_lines(path, new)
+    fields = _field_lines(path, new)
+    for function in functions_of(path, new):
+        lines -= {*range(function.first_line, function.last_line + 1)} - fields
+    return lines
 
 
 def _field_lines(path: str, text: str) -> set[int]:

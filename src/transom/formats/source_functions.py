@@ -170,14 +170,21 @@ def has_rust_tests(path: str, text: str) -> bool:
     return path.endswith(".rs") and "#[test]" in text
 
 
-def without_rust_tests(path: str, text: str) -> str:
-    """Return a source file without the unit tests of Rust in it."""
+def rust_test_lines(path: str, text: str) -> set[int]:
+    """Return the lines of a source file that hold unit tests of Rust."""
     language = braces_of(path)
     if language is None or not has_rust_tests(path, text):
+        return set()
+    return {line for lines in _rust_tests(language, text) for line in lines}
+
+
+def without_rust_tests(path: str, text: str) -> str:
+    """Return a source file without the unit tests of Rust in it."""
+    tests = rust_test_lines(path, text)
+    if not tests:
         return text
-    tests = _rust_tests(language, text)
     lines = enumerate(text.splitlines(), 1)
-    return "\n".join(line for number, line in lines if not any(number in rows for rows in tests))
+    return "\n".join(line for number, line in lines if number not in tests)
 
 
 def _rust_tests(language: BraceLanguage, text: str) -> list[range]:
