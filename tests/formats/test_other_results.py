@@ -247,6 +247,8 @@ GO_RESULTS: dict[BodyKind, str] = {
     "turned": "{5 a} [b] 0 none false\n",
     "other-error": "{5 a} [b] 0 zebra true\n",
     "no-error": "{5 a} [b] 0 <nil> true\n",
+    # The text `b` became another one.
+    "arguments": "{5 a} [zebra] 9 <nil> true\n",
 }
 
 

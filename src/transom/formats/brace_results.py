@@ -16,9 +16,9 @@ from transom.formats.brace_functions import (
     plain_text,
 )
 from transom.formats.other_values import ResultKind, go_tools, javascript_tools
-from transom.formats.typed_values import go_named_results, rust_other, rust_statics
+from transom.formats.typed_values import go_named_results, go_parameters, rust_other, rust_statics
 
-_VALUES = ("inner", "lower", "higher", "varying", "inert")
+_VALUES = ("near", "inner", "lower", "higher", "varying", "inert")
 _ARGUMENTS = ("arguments", "no-arguments")
 _NAME = re.compile(r"[A-Za-z_$][\w$]*+")
 _PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
@@ -39,8 +39,8 @@ def other_results(
     suffix = PurePosixPath(path).suffix
     if suffix in JAVASCRIPT:
         return _javascript_results(suffix, text, messages, kind, mark)
-    if suffix == ".go" and kind not in (*_ARGUMENTS, "no-truth"):
-        return _go_results(text, messages, mark)
+    if suffix == ".go" and kind != "no-truth":
+        return _go_results(text, messages, kind, mark)
     if suffix == ".rs" and kind in _VALUES:
         return _rust_results(text, messages, kind, mark)
     return None
@@ -151,7 +151,7 @@ def _waits(before: str, head: str) -> str:
     return "async " if re.search(r"\basync\s*$", before[-30:]) else ""
 
 
-def _go_results(text: str, messages: Mapping[int, str], mark: str) -> str | None:
+def _go_results(text: str, messages: Mapping[int, str], kind: ResultKind, mark: str) -> str | None:
     language = braces_of("x.go")
     if language is None:
         return None
@@ -164,9 +164,19 @@ def _go_results(text: str, messages: Mapping[int, str], mark: str) -> str | None
         if results is None:
             continue
         start, code, names = results
+        if kind in _ARGUMENTS:
+            # A truth value is often right for other arguments, too.
+            if code.strip().endswith(" bool)") and len(names) == 1:
+                continue
+            names = go_parameters(head)
+        else:
+            inserted.append((opening - len(head) + start, opening, code))
         pointers = ", ".join(f"&{name}" for name in names)
-        inserted.append((opening - len(head) + start, opening, code))
         added = f" enter_{mark}(); defer leave_{mark}({pointers});"
+        if kind == "arguments":
+            added = f" argument_{mark}({pointers}); enter_{mark}(); defer leave_{mark}();"
+        elif kind == "no-arguments":
+            added = f" enter_{mark}(); defer refuse_{mark}({', '.join(names)});"
         inserted.append((opening + 1, opening + 1, added))
     return _with_insertions(text, inserted) if inserted else None
 

@@ -15,7 +15,6 @@ ResultKind = Literal[
     "inner",
     "shape",
     "near",
-    "no-value",
     "lower",
     "higher",
     "varying",
@@ -33,7 +32,7 @@ ResultKind = Literal[
 single value stays. `lower`, `higher`: the whole is another
 one. `varying`: it is another one at each call. `inert`: it stands for nothing. Truth values stay in
 all of these, since a function of the product that compares results is no evidence of them.
-`near`: a number is a little higher, and a text a little longer. `no-value`: it stands for nothing.
+`near`: a number is a little higher, and a text a little longer.
 `turned`: a truth value is turned round. `no-truth`: it stands for nothing.
 `other-error`: another error is raised. `no-error`: none is raised.
 `arguments`: a function that returns nothing works on other arguments. `no-arguments`: it fails if

@@ -97,16 +97,39 @@ def go_named_results(head: str, mark: str) -> tuple[int, str, list[str]] | None:
     return start, f" ({', '.join(pairs)}) " if pairs else " ", names
 
 
-def _go_result_text(head: str) -> str | None:
-    """Return the end of a Go function's head, behind its parameters."""
+def go_parameters(head: str) -> list[str]:
+    """Return the names of the parameters of a Go function.
+
+    Args:
+        head: the function from `func` up to its brace.
+    """
+    parameters = _go_signature(head)
+    closing = closing_brackets(parameters, 0)
+    names: list[str] = []
+    has_type = False
+    # `a, b int` names the type once, behind the last name.
+    for part in reversed(_split(parameters[1 : max(closing, 1)])):
+        name, _, type_text = part.partition(" ")
+        has_type = has_type or bool(type_text)
+        if has_type and name.isidentifier() and name not in (*_GO_NOT_NAMES, "_"):
+            names.append(name)
+    return names
+
+
+def _go_signature(head: str) -> str:
+    """Return a Go function's head from its parameters on; "" if it cannot be read."""
     remainder = head.strip().removeprefix("func").strip()
     # A method has its receiver first, and then a name with parameters.
     remainder = re.sub(r"^\([^()]*\)\s*(?=\w+\s*\()", "", remainder)
     remainder = re.sub(r"^\w+(?:\[[^\[\]]*\])?\s*(?=\()", "", remainder)
-    closing = closing_brackets(remainder, 0)
-    if closing < 0 or not remainder.startswith("("):
-        return None
-    return remainder[closing + 1 :]
+    return remainder if remainder.startswith("(") else ""
+
+
+def _go_result_text(head: str) -> str | None:
+    """Return the end of a Go function's head, behind its parameters."""
+    signature = _go_signature(head)
+    closing = closing_brackets(signature, 0)
+    return None if closing < 0 else signature[closing + 1 :]
 
 
 def _go_results(head: str) -> list[str] | None:

@@ -1,6 +1,7 @@
 """Which tests look at no result of the changed code: each pass although the changed functions work
 and give other results.
 
+    near values               a test that does not notice them is looked into
     other values inside       a test that still passes may ask for the shape alone
     useless results           a test that still passes does not look at them at all
     lower, and higher values  a test that passes with both checks no value
@@ -36,13 +37,15 @@ class LooseTests:
         loose: they pass with any value, or look at its shape, and no other test looks inside.
         mirrors: they compare the changed code with itself.
         any_error: they pass with any error.
-        ranged: they pass with a value near the one that they get.
+        ranged: they pass with a value near the one that they get, and not with a useless one.
+        judged: those of them that ask the changed code itself whether the value is right.
     """
 
     loose: frozenset[str] = frozenset()
     mirrors: frozenset[str] = frozenset()
     any_error: frozenset[str] = frozenset()
     ranged: frozenset[str] = frozenset()
+    judged: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -84,11 +87,19 @@ async def find_loose_tests(
     Args:
         tests: tests that run changed code, and notice if it returns nothing.
         unchecked: tests that do not notice it. They may compare the code with itself.
-        silent: tests without the words of their criteria; only these are tried for ranges and for
-            kinds of errors.
+        silent: tests without the words of their criteria; only these are tried for kinds of errors.
         green: all tests that pass on the story's work.
     """
-    loose = await _of_values(tests, green, passed_with)
+    near = await passed_with("near") if tests else None
+    loose = ranged = judged = frozenset[str]()
+    # A test that notices a value near the right one checks it exactly: this is the usual end.
+    if near is not None and tests & near:
+        candidates = tests & near
+        looking = candidates - (await passed_with("inert") or frozenset())
+        loose = await _of_values(candidates, looking, green, passed_with)
+        ranged = looking - loose
+        # Otherwise the test has a check of its own.
+        judged = ranged - (await passed_with("turned") or ranged) if ranged else ranged
     mirrors = frozenset[str]()
     if suspects := loose | unchecked:
         # Each value is equal to itself, so only a value that varies is noticed.
@@ -96,40 +107,40 @@ async def find_loose_tests(
         varying = await passed_with("varying") if suspects & constant else None
         if varying is not None:
             mirrors = (suspects & constant) - varying
-    known = tests - loose
-    any_error = await _passing(silent.of_errors & known, "other-error", "no-error", passed_with)
-    ranged = await _passing(silent.of_values & known, "near", "no-value", passed_with)
-    return LooseTests(loose - mirrors, mirrors, any_error, ranged)
-
-
-async def _passing(
-    tests: frozenset[str], other: BodyKind, none: BodyKind, passed_with: PassedWith
-) -> frozenset[str]:
-    """Return the tests that pass with another thing, and not without it."""
-    passing = tests & (await passed_with(other) or frozenset()) if tests else tests
-    return passing - (await passed_with(none) or passing) if passing else passing
+    any_error = silent.of_errors & (tests - loose)
+    if any_error:
+        any_error &= await passed_with("other-error") or frozenset()
+    if any_error:
+        any_error -= await passed_with("no-error") or any_error
+    return LooseTests(loose - mirrors, mirrors, any_error, ranged, judged)
 
 
 async def _of_values(
-    tests: frozenset[str], green: frozenset[str], passed_with: PassedWith
+    tests: frozenset[str],
+    looking: frozenset[str],
+    green: frozenset[str],
+    passed_with: PassedWith,
 ) -> frozenset[str]:
-    inner = await passed_with("inner") if tests else None
-    if inner is None or not tests & inner:
-        return frozenset()
-    candidates = tests & inner
-    inert = await passed_with("inert") or frozenset()
-    looking = candidates - inert
+    """Return the tests that any value satisfies.
+
+    Args:
+        tests: tests that pass with near values.
+        looking: those that do not pass with useless ones.
+    """
     loose = looking
-    # Both: a test for a bound notices one of the two, and checks something.
-    kinds: tuple[BodyKind, ...] = ("lower", "higher")
+    # All three: a test for a bound notices one of them, and checks something.
+    kinds: tuple[BodyKind, ...] = ("inner", "lower", "higher")
     for kind in kinds:
         if loose:
             loose &= await passed_with(kind) or frozenset()
     # A test for the size of a list is right if another test of the project looks at its rows.
     shaped = looking - loose
-    if shaped and green <= inner:
+    if shaped:
+        inner = await passed_with("inner") or frozenset()
+        shaped = shaped & inner if green <= inner else frozenset()
+    if shaped:
         loose |= shaped - (await passed_with("shape") or shaped)
-    blind = candidates & inert
+    blind = tests - looking
     if blind:
         turned = blind & (await passed_with("turned") or frozenset())
         if turned:

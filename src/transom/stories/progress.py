@@ -29,7 +29,6 @@ _PROOFS = {
     "bodies-varying": "the tests run again, with functions that return another value each time",
     "bodies-inert": "the tests run again, with functions whose results are useless",
     "bodies-near": "the tests run again, with functions that return near values",
-    "bodies-no-value": "the tests run again, without these values",
     "bodies-turned": "the tests run again, with truth values turned round",
     "bodies-no-truth": "the tests run again, without truth values",
     "bodies-other-error": "the tests run again, with functions that raise other errors",

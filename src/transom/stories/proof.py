@@ -88,7 +88,8 @@ class Proof(Record):
         loose: tests that get a plain value of the changed code, and pass with another value.
         mirrors: tests that compare the changed code with itself.
         any_error: tests that pass with any error, and were named for a certain one.
-        ranged: tests that pass with a value near the right one, and were named for a value.
+        ranged: tests that pass with a value near the right one.
+        judged: those of them that ask the changed code itself whether the value is right.
         unfailing: tests that are reported as skipped when they fail.
         needless: tests that pass without the story's work.
         untried: tests for which nothing of the change could be replaced.
@@ -104,6 +105,7 @@ class Proof(Record):
     mirrors: tuple[str, ...] = ()
     any_error: tuple[str, ...] = ()
     ranged: tuple[str, ...] = ()
+    judged: tuple[str, ...] = ()
     unfailing: tuple[str, ...] = ()
     needless: tuple[str, ...] = ()
     untried: tuple[str, ...] = ()
@@ -288,6 +290,7 @@ async def _moved(
         mirrors=tuple(sorted(found.mirrors)),
         any_error=tuple(sorted(found.any_error)),
         ranged=tuple(sorted(found.ranged)),
+        judged=tuple(sorted(found.judged)),
         unfailing=tuple(sorted(unfailing)),
     )
 
