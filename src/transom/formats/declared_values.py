@@ -61,7 +61,9 @@ def declared_names(path: str, old: str | None, new: str) -> set[str]:
     """Return the names that a change gives to values outside of functions."""
     lines = _declared_lines(path, old, new)
     rows = new.splitlines()
-    pattern = _PYTHON_NAME if path.endswith(".py") else _BRACES_NAME
+    pattern = _BRACES_NAME
+    if path.endswith(".py"):
+        pattern = _PYTHON_NAME
     matches = [pattern.match(rows[number - 1].strip()) for number in lines]
     return {match[1] for match in matches if match}
 
@@ -79,7 +81,9 @@ def _field_lines(path: str, text: str) -> set[int]:
     """Return the lines of the statements of Python classes that are no methods."""
     lines: set[int] = set()
     tree = _parsed(text) if path.endswith(".py") else None
-    for node in ast.walk(tree) if tree is not None else ():
+    if tree is None:
+        return lines
+    for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             for child in node.body:
                 if isinstance(child, ast.Assign | ast.AnnAssign):
@@ -91,19 +95,24 @@ def _other_text(match: re.Match[str], kind: DeclaredKind, mark: str) -> str:
     number = match[3]
     if number is None:
         text = match[1] or match[2] or match[4]
-        changed = mark if kind == "lower" else text + mark
         quote = match[0][0] if match[4] is None else ""
-        return f"{quote}{changed}{quote}"
-    value: float = float(number) if "." in number else int(number)
-    return str(_other_number(value, kind))
+        return f"{quote}{_other_word(text, kind, mark)}{quote}"
+    if "." in number:
+        return str(_other_number(float(number), kind))
+    return str(_other_number(int(number), kind))
+
+
+def _other_word(text: str, kind: DeclaredKind, mark: str) -> str:
+    return mark if kind == "lower" else text + mark
 
 
 def _other_number(value: float, kind: DeclaredKind) -> float:
     if kind == "higher":
         return 2 * value + 3
     # Languages differ in the signs that they allow.
-    half = value / 2 if value % 1 else value // 2
-    return half if value >= 2 else value + 5
+    if value < 2:
+        return value + 5
+    return value / 2 if value % 1 else value // 2
 
 
 def _parsed(text: str) -> ast.Module | None:
@@ -147,7 +156,7 @@ class _OtherLiterals(ast.NodeTransformer):
         if isinstance(value, int | float):
             other = _other_number(value, self.kind)
         elif isinstance(value, str):
-            other = self.mark if self.kind == "lower" else value + self.mark
+            other = _other_word(value, self.kind, self.mark)
         elif isinstance(value, bytes):
             other = self.mark.encode()
         if other is value:

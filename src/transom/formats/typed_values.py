@@ -189,11 +189,12 @@ def rust_other(head: str, before: str, text: str, kind: str, mark: str) -> str:
     result_type = re.sub(r"\bSelf\b", _rust_owner(before), result_type)
     if result_type in ("bool", "()") or result_type.startswith("Result<()"):
         return ""
-    number = {"higher": "93"}.get(kind, "71")
-    word = f"x{mark}" if kind == "higher" else mark
-    if kind == "varying":
+    number, word, size = "71", mark, 1
+    if kind == "higher":
+        number, word, size = "93", f"x{mark}", 2
+    elif kind == "varying":
         number, word = f"NEXT_{mark}.fetch_add(1, std::sync::atomic::Ordering::SeqCst)", ""
-    values = _RustValues(number, word, size=2 if kind == "higher" else 1, text=text, mark=mark)
+    values = _RustValues(number, word, size=size, text=text, mark=mark)
     return values.of(result_type, 3)
 
 
@@ -244,14 +245,14 @@ class _RustValues:
             return f"({sign}({self.number} as {type_}))"
         if type_ in ("f32", "f64"):
             return f"(-({self.number} as {type_}))"
+        if type_ == "String" and not self.word:
+            return f'format!("{{}}", {self.number})'
         if type_ == "String":
-            return (
-                f'String::from("{self.word}")' if self.word else f'format!("{{}}", {self.number})'
-            )
+            return f'String::from("{self.word}")'
         if type_ == "&str":
             return f'"{self.word or self.mark}"'
         if type_ == "bool":
-            return "true" if self.size == 1 else "false"
+            return str(self.size == 1).lower()
         if stream := _RUST_STREAM.fullmatch(type_):
             rows = self.of(f"Vec<{stream[1]}>", depth)
             return f"{rows}.into_iter()" if rows else ""
@@ -279,17 +280,21 @@ class _RustValues:
         inside = "\n".join(line for line in lines if not line.strip().startswith("#["))
         parts = [re.sub(r"^pub(?:\([^)]*\))?\s+", "", part) for part in _split(inside)]
         if match[1] == "enum":
+            # The first of them, or the last one.
             names = [part for part in parts if part.isidentifier()]
-            return f"{type_}::{names[0 if self.size == 1 else -1]}" if names else ""
+            return f"{type_}::{names[1 - self.size]}" if names else ""
         fields = []
         for part in parts:
             name, colon, field_type = part.partition(":")
-            value = self.of(field_type if colon else part, depth - 1)
+            value = self.of(field_type or part, depth - 1)
             if not value:
                 return ""
-            fields.append(f"{name.strip()}: {value}" if colon else value)
-        is_tuple = match[2].startswith("(")
-        return f"{type_}({', '.join(fields)})" if is_tuple else f"{type_} {{ {', '.join(fields)} }}"
+            fields.append(f"{name.strip()}{colon} {value}")
+        if match[2].startswith("("):
+            # The fields of a tuple have a type alone.
+            values = [field.partition(" ")[2] for field in fields]
+            return f"{type_}({', '.join(values)})"
+        return f"{type_} {{ {', '.join(fields)} }}"
 
 
 def _rust_value(type_: str, word: str, *, is_other: bool) -> str:

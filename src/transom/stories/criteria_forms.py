@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from transom.formats.markdown import Bullets, ListItem, MarkdownTable, iter_lines
+from transom.formats.markdown import Bullets, InlineText, ListItem, MarkdownTable, iter_lines
 
 _MARK = re.compile(r"\W*(?:AC|criterion|scenario|no)?\W{0,3}\d+(?:\.\d+)*[a-z]?\W*", re.IGNORECASE)
 _STEPS = ("given", "when", "then")
@@ -21,9 +22,8 @@ def criteria_of_table(table: MarkdownTable, *, is_first: bool) -> list[str]:
     Args:
         is_first: whether no criterion was read before it.
     """
-    rows = [[cell.text.strip() for cell in row] for row in table.rows]
-    rows = [row for row in rows if any(row)]
-    names = [cell.text.strip().lower() for cell in table.header]
+    rows = [row for row in map(_cells, table.rows) if any(row)]
+    names = [name.lower() for name in _cells(table.header)]
     marks = [row[0] for row in rows if row]
     is_marked = bool(marks) and all(_MARK.fullmatch(mark) for mark in marks)
     # Behind other criteria, only marks of its own tell a table of criteria from one of values.
@@ -31,10 +31,11 @@ def criteria_of_table(table: MarkdownTable, *, is_first: bool) -> list[str]:
         return []
     steps = [number for number, name in enumerate(names) if name in _STEPS]
     if len(steps) > 1:
-        return [
-            ", ".join(f"{names[number]} {row[number]}" for number in steps if row[number])
-            for row in rows
-        ]
+        texts = []
+        for row in rows:
+            parts = [f"{names[number]} {row[number]}" for number in steps if row[number]]
+            texts.append(", ".join(parts))
+        return texts
     if len(names) < 2 and is_marked:
         return []
     columns = range(1 if is_marked else 0, len(names))
@@ -45,18 +46,26 @@ def criteria_of_table(table: MarkdownTable, *, is_first: bool) -> list[str]:
     return [row[column] for row in rows if row[column]]
 
 
+def _cells(row: Sequence[InlineText]) -> list[str]:
+    return [cell.text.strip() for cell in row]
+
+
+def _text_of(lines: Iterable[InlineText]) -> str:
+    return " ".join(line.text for line in lines).strip()
+
+
 def criteria_of_item(item: ListItem) -> list[str]:
     """Return the criterion of an item, or those of its own list if it only names their group."""
-    text = " ".join(line.text for line in item.lines).strip()
-    inner = [row for block in item.blocks if isinstance(block, Bullets) for row in block.items]
-    texts = [" ".join(line.text for line in row.lines).strip() for row in inner]
+    text = _text_of(item.lines)
+    inner: list[ListItem] = []
+    for block in item.blocks:
+        inner += block.items if isinstance(block, Bullets) else ()
     is_label = _LABEL.fullmatch(text) and len(text.split()) <= _LABEL_WORDS
     # Single words in the list are values of the criterion.
-    if is_label and texts and all(len(row.split()) >= _SENTENCE_WORDS for row in texts):
-        lines = [[*row.lines, *iter_lines(row.blocks)] for row in inner]
-        return [" ".join(line.text for line in row).strip() for row in lines]
-    lines_of_all = [*item.lines, *iter_lines(item.blocks)]
-    return [" ".join(line.text for line in lines_of_all).strip()]
+    are_sentences = all(len(_text_of(row.lines).split()) >= _SENTENCE_WORDS for row in inner)
+    if is_label and inner and are_sentences:
+        return [_text_of([*row.lines, *iter_lines(row.blocks)]) for row in inner]
+    return [_text_of([*item.lines, *iter_lines(item.blocks)])]
 
 
 def criteria_of_value(value: Any) -> list[str]:
