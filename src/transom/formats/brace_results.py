@@ -148,7 +148,8 @@ def _waits(before: str, head: str) -> str:
             while end and (before[end - 1].isalnum() or before[end - 1] in "_$"):
                 end -= 1
         before = before[:end]
-    return "async " if re.search(r"\basync\s*$", before[-30:]) else ""
+    is_async = re.search(r"\basync\s*$", before[-30:])
+    return "async " * bool(is_async)
 
 
 def _go_results(text: str, messages: Mapping[int, str], kind: ResultKind, mark: str) -> str | None:

@@ -80,7 +80,9 @@ def _declared_lines(path: str, old: str | None, new: str) -> set[int]:
 def _field_lines(path: str, text: str) -> set[int]:
     """Return the lines of the statements of Python classes that are no methods."""
     lines: set[int] = set()
-    tree = _parsed(text) if path.endswith(".py") else None
+    if not path.endswith(".py"):
+        return lines
+    tree = _parsed(text)
     if tree is None:
         return lines
     for node in ast.walk(tree):
@@ -103,7 +105,9 @@ def _other_text(match: re.Match[str], kind: DeclaredKind, mark: str) -> str:
 
 
 def _other_word(text: str, kind: DeclaredKind, mark: str) -> str:
-    return mark if kind == "lower" else text + mark
+    if kind == "lower":
+        return mark
+    return text + mark
 
 
 def _other_number(value: float, kind: DeclaredKind) -> float:
@@ -112,6 +116,7 @@ def _other_number(value: float, kind: DeclaredKind) -> float:
     # Languages differ in the signs that they allow.
     if value < 2:
         return value + 5
+    # A whole number stays one.
     return value / 2 if value % 1 else value // 2
 
 
@@ -128,7 +133,9 @@ def _of_python(text: str, lines: Collection[int], kind: DeclaredKind, mark: str)
         return None
     values = _OtherLiterals(lines, kind, mark)
     changed: ast.Module = values.visit(tree)
-    return f"{ast.unparse(changed)}\n" if values.count else None
+    if not values.count:
+        return None
+    return f"{ast.unparse(changed)}\n"
 
 
 class _OtherLiterals(ast.NodeTransformer):

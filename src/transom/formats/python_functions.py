@@ -44,7 +44,9 @@ def python_definitions(text: str) -> list[tuple[str, int, int]]:
     read.
     """
     tree = _parsed(text)
-    return [] if tree is None else [*_definitions(tree, "")]
+    if tree is None:
+        return []
+    return [*_definitions(tree, "")]
 
 
 def python_bodies(text: str, messages: Mapping[int, str], kind: str, mark: str) -> str | None:
@@ -58,8 +60,9 @@ def python_bodies(text: str, messages: Mapping[int, str], kind: str, mark: str) 
 
     def change(node: Definition, message: str) -> None:
         if isinstance(node, ast.ClassDef):
-            broken = f"broken_class_{mark}({message!r})"
-            decorator = broken if kind == "raise" else f"lambda kind: Inert_{mark}"
+            decorator = f"lambda kind: Inert_{mark}"
+            if kind == "raise":
+                decorator = f"broken_class_{mark}({message!r})"
             # The outermost decorator sees the class with the methods that others add.
             node.decorator_list.insert(0, ast.parse(decorator, mode="eval").body)
             return
@@ -96,7 +99,9 @@ def python_results(
         node.decorator_list.append(ast.parse(decorator, mode="eval").body)
 
     changed = _changed(text, messages, change, python_tools(kind, mark))
-    return changed if is_changed else None
+    if not is_changed:
+        return None
+    return changed
 
 
 def _parsed(text: str) -> ast.Module | None:
@@ -188,8 +193,7 @@ def _is_special(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 def _name_of(decorator: ast.expr) -> str:
-    function = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return ast.unparse(function).rpartition(".")[2]
+    return ast.unparse(decorator).partition("(")[0].rpartition(".")[2]
 
 
 def _insert(tree: ast.Module, text: str) -> None:

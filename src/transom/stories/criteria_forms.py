@@ -24,8 +24,8 @@ def criteria_of_table(table: MarkdownTable, *, is_first: bool) -> list[str]:
     """
     rows = [row for row in map(_cells, table.rows) if any(row)]
     names = [name.lower() for name in _cells(table.header)]
-    marks = [row[0] for row in rows if row]
-    is_marked = bool(marks) and all(_MARK.fullmatch(mark) for mark in marks)
+    marks = [row[0] for row in rows]
+    is_marked = bool(marks) and all(map(_MARK.fullmatch, marks))
     # Behind other criteria, only marks of its own tell a table of criteria from one of values.
     if not is_first and not (is_marked and all(re.match(r"\W*AC", mark, re.I) for mark in marks)):
         return []
@@ -43,7 +43,7 @@ def criteria_of_table(table: MarkdownTable, *, is_first: bool) -> list[str]:
     words = {number: sum(len(row[number].split()) for row in rows) for number in columns}
     sentences = [number for number in columns if words[number] >= _SENTENCE_WORDS * len(rows)]
     column = sentences[0] if sentences else max(columns, key=lambda number: words[number])
-    return [row[column] for row in rows if row[column]]
+    return [*filter(None, (row[column] for row in rows))]
 
 
 def _cells(row: Sequence[InlineText]) -> list[str]:
