@@ -129,7 +129,9 @@ def _go_result_text(head: str) -> str | None:
     """Return the end of a Go function's head, behind its parameters."""
     signature = _go_signature(head)
     closing = closing_brackets(signature, 0)
-    return None if closing < 0 else signature[closing + 1 :]
+    if closing < 0:
+        return None
+    return signature[closing + 1 :]
 
 
 def _go_results(head: str) -> list[str] | None:
