@@ -179,7 +179,9 @@ def _go_results(text: str, messages: Mapping[int, str], kind: ResultKind, mark: 
         elif kind == "no-arguments":
             added = f" enter_{mark}(); defer refuse_{mark}({', '.join(names)});"
         inserted.append((opening + 1, opening + 1, added))
-    return _with_insertions(text, inserted) if inserted else None
+    if not inserted:
+        return None
+    return _with_insertions(text, inserted)
 
 
 def _rust_results(
@@ -199,4 +201,6 @@ def _rust_results(
             else:
                 # The old body could end in a value of another opaque type.
                 inserted.append((opening + 1, closing[opening], f" {value} "))
-    return _with_insertions(text, inserted) + rust_statics(mark) if inserted else None
+    if not inserted:
+        return None
+    return _with_insertions(text, inserted) + rust_statics(mark)
