@@ -9,7 +9,8 @@ import hashlib
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -28,6 +29,7 @@ from transom.store.protocol import (
     Summarise,
     SummaryCount,
     SummaryFilter,
+    keep_unchanged,
 )
 from transom.store.read_only import connect_for_reading
 from transom.store.sqlite_errors import damaged, primary_code, typed_errors
@@ -47,6 +49,10 @@ _BUSY_SECONDS = 30.0
 _INLINE_BYTES = 64 * 1024  # compressing more than this would block the event loop
 
 _READ = "SELECT seq, kind, data, at, crc FROM records WHERE stream = ? AND seq > ? ORDER BY seq"
+_READ_CHECKSUMS = (
+    "SELECT seq, at, crc FROM records WHERE stream = ? AND seq > ? AND seq < ? ORDER BY seq"
+)
+_MOST_UNCOUNTED = 1024
 _LAST_CHAIN = "SELECT chain FROM records WHERE stream = ? ORDER BY seq DESC LIMIT 1"
 _INSERT = "INSERT INTO records (stream, kind, data, at, crc, chain) VALUES (?, ?, ?, ?, ?, ?)"
 _PUT = "INSERT OR REPLACE INTO documents (name, key, value, crc) VALUES (?, ?, ?, ?)"
@@ -70,6 +76,9 @@ class SqliteStore:
         self._reader = reader
         self._reading = Lock()
         self._closed = False
+        # Records that this object appended, and whose summaries are still to count them, with their
+        # checksums.
+        self._uncounted: dict[int, tuple[int, Record]] = {}
 
     @classmethod
     def open(
@@ -135,19 +144,18 @@ class SqliteStore:
         summarise: Summarise | None = None,
     ) -> int:
         number: int = await self._writer.submit(
-            _insertion(stream, kind, data, summarise), sync=sync, stream=stream
+            self._insertion(stream, kind, data, summarise), sync=sync, stream=stream
         )
         return number
 
     def append_soon(
         self, stream: str, kind: str, data: Json, *, summarise: Summarise | None = None
     ) -> asyncio.Future[int]:
-        insertion = _insertion(stream, kind, data, summarise)
+        insertion = self._insertion(stream, kind, data, summarise)
         return self._writer.hand_over_soon(insertion, stream=stream)
 
     def read(self, stream: str, after: int = 0) -> list[Record]:
-        rows = self._query(_READ, stream, after)
-        return [self._record(seq, stream, *columns) for seq, *columns in rows]
+        return self._records(stream, self._query(_READ, stream, after))
 
     def read_all(self, after: int) -> list[Record]:
         rows = self._query(
@@ -179,8 +187,7 @@ class SqliteStore:
 
     async def summarise_again(self, stream: str, summarise: Summarise) -> None:
         def work(connection: sqlite3.Connection) -> None:
-            rows = connection.execute(_READ, (stream, 0)).fetchall()
-            records = [self._record(seq, stream, *columns) for seq, *columns in rows]
+            records = self._records(stream, connection.execute(_READ, (stream, 0)))
             # The write lock is held, so no record can come in between.
             if summary := summarise_records(records, summarise):
                 write_summary(connection, summary)
@@ -289,6 +296,47 @@ class SqliteStore:
     ) -> None:
         await self.close()
 
+    def _insertion(self, stream: str, kind: str, data: Json, summarise: Summarise | None) -> Work:
+        check_name(stream, "stream")
+        check_name(kind, "kind of record")
+        text, at = encode(data, stream), now()
+        row = (stream, kind, text, at, checksum(stream, kind, text, at))
+
+        def insert(connection: sqlite3.Connection) -> int | None:
+            last = connection.execute(_LAST_CHAIN, (stream,)).fetchone()
+            chain = chain_of(last[0] if last else None, stream, kind, text, at)
+            seq = connection.execute(_INSERT, (*row, chain)).lastrowid
+            record = Record(seq or 0, stream, kind, data, at)
+            if summarise is keep_unchanged:
+                if len(self._uncounted) >= _MOST_UNCOUNTED:
+                    self._uncounted.clear()
+                self._uncounted[record.seq] = row[-1], record
+            else:
+                read = partial(self._uncounted_records, connection, record)
+                keep_summary(connection, record, summarise, read)
+            return seq
+
+        return insert
+
+    def _uncounted_records(
+        self, connection: sqlite3.Connection, record: Record, after: int
+    ) -> list[Record]:
+        """Return the records of a stream between a number and a record that was just inserted."""
+        rows = connection.execute(_READ_CHECKSUMS, (record.stream, after, record.seq)).fetchall()
+        records: list[Record] = []
+        for seq, at, crc in rows:
+            known_crc, known = self._uncounted.pop(seq, (None, None))
+            # The number alone may be that of a transaction that was rolled back.
+            if known is None or (known.stream, known.at, known_crc) != (record.stream, at, crc):
+                return self._records(
+                    record.stream, connection.execute(_READ, (record.stream, after))
+                )[:-1]
+            records.append(known)
+        return records
+
+    def _records(self, stream: str, rows: Iterable[Any]) -> list[Record]:
+        return [self._record(seq, stream, *columns) for seq, *columns in rows]
+
     def _record(
         self, seq: int, stream: str, kind: str, data: str, at: str, crc: int | None
     ) -> Record:
@@ -318,22 +366,6 @@ class SqliteStore:
                 raise StoreError("the store is closed", place=str(self._path))
             # to the end: an open cursor would pin the WAL
             return self._reader.execute(sql, values).fetchall()
-
-
-def _insertion(stream: str, kind: str, data: Json, summarise: Summarise | None) -> Work:
-    check_name(stream, "stream")
-    check_name(kind, "kind of record")
-    text, at = encode(data, stream), now()
-    row = (stream, kind, text, at, checksum(stream, kind, text, at))
-
-    def insert(connection: sqlite3.Connection) -> int | None:
-        last = connection.execute(_LAST_CHAIN, (stream,)).fetchone()
-        chain = chain_of(last[0] if last else None, stream, kind, text, at)
-        seq = connection.execute(_INSERT, (*row, chain)).lastrowid
-        keep_summary(connection, Record(seq or 0, stream, kind, data, at), summarise)
-        return seq
-
-    return insert
 
 
 def _document(table: str, key: str, value: Json) -> tuple[str, str, str, int]:
