@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import sqlite3
-import time
 import zlib
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
@@ -21,7 +20,7 @@ from transom.errors import StoreError
 from transom.store.chains import chain_of
 from transom.store.codec import check_name, checksum, decode, encode, now
 from transom.store.committer import Committer, RefusingCommitter, Work
-from transom.store.migrations import migrate
+from transom.store.connecting import connect, connect_for_writing
 from transom.store.protocol import (
     EVERY,
     Record,
@@ -32,7 +31,7 @@ from transom.store.protocol import (
     keep_unchanged,
 )
 from transom.store.read_only import connect_for_reading
-from transom.store.sqlite_errors import damaged, primary_code, typed_errors
+from transom.store.sqlite_errors import damaged, typed_errors
 from transom.store.summaries import (
     COUNT,
     FORGET,
@@ -106,7 +105,7 @@ class SqliteStore:
         with typed_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             connection = connect_for_writing(path, busy_seconds)
-            reader = _connect(path, busy_seconds)
+            reader = connect(path, busy_seconds)
             reader.execute("PRAGMA query_only = ON")
             committer = Committer(connection, path, busy_seconds, full_sync=full_sync)
         return cls(path, Writer(committer, path, after_append), reader)
@@ -374,48 +373,3 @@ def _document(table: str, key: str, value: Json) -> tuple[str, str, str, int]:
     check_name(key, "key")
     text = encode(value, f"{table}/{key}")
     return table, key, text, checksum(table, key, text)
-
-
-def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
-    # Autocommit: transactions are explicit. Other threads use it: the writer's, or readers behind a
-    # lock.
-    return sqlite3.connect(
-        path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
-    )
-
-
-def connect_for_writing(path: Path, busy_seconds: float, *, wal: bool = True) -> sqlite3.Connection:
-    """Connect to a database and bring its tables up to date; `wal=False` for a database in
-    memory.
-    """
-    connection = _connect(path, busy_seconds)
-    try:
-        if wal:
-            _prepare(connection, path, busy_seconds)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _prepare(connection: sqlite3.Connection, path: Path, busy_seconds: float) -> None:
-    """Switch to WAL and bring the tables up to date.
-
-    SQLite does not wait for a lock during the switch (it might deadlock), so processes that open a
-    new database at once get a busy error; hence the retries.
-    """
-    deadline = time.monotonic() + busy_seconds
-    while True:
-        try:
-            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-            if mode != "wal":
-                raise StoreError(
-                    f"the file system does not support WAL (journal mode {mode})",
-                    place=str(path),
-                    hint="set state_dir to a folder on a local disk",
-                )
-            return migrate(connection, path)
-        except sqlite3.OperationalError as error:
-            if primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
