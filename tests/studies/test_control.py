@@ -21,10 +21,10 @@ from transom.studies.control import (
     unproven,
 )
 from transom.studies.failures import JobOutput, classify, load_taxonomy
-from transom.studies.pipeline import conclude, forget
 from transom.studies.result import End, result_of
 from transom.studies.runner import StudyRunner
 from transom.studies.solver import Solved
+from transom.studies.study_stages import conclude, forget
 from transom.studies.trials import StudyTrial, counts, failures
 from transom.studies.verify import Verification, verify
 
