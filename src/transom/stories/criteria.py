@@ -13,7 +13,7 @@ from pydantic import Field
 from transom.stories.criterion_words import missing_errors, missing_values, text_of_test
 from transom.stories.loose_tests import SilentTests
 from transom.stories.proof import Proof, StoryFiles
-from transom.stories.story import Record, Story
+from transom.stories.story import Story, StoryRecord
 from transom.stories.testrun import TestRun
 
 _DOC_LINE = re.compile(r" \(line \d+\)$")
@@ -22,7 +22,7 @@ MOST_CRITERIA = 2
 """Criteria that one test may stand for."""
 
 
-class Covering(Record):
+class Covering(StoryRecord):
     """A criterion and its tests.
 
     Attributes:

@@ -35,7 +35,7 @@ from transom.stories.canaries import (
     without_canaries,
 )
 from transom.stories.loose_tests import SilentTests, find_loose_tests, with_new_bodies
-from transom.stories.story import Record
+from transom.stories.story import StoryRecord
 from transom.stories.testrun import TestRun
 
 RunWith = Callable[[str, Mapping[str, str | None]], Awaitable[TestRun]]
@@ -76,7 +76,7 @@ class StoryFiles:
         return names
 
 
-class Proof(Record):
+class Proof(StoryRecord):
     """What the runs after a green run showed.
 
     Attributes:
