@@ -13,6 +13,7 @@ from transom.checklist.claiming import (
     write_claim_checker,
     write_claim_spec,
 )
+from transom.checklist.complexity import complexity_of
 from transom.checklist.item import Item
 from transom.checklist.item_files import own_files, sizes_of_files
 from transom.checklist.manner import Manner, Places
@@ -20,6 +21,7 @@ from transom.checklist.results import BuildResult, SpecResult, WordsRow
 from transom.checklist.verdicts import Judged, checker_folder, error_of_inputs, judge, judge_claim
 from transom.checklist.writing.document import parse_spec, section_texts
 from transom.checklist.writing.gate import check_spec
+from transom.checklist.writing.quality import quality_of
 from transom.checklist.writing.review_mark import is_marked
 from transom.checklist.writing.similar import remember_spec
 from transom.checklist.writing.write import WrittenSpec, send_back, write_spec
@@ -41,7 +43,9 @@ async def spec_of(run: Run, item: Item, places: Places, manner: Manner) -> Writt
             status="READY",
             item_id=item.item_id,
             itemspec_path=str(path),
+            complexity=complexity_of(item.description),
             capability_type=config_of_claim(item, claim).capability_type,
+            quality=quality_of(parse_spec(read_text(path)), ()),
             run_id=run.id,
         )
     try:

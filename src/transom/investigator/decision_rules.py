@@ -9,7 +9,7 @@ from transom.evidence.dates import PrintedDate, is_over, read_date
 from transom.formats.measurements import Observation, Reading
 from transom.investigator.criterion_parts import MOST_STATE, Part, SourcedObservation, quoted_state
 from transom.investigator.policy import ApprovalRule
-from transom.investigator.reading.words import key_words
+from transom.investigator.reading.vocabulary import key_words
 
 
 def parts_of_validity(entries: Sequence[SourcedObservation], as_of: date) -> list[Part]:

@@ -24,7 +24,7 @@ from transom.errors import (
     RequestRefused,
     WindowOverflow,
 )
-from transom.formats.measurements import Kind, Observation, Reading, Shape
+from transom.formats.measurements import Kind, MeasurementShape, Observation, Reading
 from transom.formats.office_text import text_bytes
 from transom.formats.text_files import decode_text
 from transom.investigator.ledger import Evidence, Ledger
@@ -55,7 +55,7 @@ count.
 _OF_MANY = 260  # characters of a summary among many
 
 
-class SourceRef(Shape):
+class SourceRef(MeasurementShape):
     """A source to read.
 
     Attributes:
@@ -115,7 +115,7 @@ def read_source(data: DataFolder, ref: SourceRef) -> Reading:
         )
 
 
-class SourceReport(Shape):
+class SourceReport(MeasurementShape):
     """The result for one source: its reading, the reader's summary, and the evidence with ids local
     to it.
 
@@ -137,7 +137,7 @@ class SourceReport(Shape):
     named: list[str] = Field(default_factory=list)
 
 
-class Merged(Shape):
+class MergedSummary(MeasurementShape):
     """One summary of several sources."""
 
     summary: str
@@ -346,11 +346,11 @@ async def merge(
     ]
     role, total_usage, level, struck = role_of(MERGE), Usage(), 0, list[Unsupported]()
 
-    async def put_together(stage: Stage, group: Sequence[dict[str, Json]]) -> Merged:
+    async def put_together(stage: Stage, group: Sequence[dict[str, Json]]) -> MergedSummary:
         answer = await call(stage, role, [json_rows("summaries", group)], read_plain)
         checked = ledger.check(_within(answer.value, _SUMMARY))
         struck = unsupported_of((*checked.removed, *checked.undecided), stage.name)
-        return Merged(summary=checked.text, struck=struck)
+        return MergedSummary(summary=checked.text, struck=struck)
 
     while len(rows) > _MOST_SUMMARIES:
         level += 1
@@ -360,7 +360,7 @@ async def merge(
             put_together,
             groups,
             key=lambda group: digest([row["source"] for row in group])[:12],
-            out=model_file("merged.json", Merged),
+            out=model_file("merged.json", MergedSummary),
             uses=[role],
         )
         rows = []

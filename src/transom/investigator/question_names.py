@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from transom.investigator.policy import load_policy
 from transom.investigator.reading.speech import lexicons
-from transom.investigator.reading.words import plain_words, singular, word_set, words
+from transom.investigator.reading.vocabulary import plain_words, singular, word_set, words
 from transom.investigator.subject import without_requirements
 
 NEUTRAL_WORDS = word_set(

@@ -74,6 +74,7 @@ def _text_lines(result: Investigation) -> Iterator[str]:
     if words := _in_words(result):
         yield from ("", *(f"  {line}" for line in words))
     yield ""
+    sources = {row.id: row.source for row in result.evidence}
     for entry in _ordered(result):
         advisory = " (advisory)"
         if entry.required:
@@ -81,6 +82,8 @@ def _text_lines(result: Investigation) -> Iterator[str]:
         yield f"  {_SIGNS[entry.status]} {entry.name}{advisory}"
         if entry.status != "pass":
             yield f"      {entry.why}{_cites(entry.evidence)}"
+        elif result.verdict == "READY" and entry.required:
+            yield from _figures(entry, sources)
     for title, rows in _lists(result):
         yield from _section(title, rows)
     evidence_keys = {
@@ -101,6 +104,16 @@ def _text_lines(result: Investigation) -> Iterator[str]:
     if result.usage.input_tokens:
         read += f", {result.usage.input_tokens} tokens in, {result.usage.output_tokens} out"
     yield from ("", read)
+
+
+def _figures(criterion: CriterionResult, sources: Mapping[str, str]) -> Iterator[str]:
+    """Yield what a criterion that is met rests on: its figures, and their files."""
+    names = dict.fromkeys(sources[key] for key in criterion.evidence if key in sources)
+    # Some reasons name their file themselves.
+    files = ", ".join(name for name in names if name not in criterion.why)
+    text = " ".join(part for part in (criterion.why, f"({files})" if files else "") if part)
+    if text:
+        yield f"      {text}"
 
 
 def _lists(result: Investigation) -> list[tuple[str, list[str]]]:

@@ -13,9 +13,10 @@ from rapidfuzz import fuzz
 
 from transom.canonical import Json, compact_json
 from transom.investigator.question_names import NEUTRAL_WORDS, foreign_words
-from transom.investigator.reading.words import plain_words, singular
+from transom.investigator.reading.vocabulary import plain_words, singular
+from transom.investigator.remembering import SIMILAR_WORDS
 from transom.investigator.roles import FOLLOW_UP, IDENTIFY, MAIN, MERGE, READER
-from transom.llm import Reply, Request, Rule, RulesProvider, Text, ToolCall
+from transom.llm import Reply, Request, Rule, RulesProvider, Text, ToolCallPart
 
 _STOP = NEUTRAL_WORDS
 _NEAR = 88
@@ -163,7 +164,7 @@ def _read(request: Request) -> Reply:
     """Call the source's tool first, then list the observations, the gravest first."""
     source = _rows(request, "source") or [{}]
     if source[0].get("tool") and not request.window.turns:
-        call = ToolCall("read", str(source[0]["tool"]), source[0]["arguments"])
+        call = ToolCallPart("read", str(source[0]["tool"]), source[0]["arguments"])
         return Reply((call,), stop="tool_calls", by="rules")
     lines = [_line(row) for row in _rows(request, "observations")]
     return _say(
@@ -221,8 +222,12 @@ def justify(
         for row in criteria:
             if row["status"] == status and row["required"]:
                 lines.append(_because(row, word))
-    met_names = [row["name"] for row in criteria if row["status"] == "pass" and row["required"]]
-    lines += [f"What holds: {'; '.join(met_names)}."] if met_names else []
+    met = [row for row in criteria if row["status"] == "pass" and row["required"]]
+    # A positive verdict rests on what holds, so each figure is named with its evidence.
+    if verdict == "READY":
+        lines += [_because(row, "is met") for row in met]
+    elif met:
+        lines.append(f"What holds: {'; '.join(row['name'] for row in met)}.")
     return "\n".join(lines)
 
 
@@ -243,7 +248,9 @@ def _answer(request: Request) -> Reply:
         if word not in _STOP - {"uat"}
     }
     lines = []
-    for row in _rows(request, "criteria"):
+    # A question about other features is not answered by the criteria of this one.
+    is_about_others = bool(question_words & SIMILAR_WORDS)
+    for row in () if is_about_others else _rows(request, "criteria"):
         own = {
             singular(word)
             for word in plain_words(f"{row['name']} {row['id']} {row['source']} {row['owner']}")
@@ -254,11 +261,6 @@ def _answer(request: Request) -> Reply:
             )
             lines.append(_because(row, status))
     if not lines:
-        memory_lines = [str(row["text"]) for row in _rows(request, "memory")]
-        lines = [
-            fact
-            for fact in memory_lines
-            if question_words & {singular(word) for word in plain_words(fact)}
-        ]
-        lines = lines or [NOTHING_FOUND]
+        # Memory was asked with the same question; its last line may say what is not known.
+        lines = [str(row["text"]) for row in _rows(request, "memory")] or [NOTHING_FOUND]
     return _say("\n".join(lines[:_MOST_LINES]))

@@ -24,7 +24,7 @@ from transom.evidence.identity import (
 from transom.evidence.subject_names import Facet, same_name
 from transom.formats.measurements import Reading, SubjectFact
 from transom.investigator.reading.subjects import newest_date
-from transom.investigator.reading.words import key_words, word_set
+from transom.investigator.reading.vocabulary import key_words, word_set
 from transom.investigator.sources import Feature
 
 NAMED: tuple[Facet, ...] = ("commit", "branch", "version", "image")

@@ -30,8 +30,8 @@ from transom.checklist.judging.baseline import VerdictBaseline
 from transom.checklist.manner import Manner, Places
 from transom.cli.app import group
 from transom.cli.command import MoreRepairs
+from transom.cli.command_session import Session
 from transom.cli.output import ReportFile, day_of, report_files, say
-from transom.cli.session import Session
 from transom.errors import InputError
 from transom.llm import CallSettings
 from transom.sandbox import Level, Sandbox
@@ -60,7 +60,7 @@ Several: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class CheckOptions:
+class CheckArguments:
     """The options of the commands of `check`, besides the common ones."""
 
     item: Annotated[
@@ -208,7 +208,7 @@ def parse_variables(texts: Sequence[str], cwd: Path) -> dict[str, Path]:
     return folders
 
 
-def places_of(session: Session, options: CheckOptions, default_results: Path | None) -> Places:
+def places_of(session: Session, options: CheckArguments, default_results: Path | None) -> Places:
     """Return the folders in which files are looked for, and the one for results."""
     variables = parse_variables(options.variables, session.cwd)
     roots = tuple(Path(session.cwd, root.expanduser()) for root in options.roots)
@@ -226,7 +226,7 @@ def places_of(session: Session, options: CheckOptions, default_results: Path | N
 
 def reports_of(
     session: Session,
-    options: CheckOptions,
+    options: CheckArguments,
     targets: Sequence[Path],
     baseline: VerdictBaseline | None = None,
 ) -> tuple[ReportFile, ...]:
@@ -280,7 +280,7 @@ def descriptions_of(targets: Sequence[Path]) -> dict[str, str]:
 
 
 def comparison_of(
-    options: CheckOptions, baseline: VerdictBaseline | None
+    options: CheckArguments, baseline: VerdictBaseline | None
 ) -> Callable[[Verdict], Verdict]:
     """Return the function that compares a verdict with the baseline, if there is one."""
     if baseline is None:
@@ -288,14 +288,14 @@ def comparison_of(
     return partial(baseline.compare, fail_on_unused=options.fail_on_unused)
 
 
-def baseline_of(options: CheckOptions) -> VerdictBaseline | None:
+def baseline_of(options: CheckArguments) -> VerdictBaseline | None:
     """Return the earlier result of `--baseline`, if there is one."""
     return None if options.baseline is None else VerdictBaseline(options.baseline)
 
 
 def manner_of(
     session: Session,
-    options: CheckOptions,
+    options: CheckArguments,
     *,
     needs_sandbox: bool = True,
     playbook: Playbook | None = None,
@@ -320,7 +320,7 @@ def manner_of(
 
 
 def judging_manner(
-    session: Session, options: CheckOptions, *, needs_sandbox: bool = True
+    session: Session, options: CheckArguments, *, needs_sandbox: bool = True
 ) -> Manner:
     """Return how a check is made for which no role is asked."""
     level = session.settings.sandbox.level
@@ -341,7 +341,7 @@ def judging_manner(
 
 
 def _build_settings(
-    session: Session, options: CheckOptions, playbook: Playbook | None
+    session: Session, options: CheckArguments, playbook: Playbook | None
 ) -> BuildSettings:
     """Return how checkers are built, from the settings."""
     from transom.agent.setup import seated

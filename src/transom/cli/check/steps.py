@@ -32,7 +32,7 @@ from transom.cli.check.options import (
     BUILDING,
     JUDGING,
     WHERE,
-    CheckOptions,
+    CheckArguments,
     baseline_of,
     check_app,
     comparison_of,
@@ -44,8 +44,8 @@ from transom.cli.check.options import (
 )
 from transom.cli.check.registry import place
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.output import counted, say
-from transom.cli.session import Session
 from transom.errors import InputError, TransomError
 from transom.runs import Run
 from transom.runs.walk import give_help, rewind
@@ -65,7 +65,7 @@ ItemArgument = Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="Item to
 async def spec(
     session: Session,
     item: ItemArgument,
-    options: Annotated[CheckOptions, ("results", "parallel_rounds", "debug", "strict")],
+    options: Annotated[CheckArguments, ("results", "parallel_rounds", "debug", "strict")],
 ) -> int:
     """Write an item's ItemSpec: what to extract, check and waive.
 
@@ -111,7 +111,7 @@ async def build(
     itemspec: Annotated[
         Path, typer.Argument(metavar="ITEMSPEC.md", help="ItemSpec to build a checker from.")
     ],
-    options: Annotated[CheckOptions, ("item", *WHERE, "tests", *BUILDING, "unsafe")],
+    options: Annotated[CheckArguments, ("item", *WHERE, "tests", *BUILDING, "unsafe")],
 ) -> int:
     """Build a checker from an ItemSpec, and run its gates.
 
@@ -195,7 +195,7 @@ async def run(
         ),
     ],
     options: Annotated[
-        CheckOptions, (*WHERE, *JUDGING, "approved_only", "reports", "baseline", "unsafe")
+        CheckArguments, (*WHERE, *JUDGING, "approved_only", "reports", "baseline", "unsafe")
     ],
 ) -> int:
     """Run checkers on the current files.
@@ -222,7 +222,7 @@ async def all_(
     session: Session,
     items: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml", help="Items to check.")],
     options: Annotated[
-        CheckOptions,
+        CheckArguments,
         (*WHERE, *JUDGING, "parallel_rounds", "tests", "reports", "baseline", "unsafe"),
     ],
 ) -> int:
@@ -241,7 +241,7 @@ async def all_(
 async def _judge(
     session: Session,
     targets: Sequence[Path],
-    options: CheckOptions,
+    options: CheckArguments,
     work: Callable[[Path], Awaitable[answers.Answer]],
 ) -> int:
     """Print one verdict for every target, in their order.
@@ -267,7 +267,7 @@ async def _judge(
     return answers.print_verdicts(session, verdicts, reports, descriptions_of(targets))
 
 
-async def answer_of(session: Session, store: Store, options: CheckOptions) -> answers.Answer:
+async def answer_of(session: Session, store: Store, options: CheckArguments) -> answers.Answer:
     """Return the verdict on one item after spec, build and run; if a step stops, its own answer."""
     started = time.monotonic()
     item = answers.load_checked(session, cast("Path", options.item), strict=options.strict)
@@ -309,7 +309,7 @@ async def answer_of(session: Session, store: Store, options: CheckOptions) -> an
 
 
 async def _judge_item(
-    session: Session, run: Run, item: Item, places: Places, options: CheckOptions
+    session: Session, run: Run, item: Item, places: Places, options: CheckArguments
 ) -> SpecResult | BuildResult | Judged | None:
     """Judge an item by its claim, or else by a checker that roles write for it."""
     claim = claim_of(item, run.chain)
@@ -327,7 +327,7 @@ async def _judge_item(
 
 
 async def run_one(
-    session: Session, store: Store, target: Path, options: CheckOptions, copied_items: set[str]
+    session: Session, store: Store, target: Path, options: CheckArguments, copied_items: set[str]
 ) -> Verdict:
     """Judge one target.
 

@@ -9,7 +9,7 @@ from transom.formats.measurements import Observation, Remark
 from transom.investigator.reading.quoting import derived, observe
 from transom.investigator.reading.tool_reports import shares_of_skipped
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import Status, word_list, word_set, words
+from transom.investigator.reading.vocabulary import Status, word_list, word_set, words
 
 _ROLES: dict[str, frozenset[str]] = {
     "failed": frozenset({"failed", "fail", "failing", "failure", "broken", "unsuccessful"}),

@@ -18,7 +18,7 @@ from transom.formats.office_text import OFFICE_SUFFIXES, text_bytes
 from transom.formats.text_files import TextFile, decode_text
 from transom.investigator.reading.reviews import sentence
 from transom.investigator.reading.steering import steering_in_text
-from transom.investigator.reading.words import key_words, plain_words, words
+from transom.investigator.reading.vocabulary import key_words, plain_words, words
 
 MOST_BYTES = 64 << 20
 """Bytes of a document that are read; the reading tells if there are more."""

@@ -19,7 +19,7 @@ from transom.evidence.units import PERCENT, RATIO, UnitSource, find_unit, unit_o
 from transom.formats.measurements import Observation
 from transom.investigator.reading.quoting import derived, observe
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import key_words, word_list, word_set, words
+from transom.investigator.reading.vocabulary import key_words, word_list, word_set, words
 
 _STATISTIC = re.compile(r"p\d{2,3}(?:\.\d)?")
 _AVERAGE = {

@@ -9,7 +9,7 @@ from transom.formats.json_tree import quote_of
 from transom.formats.measurements import Observation, Remark
 from transom.investigator.reading.quoting import observe
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import Status, key_words, word_list, word_set, words
+from transom.investigator.reading.vocabulary import Status, key_words, word_list, word_set, words
 
 _DECISIONS = word_list(
     "decision approval approval_status approved sign_off sign_off_status signed_off signoff vote"
