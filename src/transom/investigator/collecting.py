@@ -98,7 +98,10 @@ def _take_artifacts(draft: Path, folder: Path, features: Sequence[str]) -> None:
         )
     for path in paths:
         inner = path.relative_to(folder)
-        matching_features = [feature for feature in features if _names(inner, feature)]
+        matching_features = []
+        for feature in features:
+            if _names(inner, feature):
+                matching_features.append(feature)
         for feature in matching_features or features:
             _link(path, draft / feature / "artifacts" / folder.name / inner)
 

@@ -52,7 +52,10 @@ def _entries(document: Reading, measure: str) -> Iterator[SourcedObservation]:
 
 def names_document(rule: DocumentRule, reading: Reading) -> bool:
     """Whether a document's file name or title matches one of a rule's names."""
-    stem = {word for word in key_words(PurePosixPath(reading.source).stem) if not word.isdigit()}
+    stem = set()
+    for word in key_words(PurePosixPath(reading.source).stem):
+        if not word.isdigit():
+            stem.add(word)
     title = set(key_words(reading.title.partition(":")[0]))
     for name in rule.names:
         words = set(key_words(name))

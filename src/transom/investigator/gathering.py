@@ -27,6 +27,7 @@ from transom.errors import (
 from transom.formats.measurements import Kind, Observation, Reading, Shape
 from transom.formats.office_text import text_bytes
 from transom.formats.text_files import decode_text
+from transom.investigator.features import Feature
 from transom.investigator.ledger import Evidence, Ledger
 from transom.investigator.reading.analysis import read_analysis_file
 from transom.investigator.reading.documents import read_document
@@ -36,7 +37,7 @@ from transom.investigator.replies import CITED, read_plain, recited
 from transom.investigator.result import Unread, Unsupported, unsupported_of
 from transom.investigator.roles import MERGE, READER, insights, json_rows, ours, outside, role_of
 from transom.investigator.source_texts import MOST_CONTENT
-from transom.investigator.sources import DataFolder, Feature
+from transom.investigator.sources import DataFolder
 from transom.investigator.tools import reading_tools
 from transom.learning import cited_in, shown_in, uncited
 from transom.llm import Block, Usage
@@ -175,7 +176,10 @@ async def gather(
     for result in results:
         if stopped := result.question or result.error:
             raise stopped
-    artifacts = [entry.artifact for entry in results if entry.artifact is not None]
+    artifacts = []
+    for entry in results:
+        if entry.artifact is not None:
+            artifacts.append(entry.artifact)
     total_usage = sum((artifact.usage for artifact in artifacts), Usage())
     return [entry.value for entry in artifacts], total_usage
 
@@ -192,11 +196,10 @@ async def summarised(
     """Return a source's reading, and the reader's summary, checked against the ledger."""
     ledger = Ledger(data.read)
     # Names of approvers repeat the decisions; only a policy that asks for roles needs them.
-    facts = [
-        observation
-        for observation in reading.observations
-        if observation.measure not in _NAMES_ONLY
-    ]
+    facts = []
+    for observation in reading.observations:
+        if observation.measure not in _NAMES_ONLY:
+            facts.append(observation)
     rows = [_row(ledger, fact, reading) for fact in facts[:_MOST_SHOWN]]
     shared = [ours("question", question), json_rows("observations", rows), *insights(learned)]
     failed = provider_name = ""
@@ -341,9 +344,10 @@ async def merge(
     """Return the summaries for the main thread, merged if there are many; the struck claims; and
     the usage.
     """
-    rows: list[dict[str, Json]] = [
-        {"source": source, "summary": text} for source, text in summaries.items() if text
-    ]
+    rows: list[dict[str, Json]] = []
+    for source, text in summaries.items():
+        if text:
+            rows.append({"source": source, "summary": text})
     role, total_usage, level, struck = role_of(MERGE), Usage(), 0, list[Unsupported]()
 
     async def put_together(stage: Stage, group: Sequence[dict[str, Json]]) -> Merged:

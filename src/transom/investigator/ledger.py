@@ -196,7 +196,10 @@ class Ledger:
     ) -> str:
         """Add a value that was calculated from other entries."""
         operands = names_in(expression)
-        units = {self._rows[operand].unit for operand in operands if operand in self._rows}
+        units = set()
+        for operand in operands:
+            if operand in self._rows:
+                units.add(self._rows[operand].unit)
         if "percent(" in expression or expression.replace(" ", "").startswith("100*"):
             unit = "%"
         elif not unit and len(units) == 1 and not set("*/") & set(expression):
@@ -316,7 +319,10 @@ class Ledger:
         if key not in self._ids:
             self._last += 1
             self._ids[key] = f"E{self._last}"
-            row = {name: text for name, text in more.items() if text is not None}
+            row = {}
+            for name, text in more.items():
+                if text is not None:
+                    row[name] = text
             self._rows[self._ids[key]] = Evidence(
                 id=self._ids[key],
                 source=source,

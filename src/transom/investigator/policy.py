@@ -233,7 +233,10 @@ class Policy(_Shape):
             if words in [" ".join(plain_words(name)) for name in (step.stage, *step.synonyms)]:
                 return step.stage
         parts = [self.stage_of(part) for part in status.split("/")] if "/" in status else []
-        stages = [part for part in parts if part]
+        stages = []
+        for part in parts:
+            if part:
+                stages.append(part)
         if stages:
             return min(stages, key=self.rank)
         return next(
@@ -277,11 +280,11 @@ class Policy(_Shape):
 
     def criteria_for(self, stage: str) -> list[Criterion]:
         """Return the criteria of a stage, including those of earlier stages."""
-        return [
-            criterion
-            for criterion in self.criteria
-            if self.rank(criterion.from_) <= self.rank(stage)
-        ]
+        criteria = list[Criterion]()
+        for criterion in self.criteria:
+            if self.rank(criterion.from_) <= self.rank(stage):
+                criteria.append(criterion)
+        return criteria
 
     def after(self, stage: str) -> str:
         """Return the next stage; the last one is followed by itself."""
@@ -305,7 +308,10 @@ def _policy_in(path: Path, _: int) -> Policy:
         (criterion for criterion in policy.criteria if criterion.id in order),
         key=lambda criterion: order.index(criterion.id),
     )
-    added = [criterion for criterion in policy.criteria if criterion.id not in order]
+    added = []
+    for criterion in policy.criteria:
+        if criterion.id not in order:
+            added.append(criterion)
     return policy.model_copy(update={"criteria": [*shipped_criteria, *added]})
 
 

@@ -239,9 +239,14 @@ def foreign_words(
     is_whole = bool(own_places)
     if is_whole:
         own_words = {word.text for name in names for word in _tokens(name)} - _grammar()
-        own_places |= {place for place, token in enumerate(tokens) if token.text in own_words}
+        for place, token in enumerate(tokens):
+            if token.text in own_words:
+                own_places.add(place)
     else:
-        own_places = {place for place, token in enumerate(tokens) if fits(token.text)}
+        own_places = set()
+        for place, token in enumerate(tokens):
+            if fits(token.text):
+                own_places.add(place)
         own_places |= _shortened_places(tokens, own_places, names[0])
     words_of_others = list[str]()
     for first, last in _groups(sorted(own_places)):
@@ -283,12 +288,14 @@ def _shortened_places(
     texts = [token.text for token in tokens]
     name = [token.text for token in _tokens(summary)]
     neighbours = set(pairwise(name))
-    return {
-        place
-        for place in range(1, len(texts) - 1)
-        if {place - 1, place + 1} <= own_places
-        and (texts[place - 1], texts[place + 1]) not in neighbours
-    }
+    places = set[int]()
+    for place in range(1, len(texts) - 1):
+        if {place - 1, place + 1} <= own_places and (
+            texts[place - 1],
+            texts[place + 1],
+        ) not in neighbours:
+            places.add(place)
+    return places
 
 
 def _groups(places: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -309,7 +316,10 @@ def _phrase(tokens: Sequence[QuestionToken], first: int, last: int) -> _Phrase:
         not tokens[end].opens or (end == last + 1 and tokens[end].before.strip() == ":")
     ):
         end += 1
-    behind = [token.text for token in tokens[last + 1 : end] if not token.is_possessive]
+    behind = []
+    for token in tokens[last + 1 : end]:
+        if not token.is_possessive:
+            behind.append(token.text)
     return _Phrase([token.text for token in tokens[start:first]], behind)
 
 
@@ -355,18 +365,20 @@ def _is_grammar(word: str) -> bool:
 def _nouns() -> frozenset[str]:
     """Return the words for a feature, a release and a stage, which may stand beside a name."""
     policy = load_policy()
-    stages = {
-        word
-        for step in policy.ladder
-        for name in (step.stage, *step.spoken)
-        for word in plain_words(name)
-    }
+    stages = set()
+    for step in policy.ladder:
+        for name in (step.stage, *step.spoken):
+            for word in plain_words(name):
+                stages.add(word)
     return frozenset({*NEUTRAL_WORDS, *JUDGING_WORDS, *stages} - _states())
 
 
 @lru_cache(maxsize=1)
 def _states() -> frozenset[str]:
-    phrases = [plain_words(text) for texts in words().status.values() for text in texts]
+    phrases = []
+    for texts in words().status.values():
+        for text in texts:
+            phrases.append(plain_words(text))
     return frozenset(phrase[0] for phrase in phrases if len(phrase) == 1) | _PREDICATES
 
 
@@ -387,7 +399,10 @@ def _is_noun(word: str) -> bool:
     if _is_grammar(word):
         return False
     # English words of this class, such as "delivery", name features as well.
-    others = [lexicon for name, lexicon in lexicons().items() if name != "en"]
+    others = []
+    for name, lexicon in lexicons().items():
+        if name != "en":
+            others.append(lexicon)
     return word in _nouns() or any("feature" in lexicon.classes(word) for lexicon in others)
 
 

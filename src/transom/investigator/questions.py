@@ -119,7 +119,10 @@ def _is_entry(observation: Observation, measures: Sequence[str]) -> bool:
 def _for_stage(result: Investigation, policy: Policy, stage: str) -> str | None:
     """Return the verdict for an earlier stage, whose criteria were all judged."""
     required_ids = {criterion.id for criterion in policy.criteria_for(stage)}
-    judged = [row for row in result.criteria if row.id in required_ids]
+    judged = []
+    for row in result.criteria:
+        if row.id in required_ids:
+            judged.append(row)
     if len(judged) < len(required_ids):
         # The stage asks for more than was judged.
         return None
@@ -127,15 +130,20 @@ def _for_stage(result: Investigation, policy: Policy, stage: str) -> str | None:
     if verdict == "READY" and result.capped_by:
         verdict = "NEEDS_JUDGEMENT"
     lines = [f"{result.feature_name} is judged {verdict} for {stage}."]
-    lines += [_line(row) for row in _open(judged)]
+    for row in _open(judged):
+        lines.append(_line(row))
     if verdict != "NOT_READY":
-        lines += [f"Open point: {cap.text}" for cap in result.capped_by]
+        for cap in result.capped_by:
+            lines.append(f"Open point: {cap.text}")
     return "\n".join(lines)
 
 
 def _open(criteria: Sequence[CriterionResult]) -> list[CriterionResult]:
     """Return the required criteria that do not hold, the failed ones first."""
-    rows = [row for row in criteria if row.required and row.status in ("fail", "unknown")]
+    rows = []
+    for row in criteria:
+        if row.required and row.status in ("fail", "unknown"):
+            rows.append(row)
     return sorted(rows, key=lambda row: row.status != "fail")
 
 
@@ -151,7 +159,8 @@ def _verdict_line(result: Investigation) -> str:
 
 def _blocks(result: Investigation) -> list[str]:
     lines = [_line(row) for row in _open(result.criteria)]
-    lines += [f"Open point: {cap.text}" for cap in result.capped_by]
+    for cap in result.capped_by:
+        lines.append(f"Open point: {cap.text}")
     if not lines:
         return [_verdict_line(result), "No required criterion is open."]
     return [_verdict_line(result), *lines]
@@ -159,7 +168,10 @@ def _blocks(result: Investigation) -> list[str]:
 
 def _why(result: Investigation) -> list[str]:
     lines = _blocks(result)
-    met_names = [row.name for row in result.criteria if row.required and row.status == "pass"]
+    met_names = []
+    for row in result.criteria:
+        if row.required and row.status == "pass":
+            met_names.append(row.name)
     if met_names:
         lines.append(f"What holds: {'; '.join(met_names)}.")
     return lines
@@ -170,7 +182,8 @@ def _who(result: Investigation) -> list[str]:
         f"{row.owner or 'no owner in the policy'}: {row.name}: {row.why}"
         for row in _open(result.criteria)
     ]
-    lines += [f"release manager: {cap.text}" for cap in result.capped_by]
+    for cap in result.capped_by:
+        lines.append(f"release manager: {cap.text}")
     return lines or ["Nobody has to act: no required criterion is open."]
 
 

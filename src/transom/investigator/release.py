@@ -17,11 +17,12 @@ from transom.formats.measurements import Shape
 from transom.formats.text_files import TextFile
 from transom.formats.yaml_models import nearest_key
 from transom.investigator.deciding import ORDER, Decision, decide
+from transom.investigator.features import Feature
 from transom.investigator.gathering import read_source, sources_of, unread
 from transom.investigator.ledger import Ledger
 from transom.investigator.policy import Policy, Waiver
 from transom.investigator.result import EXIT_CODES, CriterionStatus, Verdict
-from transom.investigator.sources import DataFolder, Feature
+from transom.investigator.sources import DataFolder
 from transom.investigator.subject import named_in
 from transom.runs import write_file
 
@@ -61,7 +62,11 @@ class FeatureRow(Shape):
     @property
     def open_criteria(self) -> list[FeatureCriterion]:
         """The required criteria that do not hold."""
-        return [row for row in self.criteria if row.required and row.status in ("fail", "unknown")]
+        open_rows = list[FeatureCriterion]()
+        for row in self.criteria:
+            if row.required and row.status in ("fail", "unknown"):
+                open_rows.append(row)
+        return open_rows
 
 
 class Task(Shape):
@@ -126,7 +131,10 @@ def features_of_version(data: DataFolder, version: str) -> list[Feature]:
     Raises:
         InputError: no feature has it; names the nearest version.
     """
-    features = [feature for feature in data.features if version in feature.fix_versions]
+    features = []
+    for feature in data.features:
+        if version in feature.fix_versions:
+            features.append(feature)
     if features:
         return features
     versions = sorted({name for feature in data.features for name in feature.fix_versions})
@@ -161,9 +169,8 @@ def assess_release(
     changes = [f"{row.name} ({row.feature_id}): {row.change}" for row in rows if row.change]
     if last is not None:
         closed_count = sorted(set(last.features) - {row.feature_id for row in rows})
-        changes += [
-            f"{feature_id}: is no longer part of the release" for feature_id in closed_count
-        ]
+        for feature_id in closed_count:
+            changes.append(f"{feature_id}: is no longer part of the release")
     assessment = ReleaseAssessment(
         name=name,
         target_stage=target,
@@ -246,8 +253,14 @@ def _change(row: FeatureRow, before: KeptFeature | None) -> str:
     if before.verdict != row.verdict:
         parts.append(f"was {before.verdict}, is {row.verdict}")
     open_ids = [criterion.id for criterion in row.open_criteria]
-    closed = [key for key in before.open_criteria if key not in open_ids]
-    opened = [key for key in open_ids if key not in before.open_criteria]
+    closed = []
+    for key in before.open_criteria:
+        if key not in open_ids:
+            closed.append(key)
+    opened = []
+    for key in open_ids:
+        if key not in before.open_criteria:
+            opened.append(key)
     if closed:
         parts.append(f"now met: {', '.join(closed)}")
     if opened:

@@ -12,9 +12,9 @@ from typing import Literal
 from transom.canonical import Json
 from transom.errors import MemoryUnavailable
 from transom.formats.measurements import Reading, Shape
+from transom.investigator.features import Feature
 from transom.investigator.reading.words import plain_words, singular
 from transom.investigator.result import Investigation
-from transom.investigator.sources import Feature
 from transom.memory import Memory, Neighbour
 from transom.runs import Run, Stage, model_file
 
@@ -80,9 +80,9 @@ def changed(earlier: Earlier | None, result: Investigation) -> str | None:
         (criterion, earlier.criteria.get(criterion.id, criterion.status))
         for criterion in result.criteria
     ]
-    parts += [
-        f"{entry.id} was {was} and is {entry.status}" for entry, was in pairs if was != entry.status
-    ]
+    for entry, was in pairs:
+        if was != entry.status:
+            parts.append(f"{entry.id} was {was} and is {entry.status}")
     differences = "; ".join(parts) or "nothing changed"
     return f"on {earlier.as_of}: {differences}"
 
@@ -116,11 +116,10 @@ async def _keep(
         as_of=as_of,
         criteria={item.id: item.status for item in result.criteria},
     )
-    open_ = [
-        criterion.name
-        for criterion in result.criteria
-        if criterion.required and criterion.status in ("fail", "unknown")
-    ]
+    open_ = []
+    for criterion in result.criteria:
+        if criterion.required and criterion.status in ("fail", "unknown"):
+            open_.append(criterion.name)
     text = f"{result.feature_name} was judged {result.verdict} for {result.target_stage} on {as_of}"
     text += f"; open: {', '.join(open_)}" if open_ else ""
     await memory.store(

@@ -59,48 +59,51 @@ def _wrapped(line: str) -> list[str]:
 
 
 def _text_lines(result: Investigation) -> Iterator[str]:
-    yield f"{result.verdict}  {result.feature_name} ({result.feature_id}) for {result.target_stage}"
-    stage = result.current_stage or "unknown"
-    yield f"  stage {stage} ({result.stage_fit}), confidence {result.confidence:.0%}"
-    if result.judgement is not None:
-        yield (
-            f"  judged {result.judgement.verdict} by {result.judgement.by}:"
-            f" {result.judgement.reason}"
-        )
-    if result.rules_verdict is not None:
-        yield f"  {_rules_line(result.rules_verdict)}"
-    if result.would_be is not None:
-        yield f"  {_capped_line(result)}"
-    if words := _in_words(result):
-        yield from ("", *(f"  {line}" for line in words))
+    yield from _head_lines(result)
     yield ""
     for entry in _ordered(result):
-        advisory = " (advisory)"
-        if entry.required:
-            advisory = ""
+        advisory = "" if entry.required else " (advisory)"
         yield f"  {_SIGNS[entry.status]} {entry.name}{advisory}"
         if entry.status != "pass":
             yield f"      {entry.why}{_cites(entry.evidence)}"
     for title, rows in _lists(result):
         yield from _section(title, rows)
-    evidence_keys = {
-        key
-        for criterion in result.criteria
-        if criterion.status != "pass"
-        for key in criterion.evidence
-    }
-    rows = [
-        f"{row.id} {_place(row.source, row.locator)}: {row.quote or row.value}"
-        for row in result.evidence
-        if row.id in evidence_keys
-    ]
-    yield from _section("Evidence", rows, most=24)
+    yield from _section("Evidence", _evidence_rows(result), most=24)
     if result.changed_since:
         yield from ("", f"Since the last time: {result.changed_since}")
     read = f"{len(result.sub_conversations)} sources read"
     if result.usage.input_tokens:
         read += f", {result.usage.input_tokens} tokens in, {result.usage.output_tokens} out"
     yield from ("", read)
+
+
+def _head_lines(result: Investigation) -> Iterator[str]:
+    """Yield the verdict, with every reason why it is another than the rules alone give."""
+    yield f"{result.verdict}  {result.feature_name} ({result.feature_id}) for {result.target_stage}"
+    stage = result.current_stage or "unknown"
+    yield f"  stage {stage} ({result.stage_fit}), confidence {result.confidence:.0%}"
+    judgement = result.judgement
+    if judgement is not None:
+        yield f"  judged {judgement.verdict} by {judgement.by}: {judgement.reason}"
+    if result.rules_verdict is not None:
+        yield f"  {_rules_line(result.rules_verdict)}"
+    if result.would_be is not None:
+        yield f"  {_capped_line(result)}"
+    if words := _in_words(result):
+        yield from ("", *(f"  {line}" for line in words))
+
+
+def _evidence_rows(result: Investigation) -> list[str]:
+    """Return the evidence of the criteria that do not hold; the JSON report has all of it."""
+    cited = set[str]()
+    for criterion in result.criteria:
+        if criterion.status != "pass":
+            cited.update(criterion.evidence)
+    rows = []
+    for row in result.evidence:
+        if row.id in cited:
+            rows.append(f"{row.id} {_place(row.source, row.locator)}: {row.quote or row.value}")
+    return rows
 
 
 def _lists(result: Investigation) -> list[tuple[str, list[str]]]:
@@ -169,7 +172,11 @@ def _in_words(result: Investigation) -> list[str]:
 def _further_risks(result: Investigation) -> list[Risk]:
     """Return the risks that do not just repeat a criterion."""
     criterion_risks = {f"{criterion.name}: {criterion.why}" for criterion in result.criteria}
-    return [risk for risk in result.risks if risk.text not in criterion_risks]
+    further_risks = list[Risk]()
+    for risk in result.risks:
+        if risk.text not in criterion_risks:
+            further_risks.append(risk)
+    return further_risks
 
 
 def _place(source: str, locator: str) -> str:

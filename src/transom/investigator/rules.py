@@ -94,12 +94,11 @@ def words_beside(question: str, feature_id: str, features: list[dict[str, Any]])
 
 def _named_by_id(question: str, features: list[dict[str, Any]]) -> list[str]:
     """Return the ids of the features that a question names by an id, a key or a folder."""
-    feature_ids = [
-        str(feature["feature_id"])
-        for feature in features
-        for name in (feature["feature_id"], feature["jira_key"], feature["folder"])
-        if name and _is_named(str(name), question)
-    ]
+    feature_ids = []
+    for feature in features:
+        for name in (feature["feature_id"], feature["jira_key"], feature["folder"]):
+            if name and _is_named(str(name), question):
+                feature_ids.append(str(feature["feature_id"]))
     return list(dict.fromkeys(feature_ids))
 
 
@@ -127,7 +126,10 @@ def _likely(
     best = max(scores.values(), default=0.0)
     if best <= 0:
         return [], names, common
-    fully_named = [key for key, own in names.items() if own and own <= set(words)]
+    fully_named = []
+    for key, own in names.items():
+        if own and own <= set(words):
+            fully_named.append(key)
     if len(fully_named) == 1 and scores[fully_named[0]] * _LEAD >= best:
         return fully_named, names, common
     return [key for key, score in scores.items() if score * _LEAD >= best], names, common
@@ -135,7 +137,11 @@ def _likely(
 
 def _name_words(feature: Mapping[str, Any]) -> set[str]:
     text = f"{feature['summary']} {str(feature['feature_id']).replace('-', ' ').replace('_', ' ')}"
-    return {singular(word) for word in plain_words(text) if word not in _STOP and len(word) > 1}
+    name_words = set[str]()
+    for word in plain_words(text):
+        if word not in _STOP and len(word) > 1:
+            name_words.add(singular(word))
+    return name_words
 
 
 def _score(word: str, own: set[str], common: Counter[str]) -> float:
@@ -145,11 +151,10 @@ def _score(word: str, own: set[str], common: Counter[str]) -> float:
     if ratio < _NEAR and not (
         len(word) > 4 and (other.startswith(word[:5]) or word.startswith(other[:5]))
     ):
-        starts = [
-            own_word
-            for own_word in own
-            if len(word) > 4 and len(own_word) > 4 and own_word[:5] == word[:5]
-        ]
+        starts = []
+        for own_word in own:
+            if len(word) > 4 and len(own_word) > 4 and own_word[:5] == word[:5]:
+                starts.append(own_word)
         if not starts:
             return 0.0
         other = starts[0]
@@ -184,17 +189,19 @@ def _line(row: Mapping[str, Any]) -> str:
 
 
 def _gravest(lines: list[str]) -> list[str]:
-    grave = [line for line in lines if _GRAVE.search(line)]
+    grave = []
+    for line in lines:
+        if _GRAVE.search(line):
+            grave.append(line)
     return [*grave, *(line for line in lines if line not in grave)][:_MOST_LINES]
 
 
 def _merge(request: Request) -> Reply:
-    lines = [
-        line
-        for row in _rows(request, "summaries")
-        for line in str(row["summary"]).splitlines()
-        if line.strip()
-    ]
+    lines = []
+    for row in _rows(request, "summaries"):
+        for line in str(row["summary"]).splitlines():
+            if line.strip():
+                lines.append(line)
     return _say("\n".join(_gravest(lines)))
 
 
@@ -221,7 +228,10 @@ def justify(
         for row in criteria:
             if row["status"] == status and row["required"]:
                 lines.append(_because(row, word))
-    met_names = [row["name"] for row in criteria if row["status"] == "pass" and row["required"]]
+    met_names = []
+    for row in criteria:
+        if row["status"] == "pass" and row["required"]:
+            met_names.append(row["name"])
     lines += [f"What holds: {'; '.join(met_names)}."] if met_names else []
     return "\n".join(lines)
 
@@ -237,11 +247,10 @@ def _because(row: Mapping[str, Any], word: str) -> str:
 
 
 def _answer(request: Request) -> Reply:
-    question_words = {
-        singular(word)
-        for word in plain_words(request.window.text("question"))
-        if word not in _STOP - {"uat"}
-    }
+    question_words = set()
+    for word in plain_words(request.window.text("question")):
+        if word not in _STOP - {"uat"}:
+            question_words.add(singular(word))
     lines = []
     for row in _rows(request, "criteria"):
         own = {
@@ -255,10 +264,9 @@ def _answer(request: Request) -> Reply:
             lines.append(_because(row, status))
     if not lines:
         memory_lines = [str(row["text"]) for row in _rows(request, "memory")]
-        lines = [
-            fact
-            for fact in memory_lines
-            if question_words & {singular(word) for word in plain_words(fact)}
-        ]
+        lines = []
+        for fact in memory_lines:
+            if question_words & {singular(word) for word in plain_words(fact)}:
+                lines.append(fact)
         lines = lines or [NOTHING_FOUND]
     return _say("\n".join(lines[:_MOST_LINES]))

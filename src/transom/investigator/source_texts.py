@@ -113,7 +113,9 @@ def counts_of(data: Json) -> frozenset[Decimal]:
     if isinstance(data, str):
         marks = Counter(_ITEM.findall(data)).values()
         # The first rows of a table are its heading and the line below it.
-        counts |= {count - extra for count in marks for extra in (0, 1, 2)}
+        for count in marks:
+            for extra in (0, 1, 2):
+                counts.add(count - extra)
     while pending:
         node = pending.pop()
         children = list(node.values()) if isinstance(node, dict) else node
@@ -125,6 +127,9 @@ def counts_of(data: Json) -> frozenset[Decimal]:
             counts.add(len(children))
         if isinstance(node, list):
             counts.add(len(node))
-            rows = [row for row in node if isinstance(row, dict)]
+            rows = []
+            for row in node:
+                if isinstance(row, dict):
+                    rows.append(row)
             counts |= set(Counter(str(pair) for row in rows for pair in row.items()).values())
     return frozenset(Decimal(count) for count in counts if count > 1)

@@ -62,7 +62,11 @@ class Standing:
     @cached_property
     def unmet(self) -> list[CriterionResult]:
         """The required criteria that neither hold nor are waived."""
-        return [row for row in self.criteria if row.required and row.status in ("fail", "unknown")]
+        unmet = list[CriterionResult]()
+        for row in self.criteria:
+            if row.required and row.status in ("fail", "unknown"):
+                unmet.append(row)
+        return unmet
 
     def check(self, text: str, *, is_strict: bool = False, marks: bool = True) -> CheckedStatements:
         """Remove the sentences that contradict the criteria.
@@ -106,18 +110,26 @@ class Standing:
     @cached_property
     def of_people(self) -> frozenset[str]:
         """The ids of the criteria that people decide."""
-        decided = {key for key, row in self.evidence.items() if row.measure.startswith("review.")}
-        return frozenset(row.id for row in self.criteria if decided & set(row.evidence)) | {
-            row.id
-            for row in self.criteria
-            if any(clause.state == "approved" for clause in clauses_of(row.name))
-        }
+        reviewed = set()
+        for key, row in self.evidence.items():
+            if row.measure.startswith("review."):
+                reviewed.add(key)
+        decided = set()
+        for criterion in self.criteria:
+            # A name such as "Approved by legal" tells it before anybody has decided.
+            is_named_so = any(clause.state == "approved" for clause in clauses_of(criterion.name))
+            if is_named_so or reviewed & set(criterion.evidence):
+                decided.add(criterion.id)
+        return frozenset(decided)
 
     @cached_property
     def people(self) -> list[tuple[str, Evidence]]:
         """The folded names of those who decided, with their decisions."""
-        rows = [row for row in self.evidence.values() if row.measure == "review.person"]
-        return [(fold(row.label), row) for row in rows if row.label]
+        people = []
+        for row in self.evidence.values():
+            if row.measure == "review.person" and row.label:
+                people.append((fold(row.label), row))
+        return people
 
 
 @dataclass
@@ -156,7 +168,9 @@ class _Sentence:
         claims = list(self._claims())
         for claim in claims:
             if claim.clause.tone in ("denies", "measured"):
-                denied |= {row.id for group in claim.groups for row in group}
+                for group in claim.groups:
+                    for row in group:
+                        denied.add(row.id)
                 finding.is_proven = True
         for claim in claims:
             problem, ids = self._problem(claim)
@@ -179,7 +193,10 @@ class _Sentence:
         if clause.state == "waived" and clause.tone == "asserts":
             return self._of_waiver(claim)
         for group in claim.groups:
-            unmet = [row for row in group if row.status != "pass"]
+            unmet = []
+            for row in group:
+                if row.status != "pass":
+                    unmet.append(row)
             if unmet and (clause.tone == "asserts" or all(row.required for row in unmet)):
                 return _status_of(unmet[0]), {row.id for row in unmet}
         if claim.groups or clause.tone == "silent":
@@ -201,7 +218,10 @@ class _Sentence:
         return claim.clause.state != "ready" and not claim.clause.is_universal
 
     def _of_waiver(self, claim: _Claim) -> tuple[str, set[str]]:
-        waived = [row for row in self.standing.criteria if row.status == "waived"]
+        waived = []
+        for row in self.standing.criteria:
+            if row.status == "waived":
+                waived.append(row)
         for group in claim.groups:
             if not any(row in waived for row in group):
                 return f"{_status_of(group[0])}, and no waiver applies to it", set()
@@ -222,7 +242,10 @@ class _Sentence:
             if claim.clause.tone == "silent":
                 claim.clause = _toned(number, clauses)
             if not claim.groups and claim.person is None:
-                before = [entry for entry in claims[:number] if entry.groups or entry.person]
+                before = []
+                for entry in claims[:number]:
+                    if entry.groups or entry.person:
+                        before.append(entry)
                 if before:
                     claim.groups, claim.person = before[-1].groups, before[-1].person
         if not any(claim.groups or claim.person for claim in claims):
@@ -238,8 +261,12 @@ class _Sentence:
             for name in (row.name, row.id):
                 pattern = rf"(?<!\w){re.escape(name)}(?!\w)"
                 text = re.sub(pattern, f"{_NAMED}{number}x", text, flags=re.IGNORECASE)
-        cited = [self.standing.evidence[key] for key in self.cited]
-        labels = [row.label for row in cited if not row.measure.startswith("review.")]
+        labels = []
+        for key in self.cited:
+            cited_row = self.standing.evidence[key]
+            # The label of a decision is a person, whose name the clause is held to.
+            if not cited_row.measure.startswith("review."):
+                labels.append(cited_row.label)
         for name in sorted([*self.standing.names, *labels], key=len, reverse=True):
             # "UAT" is the name of a stage and a topic; only names with words of a state mislead.
             if words().marks.search(fold(name)):
@@ -266,14 +293,20 @@ class _Sentence:
         spoken = _spoken_words(clause.text, standing.weights)
         rows = list(standing.criteria)
         if clause.state == "approved" and clause.tone == "asserts":
-            decided = [row for row in rows if row.id in standing.of_people]
+            decided = []
+            for row in rows:
+                if row.id in standing.of_people:
+                    decided.append(row)
             if any(standing.topics[row.id] & spoken for row in decided):
                 rows = decided
         groups: list[list[CriterionResult]] = []
         while spoken:
             scores = {row.id: standing.weight_of(row, spoken) for row in rows}
             best = max(scores.values(), default=0)
-            likely = [row for row in rows if scores[row.id] == best]
+            likely = []
+            for row in rows:
+                if scores[row.id] == best:
+                    likely.append(row)
             least = 0.0
             if groups:
                 least = _TELLING
@@ -285,7 +318,10 @@ class _Sentence:
 
     def _cited_of(self, rows: list[CriterionResult]) -> list[CriterionResult]:
         """Return those of equally likely criteria whose evidence is cited, or all of them."""
-        cited = [row for row in rows if set(row.evidence) & set(self.cited)]
+        cited = []
+        for row in rows:
+            if set(row.evidence) & set(self.cited):
+                cited.append(row)
         return cited or rows
 
     def _cited_decision(self) -> Evidence | None:
@@ -363,7 +399,9 @@ def _spoken_words(text: str, recognised: Mapping[str, float]) -> frozenset[str]:
         for topic, pattern in words().spoken.items():
             if topic in recognised and (topic == own or pattern.fullmatch(word)):
                 spoken.add(topic)
-        spoken |= {other for other in recognised if other == own or _is_cognate(own, other)}
+        for other in recognised:
+            if other == own or _is_cognate(own, other):
+                spoken.add(other)
     return frozenset(spoken)
 
 

@@ -23,9 +23,9 @@ from transom.evidence.identity import (
 )
 from transom.evidence.subject_names import Facet, same_name
 from transom.formats.measurements import Reading, SubjectFact
+from transom.investigator.features import Feature
 from transom.investigator.reading.subjects import newest_date
 from transom.investigator.reading.words import key_words, word_set
-from transom.investigator.sources import Feature
 
 NAMED: tuple[Facet, ...] = ("commit", "branch", "version", "image")
 """Facets that a question or a policy may name beside the feature."""
@@ -142,12 +142,18 @@ def without_requirements(question: str) -> str:
 def names_feature(feature: Feature, text: str) -> bool:
     """Return whether a text names a feature, or says nothing that another feature could mean."""
     own_names = [feature.feature_id, feature.jira_key, feature.folder, feature.summary]
-    names = [name for name in own_names if name]
+    names = []
+    for name in own_names:
+        if name:
+            names.append(name)
     if any(same_name("feature", name, text) == "same" for name in names):
         return True
     keys = _ISSUE_KEY.findall(text)
     if keys:
-        own_keys = [key for name in names for key in _ISSUE_KEY.findall(name)]
+        own_keys = []
+        for name in names:
+            for key in _ISSUE_KEY.findall(name):
+                own_keys.append(key)
         # Without a key of its own nobody can say whether another one is meant.
         return not own_keys or any(key in own_keys for key in keys)
     words = _words([text])
@@ -156,5 +162,8 @@ def names_feature(feature: Feature, text: str) -> bool:
 
 
 def _words(texts: Iterable[str]) -> set[str]:
-    words = {word for text in texts for word in key_words(text.replace("-", " "))}
+    words = set()
+    for text in texts:
+        for word in key_words(text.replace("-", " ")):
+            words.add(word)
     return words - _SMALL

@@ -44,7 +44,10 @@ def effect_of_overturned(
     overturned: Sequence[OverturnedInvestigation],
 ) -> OverturnedEffect:
     """Return what overturned verdicts change about the verdict of the criteria."""
-    failed = [row.id for row in criteria if row.required and row.status == "fail"]
+    failed = []
+    for row in criteria:
+        if row.required and row.status == "fail":
+            failed.append(row.id)
     caps = list[Cap]()
     for entry in overturned:
         if entry.speaks_against(by_criteria, failed):

@@ -80,7 +80,10 @@ class WordForms(BaseModel):
         }
         for kind in ("open", *_CLAIMS):
             kinds[kind] = [word for language in getattr(self, kind) for word in language]
-        phrases = [(folded_pattern(word), kind) for kind, words in kinds.items() for word in words]
+        phrases = []
+        for kind, words in kinds.items():
+            for word in words:
+                phrases.append((folded_pattern(word), kind))
         phrases.sort(key=lambda row: len(row[0]), reverse=True)
         # A name of a group may stand once in an expression, so each phrase has its own.
         self._kinds.update({f"k{number}": kind for number, (_, kind) in enumerate(phrases)})
@@ -198,7 +201,10 @@ def clauses_of(sentence: str) -> list[StatementClause]:
     A question and a condition state nothing, so all their parts only suppose.
     """
     pieces = (part for piece in _BREAK.split(sentence) for part in words().joint.split(piece))
-    parts = [_Part(folded) for folded in map(fold, pieces) if folded]
+    parts = []
+    for folded in map(fold, pieces):
+        if folded:
+            parts.append(_Part(folded))
     if sentence.rstrip().endswith("?") or words().conditions.search(fold(sentence)):
         return [StatementClause(part.text, "supposes") for part in parts]
     clauses: list[StatementClause] = []
@@ -279,11 +285,17 @@ class _Part:
         """
         for negation, kind in self.negations:
             if kind in ("not", "without"):
-                behind = [row for row in self.states if row[0].start() > negation.start()]
+                behind = []
+                for row in self.states:
+                    if row[0].start() > negation.start():
+                        behind.append(row)
                 if behind:
                     return behind[0]
         match, kind = self.states[-1]
-        waivers = [row for row in self.states if row[1] == "waived"]
+        waivers = []
+        for row in self.states:
+            if row[1] == "waived":
+                waivers.append(row)
         # "A waiver covers the open criteria" says nothing of open criteria.
         covers = waivers and words().covering.search(self.text, waivers[0][0].end())
         if kind == "open" and covers:
@@ -307,7 +319,10 @@ class _Part:
     def _supposes(self, state: re.Match[str], kind: str) -> bool:
         if kind not in _CLAIMS:
             return bool(self.kinds & {"unless", "must"})
-        before = {name for match, name in self.marks if match.start() < state.start()}
+        before = set()
+        for match, name in self.marks:
+            if match.start() < state.start():
+                before.add(name)
         if "unless" in before or ("must" in before and kind != "ready"):
             return True
         # "Needs a waiver", "ask them to approve"

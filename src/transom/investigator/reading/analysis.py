@@ -16,13 +16,13 @@ from transom.formats.text_files import decode_text
 from transom.formats.xml_paths import read_xml, tag_of
 from transom.investigator.reading.counts import case_status, failing_cases, read_counts
 from transom.investigator.reading.coverage import read_coverage
-from transom.investigator.reading.documents import found_in_text
 from transom.investigator.reading.outcomes import own_doubts
 from transom.investigator.reading.performance import read_performance
 from transom.investigator.reading.pipelines import read_pipeline
 from transom.investigator.reading.quoting import observe
 from transom.investigator.reading.reviews import read_decisions
 from transom.investigator.reading.severities import read_severities
+from transom.investigator.reading.steering import found_in_text
 from transom.investigator.reading.subjects import facts_of_json, facts_of_xml
 from transom.investigator.reading.tool_reports import (
     TESTS,
@@ -176,8 +176,13 @@ def _of_own_data(base: Reading, root: Node, analysis_type: str) -> Reading:
     inner = root.inner
     observations, remarks = _GENERIC.get(analysis_type, _any)(inner)
     subject = facts_of_json(root)
-    settled = {remark.locator for remark in remarks if remark.kind == "settled"}
-    settled |= {fact.locator for fact in subject if fact.facet == "feature"}
+    settled = set()
+    for remark in remarks:
+        if remark.kind == "settled":
+            settled.add(remark.locator)
+    for fact in subject:
+        if fact.facet == "feature":
+            settled.add(fact.locator)
     remarks = [remark for remark in remarks if remark.kind != "settled"]
     remarks = [
         *remarks[:_MOST_REMARKS],
@@ -201,11 +206,10 @@ def _unit_tests(root: Node) -> tuple[list[Observation], list[Remark]]:
 
 def _coverage(root: Node) -> tuple[list[Observation], list[Remark]]:
     # What is not covered is the rest of the share, and no further news.
-    rests = [
-        Remark(kind="settled", text=node.key, locator=node.pointer)
-        for node in root.walk()
-        if _UNCOVERED & set(node.words)
-    ]
+    rests = []
+    for node in root.walk():
+        if _UNCOVERED & set(node.words):
+            rests.append(Remark(kind="settled", text=node.key, locator=node.pointer))
     return [*read_coverage(root), *own_doubts(root)], rests
 
 
@@ -287,7 +291,10 @@ def _checks(root: Node) -> list[Observation]:
 
 def _is_hollow(root: Node) -> bool:
     """Whether a document has only names, dates and placeholders."""
-    leaves = [node for node in root.walk() if not isinstance(node.value, dict | list)]
+    leaves = []
+    for node in root.walk():
+        if not isinstance(node.value, dict | list):
+            leaves.append(node)
     return not any(_informs(node) for node in leaves)
 
 

@@ -30,11 +30,10 @@ def read_coverage(root: Node) -> list[Observation]:
         ("coverage.line", _LINES, _BRANCHES),
         ("coverage.branch", _BRANCHES, _LINES),
     ):
-        candidates = [
-            (_rank(node, own), number, node)
-            for number, node in enumerate(root.walk())
-            if _is_share(node, own, not_own) and node.nature not in ("limit", "history")
-        ]
+        candidates = []
+        for number, node in enumerate(root.walk()):
+            if _is_share(node, own, not_own) and node.nature not in ("limit", "history"):
+                candidates.append((_rank(node, own), number, node))
         if candidates:
             _, _, best = min(candidates, key=lambda entry: entry[:2])
             value = _percent(best)
@@ -146,27 +145,31 @@ def _percent(node: Node) -> float:
 
 
 def _limit(best: Node, root: Node, own: set[str]) -> Node | None:
-    limits = [
-        node
-        for node in root.walk()
-        if node.number is not None
-        and node.nature == "limit"
-        and 0 < node.number <= 100
-        and not _in_part(node)
-    ]
-    own_limits = [node for node in limits if own & _context(node, 1)]
-    siblings = [
-        node
-        for node in limits
-        if node.parent is best.parent and not (_LINES | _BRANCHES) & set(node.words)
-    ]
-    plain = [
-        node
-        for node in limits
-        if own is _LINES
-        and not (_BRANCHES | _OTHERS) & _context(node, 1)
-        and not _LINES & _context(node, 1)
-    ]
+    limits = []
+    for node in root.walk():
+        if (
+            node.number is not None
+            and node.nature == "limit"
+            and 0 < node.number <= 100
+            and not _in_part(node)
+        ):
+            limits.append(node)
+    own_limits = []
+    for node in limits:
+        if own & _context(node, 1):
+            own_limits.append(node)
+    siblings = []
+    for node in limits:
+        if node.parent is best.parent and not (_LINES | _BRANCHES) & set(node.words):
+            siblings.append(node)
+    plain = []
+    for node in limits:
+        if (
+            own is _LINES
+            and not (_BRANCHES | _OTHERS) & _context(node, 1)
+            and not _LINES & _context(node, 1)
+        ):
+            plain.append(node)
     return next(iter([*siblings, *own_limits, *plain]), None)
 
 
@@ -180,13 +183,18 @@ def _from_counts(root: Node, measure: str, own: set[str]) -> Observation | None:
         ):
             continue
         within = bool(own & set(node.words))
-        numbers = [
-            child
-            for child in node.children
-            if child.number is not None and (within or own & set(child.words))
-        ]
-        covered = [child for child in numbers if _COVERED & set(child.words)]
-        total = [child for child in numbers if child not in covered and _TOTAL & set(child.words)]
+        numbers = []
+        for child in node.children:
+            if child.number is not None and (within or own & set(child.words)):
+                numbers.append(child)
+        covered = []
+        for child in numbers:
+            if _COVERED & set(child.words):
+                covered.append(child)
+        total = []
+        for child in numbers:
+            if child not in covered and _TOTAL & set(child.words):
+                total.append(child)
         if covered and total and (of := total[0].number):
             hit = covered[0].number or 0.0
             operands = [(hit, covered[0]), (of, total[0])]

@@ -11,9 +11,9 @@ from transom.formats.json_tree import parse_json, quote_of
 from transom.formats.measurements import Observation, Operand, Reading, Remark
 from transom.formats.text_files import decode_text
 from transom.investigator.reading.analysis import steering
-from transom.investigator.reading.documents import found_in_text
 from transom.investigator.reading.quoting import observe
 from transom.investigator.reading.severities import read_severities
+from transom.investigator.reading.steering import found_in_text
 from transom.investigator.reading.tree import Node, said
 from transom.investigator.reading.words import plain_words, word_set, words
 
@@ -75,12 +75,17 @@ def read_issue_file(data: bytes, source: str) -> Reading:
     if issue is None:
         return base.model_copy(update={"state": "placeholder", "why": "holds no issue"})
     observations = [_status(issue, root), *_links(issue, root), *_stops(issue, root)]
-    entries = [child for child in root.children if not _ENTRIES & set(child.words)]
+    entries = []
+    for child in root.children:
+        if not _ENTRIES & set(child.words):
+            entries.append(child)
     remarks: list[Remark] = list(steering(root))
     for child in entries:
         if isinstance(child.value, list | dict):
             issues, claims = read_severities(child, "jira.issues")
-            observations += [identity_fact for identity_fact in issues if identity_fact.value]
+            for identity_fact in issues:
+                if identity_fact.value:
+                    observations.append(identity_fact)
             remarks += claims
     if issue.text and isinstance(root.value, dict):
         remarks += [
@@ -112,11 +117,10 @@ def _status(issue: Issue, root: Node) -> Observation:
 def _stops(issue: Issue, root: Node) -> list[Observation]:
     """Return observations of a status or a flag that marks the issue as blocked."""
     state = root.find(issue.status_at)
-    flags = [
-        node
-        for node in root.walk()
-        if node.words in (("blocked",), ("flagged",)) and node.pointer.count("/") <= 2
-    ]
+    flags = []
+    for node in root.walk():
+        if node.words in (("blocked",), ("flagged",)) and node.pointer.count("/") <= 2:
+            flags.append(node)
     flags += _impediments(root)
     flags += _labels(root)
     flags += _resolution(root)
@@ -128,9 +132,9 @@ def _stops(issue: Issue, root: Node) -> list[Observation]:
         )
         else []
     )
-    hold_nodes += [
-        entry for entry in flags if entry.value not in (None, False, "", [], "false", "no")
-    ]
+    for entry in flags:
+        if entry.value not in (None, False, "", [], "false", "no"):
+            hold_nodes.append(entry)
     return [observe("source.outcome", entry, "fail", label=entry.key) for entry in hold_nodes]
 
 
@@ -201,8 +205,14 @@ def _is_unclear(link: LinkedIssue) -> bool:
 
 
 def _links(issue: Issue, root: Node) -> list[Observation]:
-    blockers = [link for link in issue.links if _is_blocking(link) and not _done(link)]
-    undone = [entry for entry in issue.links if entry.relation == "subtask" and not _done(entry)]
+    blockers = []
+    for link in issue.links:
+        if _is_blocking(link) and not _done(link):
+            blockers.append(link)
+    undone = []
+    for entry in issue.links:
+        if entry.relation == "subtask" and not _done(entry):
+            undone.append(entry)
     place = issue.status_at.partition("/status")[0]
     observations = [_count("jira.open_blockers", blockers, "count of open blocking issues", place)]
     observations.append(_count("jira.open_subtasks", undone, "count of open subtasks", place))
@@ -287,15 +297,16 @@ def read_changelog_file(data: bytes, source: str) -> Reading:
         quote=quote,
         label=last.when,
     )
-    reopened = [
-        Observation(
-            measure="source.outcome",
-            value="conditional",
-            locator=change.locator,
-            label=f"reopened on {change.when}",
-            said=change.became,
-        )
-        for change in changes[-1:]
-        if _is_reopened(change.became)
-    ]
+    reopened = []
+    for change in changes[-1:]:
+        if _is_reopened(change.became):
+            reopened.append(
+                Observation(
+                    measure="source.outcome",
+                    value="conditional",
+                    locator=change.locator,
+                    label=f"reopened on {change.when}",
+                    said=change.became,
+                )
+            )
     return base.model_copy(update={"observations": (last_status, *reopened), "remarks": remarks})

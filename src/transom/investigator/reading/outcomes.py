@@ -23,16 +23,19 @@ def outcomes_of(node: Node, *, is_past: bool = False) -> list[tuple[Node, Status
     """Return the statuses of an object as a whole: `status`, `conclusion`, `success`,
     `quality_gate`.
     """
-    return [
-        (child, status)
-        for child in (
-            node.children
-            if isinstance(node.value, dict) and (is_past or node.nature not in ("history", "limit"))
-            else ()
-        )
-        if _HEAD & set(child.words) and set(child.words) <= _HEAD | _REST
-        if (status := outcome_of(child)) is not None
-    ]
+    outcomes = list[tuple[Node, Status]]()
+    for child in (
+        node.children
+        if isinstance(node.value, dict) and (is_past or node.nature not in ("history", "limit"))
+        else ()
+    ):
+        if (
+            _HEAD & set(child.words)
+            and set(child.words) <= _HEAD | _REST
+            and (status := outcome_of(child)) is not None
+        ):
+            outcomes.append((child, status))
+    return outcomes
 
 
 def outcome_of(node: Node) -> Status | None:

@@ -37,12 +37,15 @@ def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
     observations: list[Observation] = []
     remarks: list[Remark] = []
     stages = _stages(run)
-    remarks += [
-        Remark(kind="settled", text=f"{node.label} was read", locator=node.pointer)
-        for node in (*root.walk(),)
-        if node.place >= 0 and isinstance(node.value, dict)
-        if _STAGES & set(node.words) or (node.parent is run and _is_job_list(run))
-    ]
+    for node in (*root.walk(),):
+        if (
+            node.place >= 0
+            and isinstance(node.value, dict)
+            and (_STAGES & set(node.words) or (node.parent is run and _is_job_list(run)))
+        ):
+            remarks.append(
+                Remark(kind="settled", text=f"{node.label} was read", locator=node.pointer)
+            )
     failed = [node for node, status in stages if status == "fail"]
     own, status = _status_of(run)
     if not certain:
@@ -72,9 +75,8 @@ def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
                 [(1.0, criterion) for criterion in failed[:5]],
             )
         )
-        observations += [
-            observe("pipeline.stage", node, "fail", label=node.label) for node in failed[:5]
-        ]
+        for node in failed[:5]:
+            observations.append(observe("pipeline.stage", node, "fail", label=node.label))
     if failed and status == "pass":
         text = (
             f"the run is called {own.value if own else ''}, and {len(failed)} of its stages failed"
@@ -172,36 +174,42 @@ def _latest_run(root: Node) -> tuple[Node, bool]:
     if _is_job_list(root):
         return root, True
     for node in root.walk():
-        is_latest = (
-            isinstance(node.value, dict) and node.parent is not None and _LATEST & set(node.words)
-        )
-        if is_latest and not _BY_END & set(node.words) and _ended(node):
+        is_latest = isinstance(node.value, dict) and bool(_LATEST & set(node.words))
+        # `last_successful_build` names a run by its end, and is not the latest of all.
+        if node.parent is None or not is_latest or _BY_END & set(node.words):
+            continue
+        if _ended(node):
             return node, True
     for node in root.walk():
-        runs = [
-            child
-            for child in node.children
-            if isinstance(child.value, dict) and _ended(child) is not None
-        ]
-        if (
-            not isinstance(node.value, list)
-            or not runs
-            or (node.words and not _RUNS & set(node.words))
-        ):
-            continue
-        if len(_branches(runs)) > 1 and len({_ended(run) for run in _newest_of_each(runs)}) > 1:
-            return node, False
-        if node.latest is not None:
-            return node.children[node.latest], True
-        if len({_ended(run) for run in runs}) == 1:
-            return runs[-1], True
-        return node, False
-    own = [
-        child
-        for child in root.children
-        if _RUNS & set(child.words) and isinstance(child.value, dict)
-    ]
+        is_of_runs = not node.words or bool(_RUNS & set(node.words))
+        if isinstance(node.value, list) and is_of_runs:
+            latest = _latest_of_list(node)
+            if latest is not None:
+                return latest
+    own = []
+    for child in root.children:
+        if _RUNS & set(child.words) and isinstance(child.value, dict):
+            own.append(child)
     return (own[0] if len(own) == 1 and not outcomes_of(root) else root), True
+
+
+def _latest_of_list(runs: Node) -> tuple[Node, bool] | None:
+    """Return the latest run of a list, and whether that is certain; None if no run has ended."""
+    ended = []
+    for child in runs.children:
+        if isinstance(child.value, dict) and _ended(child) is not None:
+            ended.append(child)
+    if not ended:
+        return None
+    newest_ends = {_ended(run) for run in _newest_of_each(ended)}
+    if len(_branches(ended)) > 1 and len(newest_ends) > 1:
+        return runs, False
+    if runs.latest is not None:
+        return runs.children[runs.latest], True
+    # Without dates the order of a list tells nothing; it matters only if the ends differ.
+    if len({_ended(run) for run in ended}) == 1:
+        return ended[-1], True
+    return runs, False
 
 
 def _is_job_list(root: Node) -> bool:
@@ -269,7 +277,8 @@ def _stages(run: Node) -> list[tuple[Node, Status]]:
                 if child.number
                 else ()
             )
-            stages += [(name, "fail") for name in names]
+            for name in names:
+                stages.append((name, "fail"))
         elif (
             isinstance(child.value, dict)
             and child.nature != "history"

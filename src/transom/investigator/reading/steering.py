@@ -27,7 +27,9 @@ from transom.formats.measurements import Remark
 from transom.formats.text_files import decode_text
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
+from transom.investigator.reading.reviews import sentence
 from transom.investigator.reading.speech import language_of, speech_of
+from transom.investigator.reading.words import words
 
 _FILE: Final = Path(__file__).parent / "steering.yaml"
 _SHORTEST: Final = 8
@@ -167,7 +169,10 @@ def passages_of(text: str) -> Iterator[tuple[str, set[str]]]:
     unquoted = _without_quotations(text)
     for number, plain in enumerate((unquoted, *_deciphered(unquoted))):
         language = language_of(plain)
-        sentences = [part for part in _SENTENCE.split(plain) if part and part.strip()]
+        sentences = []
+        for part in _SENTENCE.split(plain):
+            if part and part.strip():
+                sentences.append(part)
         passages = sentences + [" ".join(pair) for pair in pairwise(sentences)]
         if 2 < len(sentences) <= _WHOLE:
             passages.append(plain)
@@ -226,3 +231,17 @@ def _of_one_script(word: str) -> str:
     """Return a word that mixes scripts with Latin letters throughout; other words as they are."""
     has_latin = any(sign.isascii() and sign.isalpha() for sign in word)
     return word.translate(_LOOKALIKES) if has_latin else word
+
+
+def found_in_text(text: str, locator: str) -> Iterator[Remark]:
+    """Yield attempts to steer the reader, and claims that something is waived."""
+    yield from steering_in_text(text, locator)
+    vocabulary = words()
+    lower = text.lower()
+    if len(text) < 12 or not any(word in lower for word in vocabulary.triggers.waivers):
+        return
+    if match := vocabulary.waiver_claims.search(text):
+        quote = sentence(text, match.start())
+        yield Remark(
+            kind="waiver_claim", text="the data claims a waiver", locator=locator, quote=quote
+        )
