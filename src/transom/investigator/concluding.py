@@ -91,6 +91,7 @@ async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Kept
     """Have the case judged, no better than the rules judge it, and assemble the answer."""
     decision, ledger, draft = case.decision, case.ledger, drafted(inquiry, case)
     blocks = [*case_blocks(draft, case.shown, ledger), *insights(case.insights)]
+    # The same case has the same thread, so that a resumed run goes on in it.
     thread = f"case-{digest([block.to_json() for block in blocks])[:12]}"
     main = MainThread(run, thread, inquiry.data, case.feature.feature_id, ledger)
     run.progress(f"judging {len(decision.criteria)} criteria")
@@ -147,6 +148,7 @@ def judged_by(opinion: Opinion, draft: Investigation, ledger: Ledger) -> Investi
     text, struck = held_text(
         opinion.justification, "justification", standing, ledger, is_strict=is_above
     )
+    # The model's better verdict is reported, or nobody would know that it was limited.
     if is_above:
         why = f"the rules judge {rules}; a model may only judge lower"
         struck.append(Unsupported(text=opinion.verdict, why=why, where="verdict"))
@@ -303,6 +305,7 @@ def _fitting(lines: Iterable[str], limit: int) -> Iterator[str]:
 
 def criterion_row(one: CriterionResult, ledger: Ledger) -> dict[str, Json]:
     """Return a criterion as the main thread sees it, with its facts ready to be cited."""
+    # A model that sees only the reason would have to look each figure up.
     facts = []
     for key in one.evidence:
         if key in ledger:

@@ -88,6 +88,7 @@ def decide(
     for row in unread:
         if row.could_matter:
             missing.append(row.source)
+    # Files that nobody read may be what a criterion misses, so it may not call it absent.
     judge = Judge(readings, ledger, wanted_subject, missing)
     criteria_wanted = policy.criteria_for(target)
     # Contradictions come first, so that their passages have the first ids of the ledger.
@@ -95,6 +96,7 @@ def decide(
     judged = [judge.judge(criterion) for criterion in criteria_wanted]
     valid, expired = _by_validity([*policy.waivers, *waivers], as_of)
     criteria, waiver_uses = _waived(judged, valid, expired, feature)
+    # A person's earlier judgement is weighed before the caps: it may lower a NOT_READY, too.
     effect = effect_of_overturned(verdict_of(criteria), criteria, overturned)
     judged_readings = _readings_of(criteria_wanted, readings)
     caps = find_caps(judged_readings, unread)
@@ -108,6 +110,7 @@ def decide(
         positive={"READY"},
         capped="NEEDS_JUDGEMENT",
     )
+    # What was read in part counts as unread for the confidence.
     missed = [*_incomplete(readings), *unread]
     open_caps = [*capped.capped_by, *effect.asked_beside]
     return Decision(
@@ -212,6 +215,7 @@ def _waived(
     criteria: list[CriterionResult] = []
     applied: set[int] = set()
     for criterion in judged:
+        # A waiver covers what is open alone; it is reported as unused if nothing needed it.
         waiver = next((waiver for waiver in valid if waiver.covers(criterion.id, names)), None)
         if waiver is not None and criterion.status in ("fail", "unknown"):
             applied.add(id(waiver))
@@ -264,6 +268,7 @@ def _confidence(
             required.append(criterion)
     if not required:
         return 0.0
+    # A criterion whose sources disagree is less certain, whatever it says.
     touched = {contradiction.criterion for contradiction in contradictions}
     certain = [
         max(0.0, _CERTAINTY[entry.doubt] - (_CONTRADICTED if entry.id in touched else 0.0))
@@ -279,6 +284,7 @@ def _stage_fit(
     """Return whether the feature meets the criteria of its current stage."""
     if current is None:
         return "unclear"
+    # Criteria that are judged for the next stage alone say nothing of the current one.
     needed = set()
     for criterion in policy.criteria_for(current):
         if criterion.required:

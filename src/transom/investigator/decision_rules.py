@@ -22,6 +22,7 @@ def parts_of_validity(entries: Sequence[SourcedObservation], as_of: date) -> lis
     """Return the parts for approvals whose last day is over, or unknown."""
     parts = list[Part]()
     for entry in of_measure(entries, "review.valid_until"):
+        # A day that can be read in two ways is not guessed.
         printed = read_date(str(entry.observation.value))
         if not isinstance(printed, PrintedDate):
             parts.append(Part("mixed", f"its last day is unclear: {printed.message}", [entry]))
@@ -43,6 +44,7 @@ def parts_of_approvals(rule: ApprovalRule, entries: Sequence[SourcedObservation]
             required_words <= set(key_words(approval.observation.said)) for approval in approvals
         ):
             parts.append(Part("mixed", f"no approval by the role {role} was found", approvals))
+    # The same person in two roles is one pair of eyes.
     names = {approval.observation.label.casefold() for approval in approvals}
     least = max(rule.least, 2) if rule.four_eyes else rule.least
     if len(names) < least:

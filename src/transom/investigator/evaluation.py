@@ -40,6 +40,7 @@ class Asked(ScenarioModel):
 
 def prompts_digest(chain: Chain) -> str:
     """Return a digest of everything that decides answers: prompts, rules, the shipped policy."""
+    # A changed prompt or rule changes answers, so old baselines are not compared with new ones.
     roles = [role_of(name) for name in SEES]
     digests = [[role.digest, chain.of(role.name).fingerprint(role)] for role in roles]
     return digest([digests, load_policy().model_dump(mode="json")])[:16]
@@ -50,6 +51,7 @@ def asked_in(case: ScenarioCase) -> Asked:
     try:
         return Asked.model_validate(dict(case.scenario.input))
     except ValidationError as error:
+        # One problem is enough: the others often follow from it.
         first = error.errors(include_url=False)[0]
         problem = f"input.{'.'.join(map(str, first['loc']))}: {first['msg']}"
         raise InputError(

@@ -60,6 +60,7 @@ def may_be_issue(path: Path) -> bool:
     if path.suffix.casefold() != ".json":
         return False
     name = path.name.casefold()
+    # Its place or its name says it; any other file is opened for a short look.
     if path.parent.name == "jira" or any(word in name for word in ("jira", "issue", "epic")):
         return True
     try:

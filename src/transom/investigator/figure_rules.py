@@ -65,9 +65,11 @@ _NATURES = {"planned": "planned", "estimate": "estimated"}
 def _of_number(rule: Rule, observations: Sequence[SourcedObservation]) -> Part:
     at_most = rule.at_most is not None
     bound = rule.at_most if rule.at_most is not None else rule.at_least or 0.0
+    # Of several reports the worst figure counts.
     worst = (max if at_most else min)(observations, key=lambda entry: entry.number or 0.0)
     value = worst.number or 0.0
     stated = worst.observation.limit if rule.stated == "tightens" else None
+    # A team may hold itself to more than the policy asks, never to less.
     tight = stated is not None and (stated < bound if at_most else stated > bound)
     limit = bound
     if tight and stated is not None:
@@ -78,10 +80,12 @@ def _of_number(rule: Rule, observations: Sequence[SourcedObservation]) -> Part:
     value_text = f"{words_of(rule.measure)} {plain_number(round(value, 2))}{unit}"
     why = f"{value_text} ({'at most' if at_most else 'at least'} {plain_number(limit)}{unit})"
     entries = [worst]
+    # No test is no bad test: the criterion is open, not failed.
     if rule.at_least is not None and rule.measure.endswith(".executed") and value < bound:
         return Part("not_measured", "no test was executed", entries)
     if value <= limit if at_most else value >= limit:
         return Part("pass", why, entries, limits=tight)
+    # Between the two bounds a person decides.
     if rule.judge_from is not None and (
         value <= rule.judge_from if at_most else value >= rule.judge_from
     ):
@@ -211,12 +215,14 @@ def _bound(observation: Observation, limits: Mapping[str, float]) -> float | Non
     if observation.limit is not None:
         return observation.limit
     kind = observation.measure.partition(".")[2]
+    # The policy's limit is for usual percentiles; the slowest request of all may exceed it.
     if kind == "latency" and observation.label.rpartition(" ")[2] in ("max", "min", "p99", "p999"):
         return None
     return limits.get(kind)
 
 
 def _holds(observation: Observation, bound: float) -> bool:
+    # Compared as printed, without the error of binary fractions.
     value = Decimal(str(observation.value))
     if observation.at_most:
         return value <= Decimal(str(bound))

@@ -52,7 +52,9 @@ class Judge:
             [self._document(criterion.document)] if criterion.document else self._parts(criterion)
         )
         worst = min(parts, key=lambda part: _GRAVITY.index(part.outcome))
+        # One bad part decides: five good reports do not make up for a failed one.
         status, doubt = _STANDS[worst.outcome]
+        # A missing document fails, and the reader is still told that it is missing.
         if status == "fail" and criterion.document is not None:
             doubt = "absent"
         worst_parts = []
@@ -86,6 +88,7 @@ class Judge:
     def _parts(self, criterion: Criterion) -> list[Part]:
         readings = [entry for entry in self._readings if entry.name == criterion.source]
         usable = [reading for reading in readings if reading.usable]
+        # Reports that cannot be read are named, or the reader would look for a missing file.
         if not usable:
             missing = self._missing(criterion.source)
             why = "; ".join(f"{reading.source} {reading.why}" for reading in readings) or missing
@@ -163,6 +166,7 @@ class Judge:
         if not documents:
             return Part("fail", f"there is no document named {rule.names[0].upper()} or alike")
         part = part_of_document(rule, documents)
+        # A complete plan of another feature is no plan of this one.
         if part.outcome == "pass":
             of_another = self._subject_parts(entry.reading for entry in part.rests_on)
             return next(iter(of_another), part)

@@ -11,9 +11,10 @@ from transom.formats.measurements import Shape
 from transom.investigator.concluding import conclude
 from transom.investigator.deciding import decide
 from transom.investigator.features import Feature
-from transom.investigator.gathering import gather, merge, together, unread
+from transom.investigator.gathering import gather, together, unread
 from transom.investigator.inquiry import Case, Inquiry
 from transom.investigator.lessons import learn, recalled
+from transom.investigator.merging import merge
 from transom.investigator.overturning import overturned_before
 from transom.investigator.remembering import recall, remember
 from transom.investigator.replies import read_as
@@ -161,6 +162,7 @@ async def identify(run: Run, inquiry: Inquiry) -> tuple[Feature, Usage]:
         raise NotFoundError(
             "the question refers to no known feature", place="QUESTION", hint=f"known: {names}"
         )
+    # Several features fit equally well; a guess would judge the wrong one.
     if len(ids) > 1:
         answer = await run.ask("feature", "Which feature is meant?", options=ids)
         ids = [answer.text]

@@ -127,6 +127,7 @@ class _Phrase:
 
     def _foreign_before(self) -> Iterator[str]:
         place = len(self.before)
+        # "The release of the feature NAME": the nouns between belong to the name.
         while place and _is_noun(self.before[place - 1]):
             place -= 1
         if not place:
@@ -274,6 +275,7 @@ def _whole_names(tokens: Sequence[QuestionToken], names: Sequence[str]) -> set[i
     for name in names:
         wanted = [token.text for token in _tokens(name)]
         for start in range(len(texts) - len(wanted) + 1):
+            # Names are compared word by word: "tracking" is no part of "backtracking".
             if wanted and texts[start : start + len(wanted)] == wanted:
                 places.update(range(start, start + len(wanted)))
     return places

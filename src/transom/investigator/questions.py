@@ -80,6 +80,7 @@ def answer_question(
     question: str, result: Investigation, data: DataFolder, policy: Policy
 ) -> str | None:
     """Return the answer to a question of a known kind; None for every other question."""
+    # "Which" comes first: "what blocks us" and "which tests block us" share words.
     for pattern, measures, none in _WHICH:
         if pattern.search(question):
             return "\n".join(_named(result, data, measures)) or none
@@ -99,6 +100,7 @@ def _named(result: Investigation, data: DataFolder, measures: Sequence[str]) -> 
     """Yield the entries of some measures by name, read again from the feature's files."""
     feature = data.feature(result.feature_id)
     count = 0
+    # The result keeps counts and the first entries; the names are in the files.
     for source in sources_of(data, feature):
         for observation in read_source(data, source).observations:
             if not _is_entry(observation, measures):
@@ -127,6 +129,7 @@ def _for_stage(result: Investigation, policy: Policy, stage: str) -> str | None:
         # The stage asks for more than was judged.
         return None
     verdict = verdict_of(judged)
+    # The caps do not depend on the stage.
     if verdict == "READY" and result.capped_by:
         verdict = "NEEDS_JUDGEMENT"
     lines = [f"{result.feature_name} is judged {verdict} for {stage}."]

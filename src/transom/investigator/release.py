@@ -26,6 +26,7 @@ from transom.investigator.sources import DataFolder
 from transom.investigator.subject import named_in
 from transom.runs import write_file
 
+# A year of working days; older ones would only make the file long.
 _MOST_KEPT = 400  # assessments of one release
 _MOST_SHOWN = 30  # days of a trend
 _CAPS_OWNER = "release manager"
@@ -137,6 +138,7 @@ def features_of_version(data: DataFolder, version: str) -> list[Feature]:
             features.append(feature)
     if features:
         return features
+    # The known versions are named, since teams write one version in many ways.
     versions = sorted({name for feature in data.features for name in feature.fix_versions})
     near = nearest_key(version, versions)
     hint = f"known: {', '.join(versions)}" if versions else "no issue names a fix version"
@@ -165,9 +167,11 @@ def assess_release(
         if last is not None:
             row = row.model_copy(update={"change": _change(row, last.features.get(row.feature_id))})
         rows.append(row)
+    # The worst comes first: a reader of forty rows acts on the top of the table.
     rows.sort(key=_gravity)
     changes = [f"{row.name} ({row.feature_id}): {row.change}" for row in rows if row.change]
     if last is not None:
+        # A feature that vanished must not look as if it had become ready.
         closed_count = sorted(set(last.features) - {row.feature_id for row in rows})
         for feature_id in closed_count:
             changes.append(f"{feature_id}: is no longer part of the release")
@@ -237,6 +241,7 @@ def _tasks(rows: Sequence[FeatureRow]) -> list[Task]:
     tasks = list[Task]()
     for row in rows:
         for criterion in row.open_criteria:
+            # Without an owner in the policy the one who asked has to find one.
             owner = criterion.owner or _CAPS_OWNER
             text = f"{criterion.name}: {criterion.why}" if criterion.why else criterion.name
             tasks.append(Task(owner=owner, feature_id=row.feature_id, text=text))
@@ -270,6 +275,7 @@ def _change(row: FeatureRow, before: KeptFeature | None) -> str:
 
 def _trend(history: Sequence[KeptAssessment]) -> list[TrendPoint]:
     """Return the number of ready features by day; the last assessment of a day counts."""
+    # Several assessments of one day are one point of the trend.
     by_day = dict[str, TrendPoint]()
     for assessment in history:
         verdicts = Counter(feature.verdict for feature in assessment.features.values())
@@ -307,6 +313,7 @@ def read_history(path: Path) -> list[KeptAssessment]:
     if not path.is_file():
         return []
     history = list[KeptAssessment]()
+    # A damaged line is an error: a history with a gap would tell wrong changes.
     for number, line in enumerate(TextFile(path).lines(), 1):
         if not line.strip():
             continue

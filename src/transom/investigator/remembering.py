@@ -23,6 +23,7 @@ _log = logging.getLogger(__name__)
 Status = Literal["ok", "off", "broken"]
 DEPENDS, HAS = "depends_on", "has_component"
 _MOST = 6
+# Words that name nothing alone: "payment service" is found by "payment".
 _GENERIC = {"service", "system", "gateway", "provider", "feature", "group", "store"}
 
 
@@ -95,6 +96,7 @@ async def remember(
     status: Status,
 ) -> Status:
     """Store an assessment, and the feature's components and dependencies, each with its source."""
+    # A broken memory is not written either: half of an assessment would be compared later.
     if memory is None or status == "broken":
         return status
     try:
@@ -145,6 +147,7 @@ async def _keep(
             target = (
                 f"{kind}/{_slug(name if kind == 'dependency' else f'{result.feature_id} {name}')}"
             )
+            # Several features depend on one thing, so its sources are added up.
             entry = await memory.get(target)
             metadata: dict[str, Json] = (
                 dict(entry.metadata) if entry is not None else {"kind": kind, "name": name}
@@ -172,6 +175,7 @@ async def dependants(
         for entry in neighbours:
             name = str(entry.entry.metadata.get("name") or entry.entry.content)
             words = {singular(word) for word in plain_words(name.partition("(")[0])}
+            # Each telling word of a dependency must be in the question, of a feature one.
             telling = words - _GENERIC or words
             least = 1 if entry.entry.metadata.get("kind") == "feature" else len(telling)
             if len(telling & question_words) < least:

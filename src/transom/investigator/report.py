@@ -52,6 +52,7 @@ def _capped_line(result: Investigation) -> str:
 
 def _wrapped(line: str) -> list[str]:
     """Wrap a line to the terminal's width; longer words stay whole."""
+    # Data may hold escapes that would clear the terminal or change its title.
     line = printable(line)
     indent = " " * (len(line) - len(line.lstrip()) + 2)
     options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
@@ -66,6 +67,7 @@ def _text_lines(result: Investigation) -> Iterator[str]:
         yield f"  {_SIGNS[entry.status]} {entry.name}{advisory}"
         if entry.status != "pass":
             yield f"      {entry.why}{_cites(entry.evidence)}"
+    # Empty sections are left out: a reader takes a heading for a finding.
     for title, rows in _lists(result):
         yield from _section(title, rows)
     yield from _section("Evidence", _evidence_rows(result), most=24)
@@ -163,6 +165,7 @@ def _ordered(result: Investigation) -> list[CriterionResult]:
 
 def _in_words(result: Investigation) -> list[str]:
     """Return the justification's lines; none if the rules only restate the criteria."""
+    # The rules' own words repeat the list of criteria below them.
     lines = result.justification.splitlines()
     if lines[:1] == [judged_line(result)]:
         return []
@@ -262,6 +265,7 @@ def _markdown_sources(result: Investigation) -> Iterator[str]:
 
 def escaped(text: str) -> str:
     """Escape Markdown and HTML in a text of the data."""
+    # An at sign would notify people of a pull request.
     escaped_text = (
         escape(" ".join(text.split()), quote=False).replace("`", "'").replace("@", "@\u200b")
     )

@@ -18,7 +18,9 @@ from transom.investigator.roles import FOLLOW_UP, IDENTIFY, MAIN, MERGE, READER
 from transom.llm import Reply, Request, Rule, RulesProvider, Text, ToolCall
 
 _STOP = NEUTRAL_WORDS
+# Beyond this a word counts as misspelt: "chekout". A shorter one would fit too much.
 _NEAR = 88
+# Two features whose scores are closer than this are asked about.
 _LEAD = 1.25
 _MOST_LINES = 8
 _GRAVE = re.compile(
@@ -68,6 +70,7 @@ def meant(question: str, features: list[dict[str, Any]]) -> list[str]:
     feature_ids = _named_by_id(question, features)
     if not feature_ids:
         feature_ids, _, _ = _likely(question, features)
+    # A word that is no part of the name makes it the name of something else.
     if len(feature_ids) == 1 and words_beside(question, feature_ids[0], features):
         return []
     return feature_ids
@@ -120,6 +123,7 @@ def _likely(
     )
     names = {str(feature["feature_id"]): _name_words(feature) for feature in features}
     common = Counter(word for own in names.values() for word in own)
+    # A question without a name can only mean the one feature that there is.
     if not words:
         return (list(names) if len(names) == 1 else []), names, common
     scores = {key: sum(_score(word, own, common) for word in words) for key, own in names.items()}
@@ -130,6 +134,7 @@ def _likely(
     for key, own in names.items():
         if own and own <= set(words):
             fully_named.append(key)
+    # A name that stands there whole wins over one that shares more words by chance.
     if len(fully_named) == 1 and scores[fully_named[0]] * _LEAD >= best:
         return fully_named, names, common
     return [key for key, score in scores.items() if score * _LEAD >= best], names, common
@@ -148,6 +153,7 @@ def _score(word: str, own: set[str], common: Counter[str]) -> float:
     """Score a word of the question for a feature; a word of many features counts less."""
     fitting = [(fuzz.ratio(word, other), other) for other in own]
     ratio, other = max(fitting, default=(0, ""))
+    # The beginning decides for compounds and plurals of other languages.
     if ratio < _NEAR and not (
         len(word) > 4 and (other.startswith(word[:5]) or word.startswith(other[:5]))
     ):
@@ -170,6 +176,7 @@ def _read(request: Request) -> Reply:
     if source[0].get("tool") and not request.window.turns:
         call = ToolCall("read", str(source[0]["tool"]), source[0]["arguments"])
         return Reply((call,), stop="tool_calls", by="rules")
+    # The gravest come first, since a summary is cut at its end.
     lines = [_line(row) for row in _rows(request, "observations")]
     return _say(
         "\n".join(_gravest([line for line in lines if line]))

@@ -44,6 +44,7 @@ class SourceTexts:
             InputError: the source or the place is unknown.
         """
         if source not in self._places:
+            # An index of places is several times as large as its source.
             if len(self._places) >= _MOST_OPEN:
                 self._places.pop(next(iter(self._places)))
             self._places[source] = PlaceIndex(self._read(source), source)
@@ -59,6 +60,7 @@ class SourceTexts:
     def row_at(self, source: str, locator: str) -> str:
         """Return the row around a single value; "" if the place is a row itself, or a long one."""
         above = locator.rpartition("/")[0]
+        # The row of a top-level member would be the whole document.
         if above.count("/") == 0 or "{" in self.passage(source, locator):
             return ""
         passage = self.passage(source, above)

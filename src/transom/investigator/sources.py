@@ -73,6 +73,7 @@ class DataFolder:
         Raises:
             InputError: the index cannot be read, or two features have one id.
         """
+        # The index comes first: it may name features whose issue nobody saved.
         rows = {feature.folder: feature for feature in self._from_index()}
         for folder in self._folders():
             if folder not in rows:
@@ -100,6 +101,7 @@ class DataFolder:
         for feature in self.features:
             if feature_id in (feature.feature_id, feature.jira_key, feature.folder):
                 return feature
+        # A typing error is common, so the nearest id is named.
         ids = [feature.feature_id for feature in self.features]
         near = nearest_key(feature_id, ids)
         hint = f"did you mean {near}?" if near else f"known: {', '.join(ids)}"
@@ -195,6 +197,7 @@ class DataFolder:
             return pretty_json(
                 self.fetched[key]["issue" if source.endswith("issue") else "changelog"]
             ).encode()
+        # A model chooses this path, and links may lead anywhere.
         path = Path(os.path.realpath(self.root / source))
         if not path.is_relative_to(self.root) or not path.is_file():
             raise InputError("unknown source", place=source, hint="name a file of the data folder")

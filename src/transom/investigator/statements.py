@@ -16,8 +16,8 @@ from functools import cached_property
 
 from transom.evidence.claims import CheckedSentence, sentences_of
 from transom.evidence.facts import facts_of
+from transom.investigator.criterion_topics import spoken_words, topic_words
 from transom.investigator.ledger import Evidence
-from transom.investigator.reading.words import singular
 from transom.investigator.reading.words import words as release_words
 from transom.investigator.result import CriterionResult, Investigation, Verdict
 from transom.investigator.wording import FIGURE, QUOTE, StatementClause, clauses_of, fold, words
@@ -26,8 +26,6 @@ _CITATION = re.compile(r"\[([A-Za-z]+\d+)\]")
 _QUOTED = re.compile(r"[\"“][^\"“”\n]{2,600}[\"”]")
 _NAMED = "criterion"
 """Begins the word that stands in a folded text for the whole name of a criterion."""
-_LEAST_COGNATE = 5
-_SHARED = 0.6
 _TELLING = 0.5
 _MOST_ROWS = 4
 
@@ -80,6 +78,7 @@ class Standing:
         sentences_kept: list[str] = []
         removed: list[CheckedSentence] = []
         for sentence, gap in sentences_of(text):
+            # Line breaks and list marks are kept, so that the text stays as it was written.
             finding = _Sentence(self, sentence).finding() if sentence.strip() else _Finding()
             unproven = is_strict and not finding.is_proven and sentence.strip()
             if finding.wrong or unproven:
@@ -95,7 +94,7 @@ class Standing:
     @cached_property
     def topics(self) -> dict[str, frozenset[str]]:
         """The words that tell each criterion apart, by its id."""
-        return {row.id: _topic_words(row) for row in self.criteria}
+        return {row.id: topic_words(row) for row in self.criteria}
 
     @cached_property
     def weights(self) -> dict[str, float]:
@@ -166,6 +165,7 @@ class _Sentence:
         finding = _Finding()
         denied: set[str] = set()
         claims = list(self._claims())
+        # What the sentence itself denies is no claim: "tests passed, but coverage is not met".
         for claim in claims:
             if claim.clause.tone in ("denies", "measured"):
                 for group in claim.groups:
@@ -188,6 +188,7 @@ class _Sentence:
         clause = claim.clause
         if clause.tone not in ("asserts", "silent"):
             return "", set()
+        # What a person decided is held to that person's decision, not to the whole review.
         if clause.tone == "asserts" and claim.person is not None:
             return self._of_person(claim.person), set()
         if clause.state == "waived" and clause.tone == "asserts":
@@ -201,6 +202,7 @@ class _Sentence:
                 return _status_of(unmet[0]), {row.id for row in unmet}
         if claim.groups or clause.tone == "silent":
             return "", set()
+        # The verdict alone says whether the feature is ready, whatever its criteria look like.
         if clause.state == "ready":
             ready = self.standing.verdict == "READY"
             return "" if ready else f"the verdict is {self.standing.verdict}", set()
@@ -241,6 +243,7 @@ class _Sentence:
         for number, claim in enumerate(claims):
             if claim.clause.tone == "silent":
                 claim.clause = _toned(number, clauses)
+            # "The scan is clean and approved": the second part has the topic of the first.
             if not claim.groups and claim.person is None:
                 before = []
                 for entry in claims[:number]:
@@ -272,6 +275,7 @@ class _Sentence:
             if words().marks.search(fold(name)):
                 text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", " ", text, flags=re.IGNORECASE)
         text = _CITATION.sub(" ", text)
+        # Without a citation nothing was checked, so figures stay what they are: claims.
         if not self.cited:
             return text
         text = _QUOTED.sub(f" {QUOTE} ", text)
@@ -290,7 +294,7 @@ class _Sentence:
     def _meant(self, clause: StatementClause) -> list[list[CriterionResult]]:
         """Return the criteria that the words of a clause mean, the equally likely ones together."""
         standing = self.standing
-        spoken = _spoken_words(clause.text, standing.weights)
+        spoken = spoken_words(clause.text, standing.weights)
         rows = list(standing.criteria)
         if clause.state == "approved" and clause.tone == "asserts":
             decided = []
@@ -300,6 +304,7 @@ class _Sentence:
             if any(standing.topics[row.id] & spoken for row in decided):
                 rows = decided
         groups: list[list[CriterionResult]] = []
+        # A clause may name several criteria; each takes its words away from the next.
         while spoken:
             scores = {row.id: standing.weight_of(row, spoken) for row in rows}
             best = max(scores.values(), default=0)
@@ -365,51 +370,3 @@ def _toned(number: int, clauses: Sequence[StatementClause]) -> StatementClause:
 
 def _named_in(text: str) -> list[int]:
     return [int(number) for number in re.findall(rf"{_NAMED}(\d+)x", text)]
-
-
-def _topic_words(row: CriterionResult) -> frozenset[str]:
-    """Return the words of a criterion's name, id and source that say what it is about."""
-    text = fold(f"{row.name} {row.id} {row.source.rpartition('/')[2]}".replace("_", " "))
-    states = {match.start() for match in words().marks.finditer(text)}
-    topics = set()
-    for match in re.finditer(r"\S+", text):
-        word = singular(match[0])
-        spoken = _canonical(match[0])
-        if spoken:
-            topics.add(spoken)
-        elif match.start() not in states and word not in words().generic and not word.isdigit():
-            topics.add(word)
-    return frozenset(topics)
-
-
-def _canonical(word: str) -> str:
-    """Return the policy's word for one that people use, "" if there is none."""
-    singulars = (word, singular(word))
-    for topic, pattern in words().spoken.items():
-        if topic in singulars or pattern.fullmatch(word):
-            return topic
-    return ""
-
-
-def _spoken_words(text: str, recognised: Mapping[str, float]) -> frozenset[str]:
-    """Return the words of criteria that a clause uses, also in another language or form."""
-    spoken = set()
-    for word in text.split():
-        own = singular(word)
-        for topic, pattern in words().spoken.items():
-            if topic in recognised and (topic == own or pattern.fullmatch(word)):
-                spoken.add(topic)
-        for other in recognised:
-            if other == own or _is_cognate(own, other):
-                spoken.add(other)
-    return frozenset(spoken)
-
-
-def _is_cognate(word: str, other: str) -> bool:
-    """Whether two words begin alike, as "acceptation" and "acceptance" do."""
-    shared = 0
-    for sign, counterpart in zip(word, other, strict=False):
-        if sign != counterpart:
-            break
-        shared += 1
-    return shared >= max(_LEAST_COGNATE, _SHARED * max(len(word), len(other)))

@@ -85,9 +85,11 @@ class RequiredSubject:
         printed = read_date(newest.text)
         if not isinstance(printed, PrintedDate) or self.max_age is None:
             return []
+        # The day of the judgement counts as a whole: reports are written until its end.
         end_of_day = datetime(
             self.as_of.year, self.as_of.month, self.as_of.day, tzinfo=UTC
         ) + timedelta(days=1)
+        # A report from the future is of another case, or its clock is wrong.
         if printed.earliest > end_of_day:
             text = f"{reading.source} is dated {newest.text}, after {self.as_of}"
             return [SubjectProblem(text, newest)]
@@ -101,6 +103,7 @@ class RequiredSubject:
 
     def caps(self, reading: Reading) -> list[Cap]:
         """Return what a source does not say although it was asked for."""
+        # An unreadable report is held back for that, and not a second time.
         if reading.kind not in _DATED_KINDS or not reading.usable:
             return []
         caps = list(caps_of_identity(self._matches(reading), reading.source))
@@ -126,6 +129,7 @@ def named_in(question: str) -> list[IdentityRequirement]:
     """Return the commit, branch, version and image that a question names."""
     requirements = list[IdentityRequirement]()
     for facet, pattern in _IN_QUESTION.items():
+        # The word before the value is required: "2.1" alone may be anything.
         match = pattern.search(question)
         if match is not None:
             requirements.append(IdentityRequirement(facet, match[1], "the question"))
@@ -146,6 +150,7 @@ def names_feature(feature: Feature, text: str) -> bool:
     for name in own_names:
         if name:
             names.append(name)
+    # An id, a key, a folder and a title are all names of the same feature.
     if any(same_name("feature", name, text) == "same" for name in names):
         return True
     keys = _ISSUE_KEY.findall(text)

@@ -9,6 +9,7 @@ from transom.investigator.reading.words import word_set
 
 _LINES = {"line", "statement", "instruction"}
 _BRANCHES = {"branch", "condition", "decision"}
+# Shares of these are no shares of lines, however the key calls them.
 _OTHERS = word_set(
     "function method class mutation requirement file feature scenario api doc documentation change"
     " delta diff difference new changed patch"
@@ -31,6 +32,7 @@ def read_coverage(root: Node) -> list[Observation]:
         ("coverage.branch", _BRANCHES, _LINES),
     ):
         candidates = []
+        # The number of the node keeps the order of the document among equally good ones.
         for number, node in enumerate(root.walk()):
             if _is_share(node, own, not_own) and node.nature not in ("limit", "history"):
                 candidates.append((_rank(node, own), number, node))
@@ -45,6 +47,7 @@ def read_coverage(root: Node) -> list[Observation]:
             observations.append(
                 observe(measure, best, value, unit="%", limit=bound, limit_at=place, at_most=False)
             )
+        # A share that the tool prints outranks one that is calculated from its counts.
         elif counts := _from_counts(root, measure, own):
             observations.append(counts)
     return observations
@@ -74,10 +77,12 @@ def _is_share(node: Node, own: set[str], not_own: set[str]) -> bool:
         or {"uncovered", "missing", "missed", "partial"} & key
     ):
         return False
+    # `branches: {pct: 71}` is no coverage of lines.
     if context & not_own and not key & own:
         return False
     if own is _BRANCHES and not context & own:
         return False
+    # `covered: 164` is a count of lines, and no share of 164 %.
     if key & _TOTAL - _LINES - _WHOLE or (
         key & _COVERED and not key & {"percent", "pct", "percentage"}
     ):
@@ -120,6 +125,7 @@ def _in_part(node: Node) -> bool:
 
 def _rank(node: Node, own: set[str]) -> tuple[int, ...]:
     node_words, around = set(node.words), _context(node, 1)
+    # Tools print both lines and statements; lines are what a policy means.
     exact = 1
     if own is not _LINES or "line" in around:
         exact = 0
@@ -139,6 +145,7 @@ def _percent(node: Node) -> float:
         and not written.rstrip().endswith("%")
         and not {"percent", "pct", "percentage"} & set(node.words)
     )
+    # 1 is a whole or one percent; nobody writes one percent as a bare 1 for code coverage.
     if share and ("." in written or number == 1):
         return round(number * 100, 6)
     return number
@@ -154,6 +161,7 @@ def _limit(best: Node, root: Node, own: set[str]) -> Node | None:
             and not _in_part(node)
         ):
             limits.append(node)
+    # The limit beside the share is the nearest, then one of its kind, then one of none.
     own_limits = []
     for node in limits:
         if own & _context(node, 1):

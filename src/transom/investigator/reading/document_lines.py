@@ -151,9 +151,11 @@ class DocumentReader:
         self.line += 1
         self.size += len(line) + 1
         self._look_for_binary(line)
+        # Code blocks quote other files, so nothing in them is a claim of the document.
         if _FENCE.match(line):
             self._fenced = not self._fenced
             return
+        # A line of megabytes is no prose; its beginning tells enough.
         text = line[:_LONGEST_LINE]
         self.remarks += found_in_text(text, f"line:{self.line}")
         if self._fenced:
@@ -173,6 +175,7 @@ class DocumentReader:
     def _take_heading(self, heading: re.Match[str]) -> None:
         title = heading[1].rstrip().rstrip("#").rstrip()
         level = len(heading[0].strip()) - len(heading[0].strip().lstrip("#"))
+        # Below "Components" each heading names one.
         if self._parts and level > self._parts:
             self._name("document.component", title)
         elif level <= self._parts or not self._parts:
@@ -218,6 +221,7 @@ class DocumentReader:
         if not stripped:
             return
         vocabulary, lower = words(), stripped.lower()
+        # The expressions are slow, so a quick look comes first.
         maybe = any(word in lower for word in vocabulary.triggers.hollow)
         self._open_heading = 0
         if maybe and (
@@ -229,6 +233,7 @@ class DocumentReader:
 
     def _state(self, text: str) -> None:
         """Record what a document says of itself in its first lines: status, feature, date."""
+        # Further down a label is about a part of the document.
         if self.line > _MOST_HEAD:
             return
         label = _LABEL.match(text)
@@ -281,8 +286,10 @@ class DocumentReader:
                     quote=text.strip()[:240],
                 )
             )
+        # Most lines have neither word, and the expressions are slow.
         for measure, unit, pattern in _CLAIMS if "overage" in text or "fail" in text else ():
             match = pattern.search(text)
+            # A target in a plan is no claim that it was reached.
             hoped = _HOPED.search(text) or _GOALS.search(self._section)
             if match and not hoped and len(self.claims) < MOST_REMARKS:
                 value = float(match[1].replace(",", ""))
@@ -333,6 +340,7 @@ class DocumentReader:
         bullet = _BULLET.match(text) if self._risky else None
         if bullet is None or len(self.remarks) > MOST_REMARKS:
             return
+        # A ticked box or a mitigation is a risk that somebody took care of.
         if bullet["box"] in ("x", "X") or _MITIGATED.search(text) or len(bullet["text"]) < 12:
             return
         risk_text = " ".join(bullet["text"].split())[:240]

@@ -96,6 +96,7 @@ def _digest(path: Path) -> str:
 
 def _lines(path: Path) -> Iterator[str]:
     """Yield the lines of a document; those of Word, PDF and HTML are converted to Markdown."""
+    # The locator of evidence is a line, so other forms are given lines first.
     if data_suffix(path.name) in OFFICE_SUFFIXES:
         yield from decode_text(text_bytes(path.read_bytes(), path.name)).split("\n")
     else:

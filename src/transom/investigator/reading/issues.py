@@ -17,6 +17,7 @@ from transom.investigator.reading.steering import found_in_text
 from transom.investigator.reading.tree import Node, said
 from transom.investigator.reading.words import plain_words, word_set, words
 
+# Jira's own members, whose lists are links and settings, not findings of the feature.
 _ENTRIES = {"subtask", "issuelink", "link", "fields"}
 _MOST_SHOWN = 5
 # Texts of links by which the feature waits for the other issue, and those by which it does not.
@@ -74,6 +75,7 @@ def read_issue_file(data: bytes, source: str) -> Reading:
     issue = read_issue(root.value)
     if issue is None:
         return base.model_copy(update={"state": "placeholder", "why": "holds no issue"})
+    # The three are judged whatever the stage: an issue on hold is on hold for all of them.
     observations = [_status(issue, root), *_links(issue, root), *_stops(issue, root)]
     entries = []
     for child in root.children:
@@ -87,6 +89,7 @@ def read_issue_file(data: bytes, source: str) -> Reading:
                 if identity_fact.value:
                     observations.append(identity_fact)
             remarks += claims
+    # Jira's rich text spreads a sentence over many nodes; its plain text has it whole.
     if issue.text and isinstance(root.value, dict):
         remarks += [
             identity_fact
@@ -119,6 +122,7 @@ def _stops(issue: Issue, root: Node) -> list[Observation]:
     state = root.find(issue.status_at)
     flags = []
     for node in root.walk():
+        # Only at the top: a field deep in the issue may be the state of something linked.
         if node.words in (("blocked",), ("flagged",)) and node.pointer.count("/") <= 2:
             flags.append(node)
     flags += _impediments(root)
@@ -146,6 +150,7 @@ def _impediments(root: Node) -> list[Node]:
     """Return Jira's flag, which is a custom field of any number with one option."""
     flags = list[Node]()
     for field in (root.get("fields") or root).children:
+        # The number of the field differs from server to server.
         if not field.key.startswith("customfield") or not isinstance(field.value, list):
             continue
         for option in field.children:
@@ -180,11 +185,13 @@ def _resolution(root: Node) -> list[Node]:
     """Return the resolution if it says that the issue is closed without being built."""
     fields = root.get("fields") or root
     resolution = fields.get("resolution")
+    # A server sends an object, an export a word.
     name = resolution.get("name") if resolution is not None else None
     if name is None:
         name = resolution
     if name is None or not isinstance(name.value, str) or not name.value.strip():
         return []
+    # "Won't do" and "duplicate" close an issue, too; only some resolutions mean built.
     is_built = " ".join(plain_words(name.value)) in _BUILT
     if is_built:
         return []
@@ -217,6 +224,7 @@ def _links(issue: Issue, root: Node) -> list[Observation]:
     observations = [_count("jira.open_blockers", blockers, "count of open blocking issues", place)]
     observations.append(_count("jira.open_subtasks", undone, "count of open subtasks", place))
     for link in issue.links:
+        # A team may name its links as it likes, so an unknown one is a question.
         if _is_unclear(link):
             label = f'{link.key} is open, and is linked by "{link.relation}"'
             node = root.find(link.locator)
@@ -285,6 +293,7 @@ def read_changelog_file(data: bytes, source: str) -> Reading:
     if not changes:
         why = "holds no change of the status"
         return base.model_copy(update={"state": "placeholder", "why": why, "remarks": remarks})
+    # Only the last change counts; the way to it is history.
     last = changes[-1]
     node = root.find(last.locator)
     quote = ""

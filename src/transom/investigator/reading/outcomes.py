@@ -24,6 +24,7 @@ def outcomes_of(node: Node, *, is_past: bool = False) -> list[tuple[Node, Status
     `quality_gate`.
     """
     outcomes = list[tuple[Node, Status]]()
+    # A run of the past may be read as such, but is no outcome of the report.
     for child in (
         node.children
         if isinstance(node.value, dict) and (is_past or node.nature not in ("history", "limit"))
@@ -45,6 +46,7 @@ def outcome_of(node: Node) -> Status | None:
     status = words().status_of(node.value)
     if status == "ended":
         return None
+    # Silence about an unknown word would pass what it says.
     if status is None and isinstance(node.value, str) and node.value.strip():
         return "conditional"
     return status
@@ -56,6 +58,7 @@ def own_doubts(root: Node) -> Iterator[Observation]:
     """
     for node in (root, *(child for child in root.children if child.place < 0)):
         for child, status in outcomes_of(node):
+            # Below the top only a failure counts: a part may still run without harm.
             if status == "fail" or (node is root and status != "pass"):
                 yield observe(
                     "source.outcome",

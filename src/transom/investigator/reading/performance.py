@@ -33,12 +33,14 @@ def read_performance(root: Node) -> list[Observation]:
             observations += [*_flag(node), *_failed_share(node)]
             continue
         amount = amount_of(node, quantity)
+        # A figure that cannot be read is a doubt; left out, it could hide a missed target.
         if amount is None:
             observations += _unreadable(node, quantity)
             continue
         value, unit = amount
         bound, place = stated_limit(node, quantity)
         limit = bound[0] if bound is not None else None
+        # Whether 0.5 is a share of 1 follows from the limit, so both are converted together.
         if unit not in ("ms", "/s"):
             value, unit = _in_percent((value, unit), quantity, bound)
             limit = _in_percent(bound, quantity, bound)[0] if bound is not None else None
@@ -81,6 +83,7 @@ def _failed_share(node: Node) -> list[Observation]:
     for child in node.children:
         if child.number is not None:
             counts[frozenset(child.words) - {"count", "number", "of"}] = child
+    # Load tests print requests and failures far more often than a rate.
     failed = _first(counts, _FAILED_KEYS)
     total = _first(counts, _REQUEST_KEYS)
     if failed is None or total is None or not total.number:

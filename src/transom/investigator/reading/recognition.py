@@ -135,6 +135,7 @@ def recognise(path: PurePosixPath, data: Callable[[], bytes]) -> Recognition:
     if not file_could_matter(path.name):
         return Recognition(None, "", "source code, a picture or a build output")
     suffix = data_suffix(path.name)
+    # A plan is known by its folder, without reading a file of many megabytes.
     if suffix in FORM_SUFFIXES and suffix not in OFFICE_SUFFIXES and _is_plain_document(path):
         return Recognition("document", path.name, "a document by its folder")
     try:

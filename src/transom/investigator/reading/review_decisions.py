@@ -84,6 +84,7 @@ def decision_nodes(place: Node) -> list[Node]:
     for child in place.children:
         if child.number is None:
             members.append(child)
+    # In the order of DECISIONS: `decision` is plainer than `status`, which may be a workflow's.
     nodes = list[Node]()
     for name in DECISIONS:
         for child in members:

@@ -41,6 +41,7 @@ def read_decisions(root: Node) -> tuple[list[Observation], list[Remark]]:
         if options is not None:
             remarks.append(Remark(kind="settled", text="a choice", locator=options.pointer))
     observations += _validity(root)
+    # Beside a decision, other words at the top are its details, not votes.
     votes = () if observations else root_votes(root)
     people = (
         *people_with_decisions(root),

@@ -20,6 +20,7 @@ from transom.investigator.reading.tree import Node
 from transom.investigator.reading.words import Severity, word_set, words
 
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low")
+# A list under such a key says that its findings are accepted, one by one.
 _ACCEPTED = word_set("accepted waived exempted tolerated")
 _LISTS = word_set("issue finding vulnerability vuln defect bug blocker alert cve problem incident")
 _MOST_SHOWN = 5
@@ -171,6 +172,7 @@ def _listed(root: Node, prefix: str) -> tuple[list[tuple[Severity, Node, str]], 
         severity, fate = entry
         rows.append((severity, node, fate))
         remarks.append(Remark(kind="settled", text=f"{node.label} is {fate}", locator=node.pointer))
+        # Whoever wrote the data cannot waive it: a waiver comes from outside.
         if fate == "accepted":
             text = (
                 f"the data says that {node.label!r} ({severity}) is accepted; only a waiver from"
@@ -179,6 +181,7 @@ def _listed(root: Node, prefix: str) -> tuple[list[tuple[Severity, Node, str]], 
             remarks.append(
                 Remark(kind="waiver_claim", text=text, locator=node.pointer, severity="medium")
             )
+        # A suppressed finding was not fixed, so a reader should know of it.
         if fate == "closed" and severity in ("critical", "high") and _is_suppressed(node):
             text = f"{node.label!r} ({severity}) is suppressed"
             remarks.append(

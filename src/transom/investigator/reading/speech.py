@@ -160,6 +160,7 @@ def _english_forms(verb: str) -> Iterator[str]:
 
 def language_of(text: str) -> str:
     """Return the language of a text: by its script, else by its words; English by default."""
+    # Japanese has Chinese signs, too, so its own are looked for first.
     for name, script in (("ja", _KANA), ("zh", _HAN), ("ru", _CYRILLIC)):
         if script.search(text):
             return name
@@ -169,6 +170,7 @@ def language_of(text: str) -> str:
         if name in _WITHOUT_SPACES or name == "ru":
             continue
         score = sum(1.0 for word in words if word in lexicon.frequent)
+        # Words of the lexicon are shared by languages, frequent ones hardly.
         score += sum(0.6 for word in words if lexicon.classes(word))
         letters = _LETTERS.get(name)
         if letters and letters.search(text):

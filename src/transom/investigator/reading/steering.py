@@ -153,6 +153,7 @@ def steering_in_text(text: str, locator: str) -> Iterator[Remark]:
 @lru_cache(maxsize=4096)
 def _steering_passage(text: str) -> str:
     """Return the sentences of a text that try to steer, or ""."""
+    # The first passage beyond the bound is enough: a file is reported once for each text.
     scale = steering_scale()
     for passage, features in passages_of(text):
         if scale.score(features) > 0 or not features.isdisjoint(scale.certain):
@@ -166,6 +167,7 @@ def passages_of(text: str) -> Iterator[tuple[str, set[str]]]:
     An address and what it asks for may be two sentences. A disguised text is deciphered, too.
     """
     scale = steering_scale()
+    # Ciphers are looked for in what the text says, not in what it quotes.
     unquoted = _without_quotations(text)
     for number, plain in enumerate((unquoted, *_deciphered(unquoted))):
         language = language_of(plain)
