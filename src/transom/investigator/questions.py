@@ -43,6 +43,18 @@ _WHICH: tuple[tuple[re.Pattern[str], tuple[str, ...], str], ...] = tuple(
             ("jira.blocker", "jira.subtask"),
             "No open blocking issue or subtask is listed.",
         ),
+        (
+            r"\b(?:which|what|list|name|welche)\b.{0,200}"
+            r"\b(?:components?|modules?|komponenten|bausteine)\b",
+            ("document.component",),
+            "No document lists the components.",
+        ),
+        (
+            r"\b(?:which|what|list|name|welche)\b.{0,200}"
+            r"\b(?:dependencies|depend on|abhängigkeiten)\b",
+            ("document.depends",),
+            "No document lists what it depends on.",
+        ),
     )
 )
 _FIXED: tuple[tuple[str, str], ...] = (
@@ -96,6 +108,11 @@ def answer_question(
     return None
 
 
+def asks_for_list(question: str) -> bool:
+    """Whether a question asks for entries that are listed by name, such as failed tests."""
+    return any(pattern.search(question) for pattern, _, _ in _WHICH)
+
+
 def _named(result: Investigation, data: DataFolder, measures: Sequence[str]) -> Iterator[str]:
     """Yield the entries of some measures by name, read again from the feature's files."""
     feature = data.feature(result.feature_id)
@@ -109,11 +126,15 @@ def _named(result: Investigation, data: DataFolder, measures: Sequence[str]) -> 
             if count > _MOST_NAMED:
                 yield "... and more"
                 return
+            name = observation.label or str(observation.value)
             quote_text = f": {observation.quote}" if observation.measure.endswith(".case") else ""
-            yield f"{observation.label}{quote_text[:160]} ({source.source}#{observation.locator})"
+            yield f"{name}{quote_text[:160]} ({source.source}#{observation.locator})"
 
 
 def _is_entry(observation: Observation, measures: Sequence[str]) -> bool:
+    # What a document names has no label of its own.
+    if observation.measure in measures and observation.measure.startswith("document."):
+        return True
     is_entry = observation.measure.endswith((".entry", ".case", ".stage", ".blocker", ".subtask"))
     return is_entry and observation.measure.startswith(tuple(measures)) and bool(observation.label)
 

@@ -12,7 +12,8 @@ from typing import Any
 from rapidfuzz import fuzz
 
 from transom.canonical import Json, compact_json
-from transom.investigator.question_names import NEUTRAL_WORDS, foreign_words
+from transom.investigator.question_names import foreign_words
+from transom.investigator.question_words import NEUTRAL_WORDS
 from transom.investigator.reading.words import plain_words, singular
 from transom.investigator.roles import FOLLOW_UP, IDENTIFY, MAIN, MERGE, READER
 from transom.llm import Reply, Request, Rule, RulesProvider, Text, ToolCall
