@@ -23,7 +23,7 @@ from transom.llm import (
     EgressPolicy,
     Request,
     ScriptedProvider,
-    ToolResult,
+    ToolResultPart,
     ToolResults,
     Window,
     render,
@@ -108,7 +108,7 @@ def test_the_recorded_window_says_what_was_local() -> None:
 
 
 def test_answers_of_tools_stay_with_the_logs() -> None:
-    result = ToolResult("1", "search_in_file", "line 3 of the log")
+    result = ToolResultPart("1", "search_in_file", "line 3 of the log")
     turned = Request("r", Window((Block("section_1", "y"),), (ToolResults((result,)),)))
     assert EgressPolicy(keep_untrusted=True).local_part(turned) == "the conversation so far"
     assert EgressPolicy(("log_*",)).local_part(turned) is None

@@ -13,7 +13,7 @@ from tests.documents.door import FAN, MODEL, REPLIES, Door, FanModel, fan_door
 from tests.documents.rows import row, shared
 from transom.checklist.standard_atoms import check_existence, validate_logic
 from transom.checklist.vectors import STANDARD_SOURCE
-from transom.llm import ToolCall, render
+from transom.llm import ToolCallPart, render
 from transom.tools import Toolbox
 from transom.tools.catalogue import ReadablePlaces
 from transom.tools.constrained import FileLimits, FileSession
@@ -229,7 +229,7 @@ def session(fan: Door, **limits: Any) -> Toolbox:
 
 
 async def told(box: Toolbox, name: str, **arguments: Any) -> Any:
-    outcome = await box.run(ToolCall("1", name, arguments))
+    outcome = await box.run(ToolCallPart("1", name, arguments))
     return json.loads(outcome.result.content)
 
 

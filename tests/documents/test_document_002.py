@@ -19,9 +19,9 @@ from transom.agent import Home
 from transom.compat import Agent as EarlierAgent
 from transom.config.hosted import Retry
 from transom.errors import AuthenticationFailed, NetworkFailed, RateLimited
-from transom.llm import Reply, Request, ScriptedProvider, Text, ToolResult, ToolResults, Usage
+from transom.llm import Reply, Request, ScriptedProvider, Text, ToolResultPart, ToolResults, Usage
 from transom.memory import Recall, SqliteMemory
-from transom.telemetry import Telemetry, child_span, http_hooks, read_trace
+from transom.telemetry import Telemetry, child_span, http_hooks, keys, read_trace
 from transom.testing import asks
 
 CLERK = Role(
@@ -32,7 +32,7 @@ QUESTION = "Is seat booking ready for production?"
 AS_OF = ("--as-of", "2026-09-20", "--format", "json", "-q")
 
 
-def result_in(request: Request) -> ToolResult:
+def result_in(request: Request) -> ToolResultPart:
     """The result with which a window ends."""
     turn = request.window.turns[-1]
     assert isinstance(turn, ToolResults)
@@ -376,9 +376,34 @@ def test_memory_commands(door: Door) -> None:
     assert door("memory", "search", "till", "--where", "port").code == 2
 
 
+@row(
+    "memory figures of a product that recalls, and of memory commands",
+    "transom.memory.sqlite:observed",
+)
+def test_memory_figures(door: Door) -> None:
+    feature(door)
+    door("memory", "add", "the till opens late")
+    assert door("memory", "search", "till").code == 0
+    figures = door.json("trace", "stats")["memory"]
+    assert (figures["queries"], figures["hit_rate"]) == (1, 1.0)
+    answered(door)
+    answered(door)
+    traces = [read_trace(path) for path in (door.here / ".transom/traces").glob("*.jsonl")]
+    operations = [
+        (span.attributes[keys.MEMORY_OPERATION], span.attributes.get(keys.FOUND))
+        for trace in traces
+        for span in trace
+        if keys.MEMORY_OPERATION in span.attributes
+    ]
+    # The first investigation finds no earlier one, the second does.
+    assert ("retrieve", 0) in operations
+    assert ("retrieve", 1) in operations
+    assert operations.count(("relate", None)) >= 2
+    assert door.json("trace", "stats")["memory"]["queries"] > figures["queries"]
+
+
 @row("memory operations have spans, metrics and log lines", "transom.memory.sqlite:observed")
 async def test_memory_spans(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    from transom.telemetry import keys
     from transom.telemetry.metrics import Metrics
 
     caplog.set_level(logging.INFO, "transom")

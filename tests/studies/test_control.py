@@ -15,10 +15,10 @@ import pytest
 from tests.studies.helpers import TAXONOMY, Plate, runner, write_study
 from transom.studies.control import StudyStopped, learnable
 from transom.studies.failures import JobOutput, classify, load_taxonomy
-from transom.studies.pipeline import forget
 from transom.studies.result import End, result_of
 from transom.studies.runner import StudyRunner
 from transom.studies.solver import Solved
+from transom.studies.study_stages import forget
 from transom.studies.trials import StudyTrial, counts
 from transom.studies.verify import Verification, verify
 

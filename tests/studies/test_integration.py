@@ -11,8 +11,8 @@ import pytest
 
 from transom.errors import InputError
 from transom.studies.advice import RULE, Advice, StudyInsight
+from transom.studies.failure_rules import FailureRule, FeatureCondition
 from transom.studies.integration import ContextAwareRunner, ContextEngineeringMixin, Learning
-from transom.studies.rules import FailureRule, FeatureCondition
 
 FEATURES = {"hole / width": "hole / width"}
 

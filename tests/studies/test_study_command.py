@@ -19,11 +19,11 @@ from tests.studies.helpers import write_command_study, write_study
 from tests.studies.test_solver import marked, wait_for
 from transom.cli import main
 from transom.studies.hooks import HookOccasion
-from transom.studies.pipeline import conclude, runner_of, standing
 from transom.studies.report import as_csv, as_jsonl, report_html, report_text
 from transom.studies.result import result_of
 from transom.studies.runner import StudyRunner
 from transom.studies.study_file import load_study
+from transom.studies.study_stages import conclude, runner_of, standing
 from transom.studies.verify import verify
 
 

@@ -19,6 +19,7 @@ from transom.checklist.building.gates import GateReport
 from transom.checklist.claims.absent_texts import texts_of_patterns
 from transom.checklist.claims.claim_data import shipped_claims
 from transom.checklist.claims.claim_files import limit_of, write_claim
+from transom.checklist.claims.claim_spec import write_claim_text
 from transom.checklist.claims.ranking import read_at_once
 from transom.checklist.copies import export
 from transom.checklist.item import Item
@@ -108,7 +109,7 @@ def config_of_claim(item: Item, row: ClaimRow) -> CheckerConfig:
 
 async def write_claim_spec(run: Run, item: Item, row: ClaimRow, folder: Path | None) -> Path:
     """Write the ItemSpec of a claim in a run, and return its path; in `folder` if that is given."""
-    spec = write_claim(item, row).spec
+    spec = write_claim_text(item, row, config_of_claim(item, row))
 
     async def as_it_is(_: object, text: str) -> str:
         return text
@@ -133,11 +134,12 @@ async def write_claim_checker(run: Run, item: Item, row: ClaimRow, target: Path 
         target: the folder of a copy for a person, if one is wanted.
     """
     files = write_claim(item, row)
+    spec = write_claim_text(item, row, files.config)
     config = checker_yaml(files.config)
     gate = GateRow(gate="claim", passed=True)
     if unproven := _unproven(files.config):
         gate = GateRow(gate="claim", passed=False, findings=unproven)
-    record = _record(item, files.spec, files.atoms, config, gate)
+    record = _record(item, spec, files.atoms, config, gate)
 
     async def as_it_is(_: object, text: str) -> str:
         return text
@@ -155,7 +157,7 @@ async def write_claim_checker(run: Run, item: Item, row: ClaimRow, target: Path 
                 run.store, target / name, data, artifact=written.path, progress=run.progress
             )
     about = {
-        SPEC_FILE: files.spec.encode("utf-8"),
+        SPEC_FILE: spec.encode("utf-8"),
         BUILD_FILE: pretty_json(record).encode("utf-8"),
     }
     for name, data in about.items():

@@ -16,6 +16,7 @@ from transom.checklist.claiming import (
     write_claim_checker,
     write_claim_spec,
 )
+from transom.checklist.complexity import complexity_of
 from transom.checklist.copies import export
 from transom.checklist.item import Item
 from transom.checklist.item_files import own_files, sizes_of_files, unusable_files
@@ -36,6 +37,7 @@ from transom.checklist.results import BuildResult, GateRow, SpecResult, WordsRow
 from transom.checklist.scenarios import FOLDER, run_scenarios
 from transom.checklist.writing.document import is_marked, parse_spec, section_texts
 from transom.checklist.writing.gate import check_spec
+from transom.checklist.writing.quality import quality_of
 from transom.checklist.writing.similar import remember_spec
 from transom.checklist.writing.write import WrittenSpec, send_back, write_spec
 from transom.errors import InputError, NeedsModel, Paused
@@ -101,7 +103,9 @@ async def spec_of(run: Run, item: Item, places: Places, manner: Manner) -> Writt
             status="READY",
             item_id=item.item_id,
             itemspec_path=str(path),
+            complexity=complexity_of(item.description),
             capability_type=config_of_claim(item, claim).capability_type,
+            quality=quality_of(parse_spec(read_text(path)), ()),
             run_id=run.id,
         )
     try:

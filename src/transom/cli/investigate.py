@@ -17,6 +17,7 @@ import typer
 from transom.canonical import Json
 from transom.cli.app import root
 from transom.cli.command import arguments_of, command
+from transom.cli.command_session import Session
 from transom.cli.evidence_sources import (
     ArtifactsOption,
     DataOption,
@@ -28,7 +29,6 @@ from transom.cli.evidence_sources import (
 from transom.cli.learn import PlaybookScope, learning, opened_memory
 from transom.cli.output import day_of, report_files, style_status
 from transom.cli.run_lookup import found_run
-from transom.cli.session import Session
 from transom.errors import InputError, Paused
 from transom.investigator.dialogue import answer_beside, follow_up, judged
 from transom.investigator.inquiry import Inquiry
@@ -217,9 +217,10 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
     # The run has what the servers said, so they are not asked again.
     inquiry = inquiry_of(session, arguments["question"], options, again=True)
     async with opened_memory(session) as memory, opened_run(session, inquiry, options) as run:
-        recalled = await dependants(
-            None if options.no_memory else memory, question, inquiry.data.features
-        )
+        with run.telemetry.span("recall"):
+            recalled = await dependants(
+                None if options.no_memory else memory, question, inquiry.data.features
+            )
         reply = await follow_up(run, question, inquiry.data, recalled, inquiry.policy)
         if before.is_closed:
             # A question reopens the run, and changes nothing of how it ended.

@@ -13,6 +13,7 @@ import typer
 
 from transom.cli.app import root
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.evidence_sources import (
     ArtifactsOption,
     DataOption,
@@ -22,7 +23,6 @@ from transom.cli.evidence_sources import (
     data_folder,
 )
 from transom.cli.output import day_of, report_files, style_status
-from transom.cli.session import Session
 from transom.config.model import Notice
 from transom.errors import InputError, TransomError
 from transom.investigator.features import Feature

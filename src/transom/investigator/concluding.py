@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from transom.canonical import Json, digest
-from transom.formats.measurements import Shape
+from transom.formats.measurements import MeasurementShape
 from transom.investigator.deciding import limited
 from transom.investigator.features import SourceFile
 from transom.investigator.gathering import SourceReport, seat_of
@@ -24,9 +24,9 @@ from transom.investigator.result import (
     CapRow,
     CriterionResult,
     Investigation,
+    ReaderConversation,
     Risk,
     SourceUse,
-    SubConversation,
     Unsupported,
     UsageRow,
     Verdict,
@@ -46,14 +46,14 @@ _MOST_EVIDENCE = 5_500  # characters of evidence in the main thread's window
 _MOST_LISTED = 12
 
 
-class RiskRow(Shape):
+class RiskRow(MeasurementShape):
     """A risk that a model reports."""
 
     text: str
     severity: Literal["high", "medium", "low"] = "medium"
 
 
-class Opinion(Shape):
+class Opinion(MeasurementShape):
     """A model's judgement, unchecked."""
 
     verdict: Verdict
@@ -61,7 +61,7 @@ class Opinion(Shape):
     risks: list[RiskRow] = Field(default_factory=list)
 
 
-class Kept(Shape):
+class Kept(MeasurementShape):
     """State for follow-up questions: the answer, the main thread's summaries, and the thread's
     name.
 
@@ -224,7 +224,7 @@ def drafted(inquiry: Inquiry, case: Case) -> Investigation:
         sources=source_uses(case.reports, inquiry.data.unused(case.feature)),
         waivers=decision.waivers,
         sub_conversations=[
-            SubConversation(
+            ReaderConversation(
                 id=seat_of(report),
                 purpose=f"Read {report.reading.source}",
                 summary=case.summaries[report.reading.source],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from transom.investigator.reading.words import singular
+from transom.investigator.reading.vocabulary import singular
 from transom.investigator.result import CriterionResult
 from transom.investigator.wording import fold, words
 

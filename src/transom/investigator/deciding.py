@@ -18,7 +18,7 @@ from transom.investigator.features import Feature
 from transom.investigator.judging import Judge
 from transom.investigator.ledger import Ledger
 from transom.investigator.overturning import OverturnedInvestigation
-from transom.investigator.policy import Criterion, Policy, Waiver
+from transom.investigator.policy import Criterion, CriterionWaiver, Policy
 from transom.investigator.reading.recognition import OTHER_REVIEW
 from transom.investigator.result import (
     Contradiction,
@@ -29,7 +29,7 @@ from transom.investigator.result import (
     Unread,
     Unsupported,
     Verdict,
-    WaiverUse,
+    WaiverOutcome,
 )
 from transom.investigator.subject import RequiredSubject
 from transom.investigator.verdict_caps import acceptance_of, effect_of_overturned, find_caps
@@ -51,7 +51,7 @@ class Decision:
     criteria: list[CriterionResult]
     risks: list[Risk]
     contradictions: list[Contradiction]
-    waivers: list[WaiverUse]
+    waivers: list[WaiverOutcome]
     unsupported: list[Unsupported]
     injections: list[Injection]
     unread: list[Unread]
@@ -68,7 +68,7 @@ def decide(
     *,
     current: str | None,
     target: str,
-    waivers: Sequence[Waiver],
+    waivers: Sequence[CriterionWaiver],
     as_of: date,
     unread: Sequence[Unread] = (),
     named: Sequence[IdentityRequirement] = (),
@@ -144,9 +144,11 @@ def _readings_of(criteria: Sequence[Criterion], readings: Sequence[Reading]) -> 
     return relevant
 
 
-def _by_validity(waivers: Sequence[Waiver], as_of: date) -> tuple[list[Waiver], list[Waiver]]:
+def _by_validity(
+    waivers: Sequence[CriterionWaiver], as_of: date
+) -> tuple[list[CriterionWaiver], list[CriterionWaiver]]:
     """Return the waivers that are valid on a day, and those that have expired."""
-    valid, expired = list[Waiver](), list[Waiver]()
+    valid, expired = list[CriterionWaiver](), list[CriterionWaiver]()
     for waiver in waivers:
         (valid if waiver.expires >= as_of else expired).append(waiver)
     return valid, expired
@@ -207,10 +209,10 @@ def limited(proposed: Verdict, rules: Verdict) -> Verdict:
 
 def _waived(
     judged: Sequence[CriterionResult],
-    valid: Sequence[Waiver],
-    expired: Sequence[Waiver],
+    valid: Sequence[CriterionWaiver],
+    expired: Sequence[CriterionWaiver],
     feature: Feature,
-) -> tuple[list[CriterionResult], list[WaiverUse]]:
+) -> tuple[list[CriterionResult], list[WaiverOutcome]]:
     names = (feature.feature_id, feature.jira_key, feature.folder)
     criteria: list[CriterionResult] = []
     applied: set[int] = set()
@@ -234,7 +236,9 @@ def _waived(
     ]
 
 
-def _why_unused(waiver: Waiver, judged: Sequence[CriterionResult], names: Sequence[str]) -> str:
+def _why_unused(
+    waiver: CriterionWaiver, judged: Sequence[CriterionResult], names: Sequence[str]
+) -> str:
     """Return why a waiver does not apply; "" if it applies."""
     covered = []
     for criterion in judged:
@@ -247,8 +251,8 @@ def _why_unused(waiver: Waiver, judged: Sequence[CriterionResult], names: Sequen
     return "it names another feature or no criterion of this stage"
 
 
-def _use(waiver: Waiver, applied: bool, why: str) -> WaiverUse:
-    return WaiverUse(
+def _use(waiver: CriterionWaiver, applied: bool, why: str) -> WaiverOutcome:
+    return WaiverOutcome(
         **waiver.model_dump(mode="json", exclude={"feature"}), applied=applied, why=why
     )
 

@@ -15,7 +15,7 @@ from transom.investigator.criterion_parts import (
     quoted_state,
 )
 from transom.investigator.policy import ApprovalRule
-from transom.investigator.reading.words import key_words
+from transom.investigator.reading.vocabulary import key_words
 
 
 def parts_of_validity(entries: Sequence[SourcedObservation], as_of: date) -> list[Part]:

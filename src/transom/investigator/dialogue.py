@@ -11,7 +11,7 @@ from pydantic import Field
 
 from transom.canonical import digest
 from transom.errors import Paused
-from transom.formats.measurements import Shape
+from transom.formats.measurements import MeasurementShape
 from transom.investigator.concluding import case_blocks, held_text, kept_answer
 from transom.investigator.inquiry import Inquiry
 from transom.investigator.ledger import Ledger
@@ -33,7 +33,7 @@ _PROMPT = 600  # characters of a question to a person, at most
 _JUDGED: tuple[Verdict, ...] = ("READY", "NOT_READY")
 
 
-class FollowUp(Shape):
+class FollowUp(MeasurementShape):
     """A follow-up question and its answer; `needs_model` if the rules have none."""
 
     question: str

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from transom.formats.measurements import Reading
 from transom.investigator.criterion_parts import Part, SourcedObservation, quoted_state
 from transom.investigator.policy import DocumentRule
-from transom.investigator.reading.words import key_words, word_set
+from transom.investigator.reading.vocabulary import key_words, word_set
 
 _SHORT = 120  # words of a document in which each open passage is a large part
 _FEW_OPEN = 25  # words of substance beside each open passage of a document that is written

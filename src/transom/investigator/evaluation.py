@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from transom.canonical import digest
 from transom.errors import InputError
 from transom.evals import EvaluationCitation, ScenarioCase, ScenarioOutcome, ToolUse, Used
-from transom.evals.models import ScenarioModel, Texts
+from transom.evals.scenario_models import ScenarioModel, Texts
 from transom.investigator.dialogue import FollowUp
 from transom.investigator.policy import load_policy
 from transom.investigator.result import Investigation

@@ -24,7 +24,7 @@ from transom.errors import (
     RequestRefused,
     WindowOverflow,
 )
-from transom.formats.measurements import Kind, Observation, Reading, Shape
+from transom.formats.measurements import Kind, MeasurementShape, Observation, Reading
 from transom.formats.office_text import text_bytes
 from transom.formats.text_files import decode_text
 from transom.investigator.features import Feature
@@ -54,7 +54,7 @@ count.
 """
 
 
-class SourceRef(Shape):
+class SourceRef(MeasurementShape):
     """A source to read.
 
     Attributes:
@@ -115,7 +115,7 @@ def read_source(data: DataFolder, ref: SourceRef) -> Reading:
         )
 
 
-class SourceReport(Shape):
+class SourceReport(MeasurementShape):
     """The result for one source: its reading, the reader's summary, and the evidence with ids local
     to it.
 

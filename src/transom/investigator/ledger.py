@@ -10,7 +10,7 @@ from decimal import Decimal, InvalidOperation
 from transom.errors import InputError
 from transom.evidence.claims import CheckedText, Support, check_claims
 from transom.evidence.facts import Fact, FactSource, facts_of
-from transom.formats.measurements import Observation, Reading, Shape
+from transom.formats.measurements import MeasurementShape, Observation, Reading
 from transom.formats.places import stands_in
 from transom.investigator.measures import words_of
 from transom.investigator.reading.quoting import plain_number
@@ -27,7 +27,7 @@ _MOST_STATE = 3  # words of a value that is a status
 _NORMALISED = ("pass", "fail", "conditional", "pending", "progress", "skipped")
 
 
-class Evidence(Shape):
+class Evidence(MeasurementShape):
     """An entry that can be cited.
 
     Attributes:

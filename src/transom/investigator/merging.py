@@ -9,7 +9,7 @@ from transom.canonical import Json, digest
 from transom.errors import (
     ReplyError,
 )
-from transom.formats.measurements import Shape
+from transom.formats.measurements import MeasurementShape
 from transom.investigator.gathering import MOST_SUMMARY, within
 from transom.investigator.ledger import Ledger
 from transom.investigator.replies import read_plain
@@ -24,7 +24,7 @@ _GROUP = 12
 _OF_MANY = 260  # characters of a summary among many
 
 
-class Merged(Shape):
+class MergedSummary(MeasurementShape):
     """One summary of several sources."""
 
     summary: str
@@ -43,11 +43,11 @@ async def merge(
             rows.append({"source": source, "summary": text})
     role, total_usage, level, struck = role_of(MERGE), Usage(), 0, list[Unsupported]()
 
-    async def put_together(stage: Stage, group: Sequence[dict[str, Json]]) -> Merged:
+    async def put_together(stage: Stage, group: Sequence[dict[str, Json]]) -> MergedSummary:
         answer = await call(stage, role, [json_rows("summaries", group)], read_plain)
         checked = ledger.check(within(answer.value, MOST_SUMMARY))
         struck = unsupported_of((*checked.removed, *checked.undecided), stage.name)
-        return Merged(summary=checked.text, struck=struck)
+        return MergedSummary(summary=checked.text, struck=struck)
 
     # Each round shortens the list by the size of a group, until the window holds it.
     while len(rows) > _MOST_SUMMARIES:
@@ -59,7 +59,7 @@ async def merge(
             groups,
             # The same sources keep their key, so that a resumed run finds the merge it paid for.
             key=lambda group: digest([row["source"] for row in group])[:12],
-            out=model_file("merged.json", Merged),
+            out=model_file("merged.json", MergedSummary),
             uses=[role],
         )
         rows = []

@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from transom.agent import call
 from transom.canonical import Json
 from transom.errors import NotFoundError, ReplyError
-from transom.formats.measurements import Shape
+from transom.formats.measurements import MeasurementShape
 from transom.investigator.concluding import conclude
 from transom.investigator.deciding import decide
 from transom.investigator.features import Feature
@@ -30,7 +30,7 @@ from transom.runs import Run, Stage, model_file
 _NONE = "none of them"
 
 
-class Identified(Shape):
+class Identified(MeasurementShape):
     """The features that a question may refer to."""
 
     feature_ids: list[str]
@@ -91,7 +91,8 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
         learn(run, inquiry.playbook, reports, conclusion)
     result = conclusion.investigation
     day = inquiry.as_of.isoformat()
-    status = await remember(inquiry.memory, result, readings, day, before.status)
+    with run.telemetry.span("remember"):
+        status = await remember(inquiry.memory, result, readings, day, before.status)
     return result.model_copy(update={"memory_status": status})
 
 

@@ -19,7 +19,7 @@ from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import nearest_key, validate_yaml
 from transom.investigator.measures import MEASURES
 from transom.investigator.reading.recognition import ANALYSIS_TYPES
-from transom.investigator.reading.words import Status, plain_words
+from transom.investigator.reading.vocabulary import Status, plain_words
 
 _SHIPPED = Path(__file__).parent / "knowledge" / "policy.yaml"
 # Of two stages in a question, the one behind such a word is asked for.
@@ -124,7 +124,7 @@ class Criterion(_Shape):
         return source
 
 
-class Stage(_Shape):
+class LadderStage(_Shape):
     """A stage of the ladder, and its other names."""
 
     stage: str
@@ -133,7 +133,7 @@ class Stage(_Shape):
     category: Literal["", "new", "indeterminate", "done"] = ""
 
 
-class Waiver(_Shape):
+class CriterionWaiver(_Shape):
     """A person's decision that a criterion need not be met.
 
     Attributes:
@@ -152,7 +152,7 @@ class Waiver(_Shape):
         return fnmatchcase(criterion, self.criterion) and self.feature in ("", *feature)
 
 
-def unknown_criterion(waiver: Waiver, criteria: Sequence[str]) -> str:
+def unknown_criterion(waiver: CriterionWaiver, criteria: Sequence[str]) -> str:
     """Return why a waiver covers none of these criteria, with the nearest one; "" if it does."""
     if any(fnmatchcase(criterion, waiver.criterion) for criterion in criteria):
         return ""
@@ -164,7 +164,7 @@ def unknown_criterion(waiver: Waiver, criteria: Sequence[str]) -> str:
 class WaiverFile(_Shape):
     """A file given by `--waivers`."""
 
-    waivers: list[Waiver]
+    waivers: list[CriterionWaiver]
 
 
 class Policy(_Shape):
@@ -179,9 +179,9 @@ class Policy(_Shape):
 
     schema_: Literal["transom.investigation_policy/1"] = Field(alias="schema")
     name: str = ""
-    ladder: Annotated[list[Stage], Field(min_length=2)]
+    ladder: Annotated[list[LadderStage], Field(min_length=2)]
     criteria: Annotated[list[Criterion], Field(min_length=1)]
-    waivers: list[Waiver] = []
+    waivers: list[CriterionWaiver] = []
     fresh: str | None = "30 days"
     dated: Literal["reported", "required"] = "reported"
     subject: dict[Literal["commit", "branch", "version", "image"], str] = {}
@@ -351,7 +351,7 @@ def shipped_text() -> str:
     return _SHIPPED.read_text(encoding="utf-8")
 
 
-def load_waivers(path: Path, policy: Policy) -> list[Waiver]:
+def load_waivers(path: Path, policy: Policy) -> list[CriterionWaiver]:
     """Read the waivers from a file.
 
     Raises:

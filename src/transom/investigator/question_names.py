@@ -37,7 +37,7 @@ from transom.investigator.question_words import (
     tokens_of,
 )
 from transom.investigator.reading.speech import lexicons
-from transom.investigator.reading.words import word_set
+from transom.investigator.reading.vocabulary import word_set
 from transom.investigator.subject import without_requirements
 
 _ASKING_FOR_PEOPLE = word_set("who whom whose wer wem wen wessen qui quién chi quem")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from transom.evidence.dates import PrintedDate, read_age, read_date
 from transom.investigator.policy import Policy, load_policy
 from transom.investigator.reading.speech import lexicons
-from transom.investigator.reading.words import plain_words, singular, word_set, words
+from transom.investigator.reading.vocabulary import plain_words, singular, word_set, words
 
 NEUTRAL_WORDS = word_set(
     "is are the a an of for to in on into and or ready readiness feature features project"

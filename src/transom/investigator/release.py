@@ -13,14 +13,14 @@ from typing import Literal
 from pydantic import Field
 
 from transom.errors import InputError
-from transom.formats.measurements import Shape
+from transom.formats.measurements import MeasurementShape
 from transom.formats.text_files import TextFile
 from transom.formats.yaml_models import nearest_key
 from transom.investigator.deciding import ORDER, Decision, decide
 from transom.investigator.features import Feature
 from transom.investigator.gathering import read_source, sources_of, unread
 from transom.investigator.ledger import Ledger
-from transom.investigator.policy import Policy, Waiver
+from transom.investigator.policy import CriterionWaiver, Policy
 from transom.investigator.result import EXIT_CODES, CriterionStatus, Verdict
 from transom.investigator.sources import DataFolder
 from transom.investigator.subject import named_in
@@ -32,7 +32,7 @@ _MOST_SHOWN = 30  # days of a trend
 _CAPS_OWNER = "release manager"
 
 
-class FeatureCriterion(Shape):
+class FeatureCriterion(MeasurementShape):
     """A criterion of a feature, with the reason and the owner who has to act if it is not met."""
 
     id: str
@@ -43,7 +43,7 @@ class FeatureCriterion(Shape):
     owner: str = ""
 
 
-class FeatureRow(Shape):
+class FeatureRow(MeasurementShape):
     """A feature of a release.
 
     Attributes:
@@ -70,7 +70,7 @@ class FeatureRow(Shape):
         return open_rows
 
 
-class Task(Shape):
+class OwnerTask(MeasurementShape):
     """What one owner has to do for one feature."""
 
     owner: str
@@ -78,7 +78,7 @@ class Task(Shape):
     text: str
 
 
-class TrendPoint(Shape):
+class TrendPoint(MeasurementShape):
     """The number of features by verdict on one day."""
 
     as_of: str
@@ -86,7 +86,7 @@ class TrendPoint(Shape):
     total: int
 
 
-class ReleaseAssessment(Shape):
+class ReleaseAssessment(MeasurementShape):
     """The assessment of a release.
 
     Attributes:
@@ -102,7 +102,7 @@ class ReleaseAssessment(Shape):
     as_of: str
     verdict: Verdict
     features: list[FeatureRow]
-    tasks: list[Task] = Field(default_factory=list)
+    tasks: list[OwnerTask] = Field(default_factory=list)
     changes: list[str] = Field(default_factory=list)
     trend: list[TrendPoint] = Field(default_factory=list)
 
@@ -112,14 +112,14 @@ class ReleaseAssessment(Shape):
         return EXIT_CODES[self.verdict]
 
 
-class KeptFeature(Shape):
+class KeptFeature(MeasurementShape):
     """A feature in an earlier assessment."""
 
     verdict: Verdict
     open_criteria: list[str]
 
 
-class KeptAssessment(Shape):
+class KeptAssessment(MeasurementShape):
     """An earlier assessment of a release."""
 
     as_of: str
@@ -156,7 +156,7 @@ def assess_release(
     policy: Policy,
     target: str,
     as_of: date,
-    waivers: Sequence[Waiver] = (),
+    waivers: Sequence[CriterionWaiver] = (),
     history: Sequence[KeptAssessment] = (),
 ) -> ReleaseAssessment:
     """Judge each feature of a release by the rules, and compare it with the last assessment."""
@@ -194,7 +194,7 @@ def judge_feature(
     policy: Policy,
     target: str,
     as_of: date,
-    waivers: Sequence[Waiver] = (),
+    waivers: Sequence[CriterionWaiver] = (),
     question: str = "",
 ) -> Decision:
     """Judge one feature for a stage by the rules alone, without a run."""
@@ -236,17 +236,17 @@ def _gravity(row: FeatureRow) -> tuple[int, int, str]:
     return ORDER.index(row.verdict), -len(row.open_criteria), row.name.casefold()
 
 
-def _tasks(rows: Sequence[FeatureRow]) -> list[Task]:
+def _tasks(rows: Sequence[FeatureRow]) -> list[OwnerTask]:
     """Return what is left to do, by owner, in the order of the features."""
-    tasks = list[Task]()
+    tasks = list[OwnerTask]()
     for row in rows:
         for criterion in row.open_criteria:
             # Without an owner in the policy the one who asked has to find one.
             owner = criterion.owner or _CAPS_OWNER
             text = f"{criterion.name}: {criterion.why}" if criterion.why else criterion.name
-            tasks.append(Task(owner=owner, feature_id=row.feature_id, text=text))
+            tasks.append(OwnerTask(owner=owner, feature_id=row.feature_id, text=text))
         for cap in row.caps:
-            tasks.append(Task(owner=_CAPS_OWNER, feature_id=row.feature_id, text=cap))
+            tasks.append(OwnerTask(owner=_CAPS_OWNER, feature_id=row.feature_id, text=cap))
     return sorted(tasks, key=lambda task: task.owner)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from transom.canonical import pretty_json
-from transom.investigator.release import FeatureRow, ReleaseAssessment, Task
+from transom.investigator.release import FeatureRow, OwnerTask, ReleaseAssessment
 from transom.investigator.report import escaped, page_template, printable
 
 _SIGNS: Final = {"pass": "+", "fail": "-", "unknown": "?", "waived": "~"}
@@ -77,9 +77,9 @@ def _statuses(row: FeatureRow, columns: Sequence[tuple[str, str]]) -> list[str]:
     return [str(statuses.get(key, "")) for key, _ in columns]
 
 
-def by_owner(release: ReleaseAssessment) -> dict[str, list[Task]]:
+def by_owner(release: ReleaseAssessment) -> dict[str, list[OwnerTask]]:
     """Return what is left to do, by owner."""
-    tasks = dict[str, list[Task]]()
+    tasks = dict[str, list[OwnerTask]]()
     for task in release.tasks:
         tasks.setdefault(task.owner, []).append(task)
     return tasks

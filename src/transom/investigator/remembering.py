@@ -11,12 +11,14 @@ from typing import Literal
 
 from transom.canonical import Json
 from transom.errors import MemoryUnavailable
-from transom.formats.measurements import Reading, Shape
+from transom.formats.measurements import MeasurementShape, Reading
 from transom.investigator.features import Feature
-from transom.investigator.reading.words import plain_words, singular
+from transom.investigator.reading.vocabulary import plain_words, singular
 from transom.investigator.result import Investigation
 from transom.memory import Memory, Neighbour
+from transom.memory.observing import observed
 from transom.runs import Run, Stage, model_file
+from transom.telemetry import keys
 
 _log = logging.getLogger(__name__)
 
@@ -27,7 +29,7 @@ _MOST = 6
 _GENERIC = {"service", "system", "gateway", "provider", "feature", "group", "store"}
 
 
-class Earlier(Shape):
+class Earlier(MeasurementShape):
     """The previous assessment."""
 
     verdict: str
@@ -36,7 +38,7 @@ class Earlier(Shape):
     criteria: dict[str, str]
 
 
-class Remembered(Shape):
+class Remembered(MeasurementShape):
     """The state of the memory before the verdict."""
 
     status: Status
@@ -57,7 +59,9 @@ async def recall(
         if memory is None:
             return Remembered(status="off")
         try:
-            entry = await memory.get(assessment_key(feature_id, target))
+            with observed("retrieve") as span:
+                entry = await memory.get(assessment_key(feature_id, target))
+                span.set(keys.FOUND, int(entry is not None))
         except MemoryUnavailable as error:
             _log.warning("%s; the investigation goes on without memory", error)
             return Remembered(status="broken")

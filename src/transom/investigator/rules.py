@@ -14,9 +14,9 @@ from rapidfuzz import fuzz
 from transom.canonical import Json, compact_json
 from transom.investigator.question_names import foreign_words
 from transom.investigator.question_words import NEUTRAL_WORDS
-from transom.investigator.reading.words import plain_words, singular
+from transom.investigator.reading.vocabulary import plain_words, singular
 from transom.investigator.roles import FOLLOW_UP, IDENTIFY, MAIN, MERGE, READER
-from transom.llm import Reply, Request, Rule, RulesProvider, Text, ToolCall
+from transom.llm import Reply, Request, Rule, RulesProvider, Text, ToolCallPart
 
 _STOP = NEUTRAL_WORDS
 # Beyond this a word counts as misspelt: "chekout". A shorter one would fit too much.
@@ -175,7 +175,7 @@ def _read(request: Request) -> Reply:
     """Call the source's tool first, then list the observations, the gravest first."""
     source = _rows(request, "source") or [{}]
     if source[0].get("tool") and not request.window.turns:
-        call = ToolCall("read", str(source[0]["tool"]), source[0]["arguments"])
+        call = ToolCallPart("read", str(source[0]["tool"]), source[0]["arguments"])
         return Reply((call,), stop="tool_calls", by="rules")
     # The gravest come first, since a summary is cut at its end.
     lines = [_line(row) for row in _rows(request, "observations")]

@@ -18,7 +18,7 @@ from transom.evidence.claims import CheckedSentence, sentences_of
 from transom.evidence.facts import facts_of
 from transom.investigator.criterion_topics import spoken_words, topic_words
 from transom.investigator.ledger import Evidence
-from transom.investigator.reading.words import words as release_words
+from transom.investigator.reading.vocabulary import words as release_words
 from transom.investigator.result import CriterionResult, Investigation, Verdict
 from transom.investigator.wording import FIGURE, QUOTE, StatementClause, clauses_of, fold, words
 

@@ -25,7 +25,7 @@ from transom.evidence.subject_names import Facet, same_name
 from transom.formats.measurements import Reading, SubjectFact
 from transom.investigator.features import Feature
 from transom.investigator.reading.subjects import newest_date
-from transom.investigator.reading.words import key_words, word_set
+from transom.investigator.reading.vocabulary import key_words, word_set
 
 NAMED: tuple[Facet, ...] = ("commit", "branch", "version", "image")
 """Facets that a question or a policy may name beside the feature."""

@@ -12,6 +12,7 @@ from transom.store.protocol import (
     OUTDATED,
     Connection,
     Record,
+    StatementResult,
     StreamSummary,
     Summarise,
     SummaryFilter,
@@ -19,7 +20,7 @@ from transom.store.protocol import (
 )
 
 _COLUMNS = "stream, kind, status, waits, last_at, data, crc"
-_READ = f"SELECT {_COLUMNS} FROM summaries WHERE stream = ?"
+READ = f"SELECT {_COLUMNS} FROM summaries WHERE stream = ?"
 # Most records change neither kind, status nor waits: their index is then left alone.
 _REPLACE_DATA = "UPDATE summaries SET last_at = ?, data = ?, crc = ? WHERE stream = ?"
 _PUT = f"""
@@ -75,17 +76,33 @@ def summary_of(row: Sequence[Any]) -> StreamSummary:
     return StreamSummary(stream, kind, status, waits, last_at, value)
 
 
-def keep_summary(connection: Connection, record: Record, summarise: Summarise | None) -> None:
+def reads_summary(summarise: Summarise | None) -> bool:
+    """Return whether `keep_summary` reads the summary before the record."""
+    return summarise is not None and summarise is not keep_unchanged
+
+
+def keep_summary(
+    connection: Connection,
+    record: Record,
+    summarise: Summarise | None,
+    reading: StatementResult | None = None,
+) -> None:
     """Write the summary of a stream after a record, in the transaction that appends the record.
 
     Without `summarise` the summary is marked as outdated: whoever lists it makes it again.
+
+    Args:
+        connection: of the transaction.
+        record: the record.
+        summarise: returns the next summary.
+        reading: the result of `READ`, where it was sent together with the record.
     """
     if summarise is None:
         write_summary(connection, _outdated(record))
         return
     if summarise is keep_unchanged:
         return
-    row = connection.execute(_READ, (record.stream,)).fetchone()
+    row = (reading or connection.execute(READ, (record.stream,))).fetchone()
     before = None
     if row:
         known = _recent.get(record.stream)

@@ -18,7 +18,7 @@ from typing import Any
 from transom.canonical import digest
 from transom.errors import InputError
 from transom.learning import Curator, InsightCategory, InsightSource, Playbook
-from transom.studies.rules import FailureRule, SolveRow, learn
+from transom.studies.failure_rules import FailureRule, SolveRow, learn
 from transom.studies.storage import FileLock, append_line, read_lines
 
 RULE, DESIGN, NUMERICS = "rule", "design", "numerics"

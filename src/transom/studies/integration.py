@@ -19,8 +19,8 @@ from transom.errors import InputError
 from transom.studies.advice import RULE, Advice, StudyInsight
 from transom.studies.control import learnable
 from transom.studies.expression import Formula
+from transom.studies.failure_rules import Features, SolveRow
 from transom.studies.failures import Diagnosis, JobOutput, classify, load_taxonomy
-from transom.studies.rules import Features, SolveRow
 from transom.studies.trials import StudyTrial
 
 OBJECTIVE = ("objective", "_objective", "_objective_function", "evaluate")

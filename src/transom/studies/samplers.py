@@ -23,7 +23,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from transom.studies.advice import RULE, Advice, StudyInsight
 from transom.studies.expression import Formula
-from transom.studies.rules import Features, SolveRow, choice_features
+from transom.studies.failure_rules import Features, SolveRow, choice_features
 from transom.studies.trials import FAILED_BY
 
 See = Callable[[FrozenTrial], FrozenTrial | None]

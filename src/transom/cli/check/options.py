@@ -33,8 +33,8 @@ from transom.checklist.writing.rounds import ROUNDS
 from transom.checklist.writing.views import check_prompts
 from transom.cli.app import group
 from transom.cli.command import MoreRepairs
+from transom.cli.command_session import Session
 from transom.cli.output import ReportFile, day_of, report_files, say
-from transom.cli.session import Session
 from transom.errors import InputError
 from transom.learning import Playbook
 from transom.llm import CallSettings
@@ -61,7 +61,7 @@ Several: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class CheckOptions:
+class CheckArguments:
     """The options of the commands of `check`, besides the common ones."""
 
     item: Annotated[
@@ -209,7 +209,7 @@ def parse_variables(texts: Sequence[str], cwd: Path) -> dict[str, Path]:
     return folders
 
 
-def places_of(session: Session, options: CheckOptions, default_results: Path | None) -> Places:
+def places_of(session: Session, options: CheckArguments, default_results: Path | None) -> Places:
     """Return the folders in which files are looked for, and the one for results."""
     variables = parse_variables(options.variables, session.cwd)
     roots = tuple(Path(session.cwd, root.expanduser()) for root in options.roots)
@@ -227,7 +227,7 @@ def places_of(session: Session, options: CheckOptions, default_results: Path | N
 
 def reports_of(
     session: Session,
-    options: CheckOptions,
+    options: CheckArguments,
     targets: Sequence[Path],
     baseline: VerdictBaseline | None = None,
 ) -> tuple[ReportFile, ...]:
@@ -281,7 +281,7 @@ def descriptions_of(targets: Sequence[Path]) -> dict[str, str]:
 
 
 def comparison_of(
-    options: CheckOptions, baseline: VerdictBaseline | None
+    options: CheckArguments, baseline: VerdictBaseline | None
 ) -> Callable[[Verdict], Verdict]:
     """Return the function that compares a verdict with the baseline, if there is one."""
     if baseline is None:
@@ -289,14 +289,14 @@ def comparison_of(
     return partial(baseline.compare, fail_on_unused=options.fail_on_unused)
 
 
-def baseline_of(options: CheckOptions) -> VerdictBaseline | None:
+def baseline_of(options: CheckArguments) -> VerdictBaseline | None:
     """Return the earlier result of `--baseline`, if there is one."""
     return None if options.baseline is None else VerdictBaseline(options.baseline)
 
 
 def manner_of(
     session: Session,
-    options: CheckOptions,
+    options: CheckArguments,
     *,
     needs_sandbox: bool = True,
     playbook: Playbook | None = None,
@@ -336,7 +336,7 @@ def manner_of(
 
 
 def _build_settings(
-    session: Session, options: CheckOptions, playbook: Playbook | None
+    session: Session, options: CheckArguments, playbook: Playbook | None
 ) -> BuildSettings:
     """Return how checkers are built, from the settings."""
     settings = session.settings

@@ -34,14 +34,14 @@ from transom.checklist.writing.document import parse_spec
 from transom.checklist.writing.gate import check_spec
 from transom.cli.check.answers import load_checked
 from transom.cli.check.example_lines import add_lines, ask_for_lines
-from transom.cli.check.options import CheckOptions, check_app, places_of
+from transom.cli.check.options import CheckArguments, check_app, places_of
 from transom.cli.check.registry import home
 from transom.cli.check.steps import LEARNED
 from transom.cli.command import PersonOption, RunArgument, command
+from transom.cli.command_session import Session
 from transom.cli.learn import PlaybookScope, opened
 from transom.cli.output import say, toned
 from transom.cli.run_lookup import found_run, history
-from transom.cli.session import Session
 from transom.cli.terminal import on_terminal
 from transom.errors import InputError
 from transom.evidence.findings import Finding
@@ -87,7 +87,7 @@ Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Reason, i
 async def lint(
     session: Session,
     targets: Targets,
-    options: Annotated[CheckOptions, ("variables", "roots")],
+    options: Annotated[CheckArguments, ("variables", "roots")],
     good: GoodLine = None,
     bad: BadLine = None,
 ) -> int:

@@ -28,7 +28,7 @@ from transom.cli.check.options import (
     BUILDING,
     JUDGING,
     WHERE,
-    CheckOptions,
+    CheckArguments,
     baseline_of,
     check_app,
     comparison_of,
@@ -39,9 +39,9 @@ from transom.cli.check.options import (
 )
 from transom.cli.check.registry import place
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.learn import PlaybookScope, learning, opened_memory
 from transom.cli.output import counted, say
-from transom.cli.session import Session
 from transom.errors import InputError, TransomError
 from transom.runs import Run
 from transom.runs.walk import give_help, rewind
@@ -64,7 +64,7 @@ ItemArgument = Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="Item to
 async def spec(
     session: Session,
     item: ItemArgument,
-    options: Annotated[CheckOptions, ("results", "parallel_rounds", "debug", "strict")],
+    options: Annotated[CheckArguments, ("results", "parallel_rounds", "debug", "strict")],
 ) -> int:
     """Write an item's ItemSpec: what to extract, check and waive.
 
@@ -105,7 +105,7 @@ async def build(
     itemspec: Annotated[
         Path, typer.Argument(metavar="ITEMSPEC.md", help="ItemSpec to build a checker from.")
     ],
-    options: Annotated[CheckOptions, ("item", *WHERE, "tests", *BUILDING, "unsafe")],
+    options: Annotated[CheckArguments, ("item", *WHERE, "tests", *BUILDING, "unsafe")],
 ) -> int:
     """Build a checker from an ItemSpec, and run its gates.
 
@@ -184,7 +184,7 @@ async def run(
         ),
     ],
     options: Annotated[
-        CheckOptions, (*WHERE, *JUDGING, "approved_only", "reports", "baseline", "unsafe")
+        CheckArguments, (*WHERE, *JUDGING, "approved_only", "reports", "baseline", "unsafe")
     ],
 ) -> int:
     """Run checkers on the current files.
@@ -211,7 +211,7 @@ async def all_(
     session: Session,
     items: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml", help="Items to check.")],
     options: Annotated[
-        CheckOptions,
+        CheckArguments,
         (*WHERE, *JUDGING, "parallel_rounds", "tests", "reports", "baseline", "unsafe"),
     ],
 ) -> int:
@@ -230,7 +230,7 @@ async def all_(
 async def _judge(
     session: Session,
     targets: Sequence[Path],
-    options: CheckOptions,
+    options: CheckArguments,
     work: Callable[[Path], Awaitable[answers.Answer]],
 ) -> int:
     """Print one verdict for every target, in their order.
@@ -256,7 +256,7 @@ async def _judge(
     return answers.print_verdicts(session, verdicts, reports, descriptions_of(targets))
 
 
-async def answer_of(session: Session, store: Store, options: CheckOptions) -> answers.Answer:
+async def answer_of(session: Session, store: Store, options: CheckArguments) -> answers.Answer:
     """Return the verdict on one item after spec, build and run; if a step stops, its own answer."""
     started = time.monotonic()
     item = answers.load_checked(session, cast("Path", options.item), strict=options.strict)
@@ -300,7 +300,7 @@ async def answer_of(session: Session, store: Store, options: CheckOptions) -> an
 
 
 async def run_one(
-    session: Session, store: Store, target: Path, options: CheckOptions, copied_items: set[str]
+    session: Session, store: Store, target: Path, options: CheckArguments, copied_items: set[str]
 ) -> Verdict:
     """Judge one target.
 

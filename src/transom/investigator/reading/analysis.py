@@ -33,7 +33,7 @@ from transom.investigator.reading.tool_reports import (
 )
 from transom.investigator.reading.tree import Node
 from transom.investigator.reading.unexplained import unexplained
-from transom.investigator.reading.words import word_set, words
+from transom.investigator.reading.vocabulary import word_set, words
 
 MOST_BYTES = 64 << 20
 _IDENTITY = word_set(

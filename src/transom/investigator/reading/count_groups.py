@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import word_set, words
+from transom.investigator.reading.vocabulary import word_set, words
 
 CountedNode = tuple[float, Node]
 """A count, and the node that states it."""

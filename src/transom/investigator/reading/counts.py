@@ -17,7 +17,7 @@ from transom.investigator.reading.count_groups import (
 from transom.investigator.reading.quoting import derived, observe
 from transom.investigator.reading.tool_reports import shares_of_skipped
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import Status, word_list, word_set, words
+from transom.investigator.reading.vocabulary import Status, word_list, word_set, words
 
 _CASES = word_set("test case scenario acceptance uat")
 _OTHER_ROLES = ROLES["failed"] | ROLES["errors"] | ROLES["skipped"] | ROLES["blocked"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from transom.formats.measurements import Observation
 from transom.investigator.reading.quoting import derived, observe
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import word_set
+from transom.investigator.reading.vocabulary import word_set
 
 _LINES = {"line", "statement", "instruction"}
 _BRANCHES = {"branch", "condition", "decision"}

@@ -10,7 +10,7 @@ from transom.evidence.trouble import TroubleFinder
 from transom.formats.measurements import Observation, Remark, SubjectFact
 from transom.investigator.reading.reviews import sentence
 from transom.investigator.reading.steering import found_in_text
-from transom.investigator.reading.words import key_words, plain_words, words
+from transom.investigator.reading.vocabulary import key_words, plain_words, words
 
 MOST_REMARKS = 40
 _LONGEST_MARK = 8  # words of a line such as "Superseded by ADR 7"

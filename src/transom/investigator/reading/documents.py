@@ -14,7 +14,7 @@ from transom.formats.measurements import Observation, Reading, State
 from transom.formats.office_text import OFFICE_SUFFIXES, text_bytes
 from transom.formats.text_files import TextFile, decode_text
 from transom.investigator.reading.document_lines import MOST_REMARKS, DocumentReader
-from transom.investigator.reading.words import words
+from transom.investigator.reading.vocabulary import words
 
 MOST_BYTES = 64 << 20
 """Bytes of a document that are read; the reading tells if there are more."""

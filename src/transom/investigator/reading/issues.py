@@ -15,7 +15,7 @@ from transom.investigator.reading.quoting import observe
 from transom.investigator.reading.severities import read_severities
 from transom.investigator.reading.steering import found_in_text
 from transom.investigator.reading.tree import Node, said
-from transom.investigator.reading.words import plain_words, word_set, words
+from transom.investigator.reading.vocabulary import plain_words, word_set, words
 
 # Jira's own members, whose lists are links and settings, not findings of the feature.
 _ENTRIES = {"subtask", "issuelink", "link", "fields"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from transom.formats.measurements import Observation
 from transom.investigator.reading.quoting import observe
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import Status, word_set, words
+from transom.investigator.reading.vocabulary import Status, word_set, words
 
 _HEAD = word_set(
     "status result outcome conclusion verdict state success successful passed pass ok gate meet met"

@@ -17,7 +17,7 @@ from transom.investigator.reading.quantities import (
 )
 from transom.investigator.reading.quoting import derived, observe
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import word_set, words
+from transom.investigator.reading.vocabulary import word_set, words
 
 _AT_LEAST = {"throughput", "availability", "success_rate"}
 

@@ -13,7 +13,7 @@ from transom.investigator.reading.quantities import (
     statistic_of,
 )
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import word_list
+from transom.investigator.reading.vocabulary import word_list
 
 _LIMIT_KEYS = word_list(
     "target threshold limit sla slo goal requirement required expected budget acceptance objective"

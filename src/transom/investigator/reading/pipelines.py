@@ -8,7 +8,7 @@ from transom.formats.measurements import Observation, Remark
 from transom.investigator.reading.outcomes import outcome_of, outcomes_of
 from transom.investigator.reading.quoting import derived, observe
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import Status, key_words, word_set
+from transom.investigator.reading.vocabulary import Status, key_words, word_set
 
 _WORST: tuple[Status, ...] = ("fail", "conditional", "pending", "progress", "skipped", "pass")
 _BY_END = word_set("success successful passed green good stable fail failed")

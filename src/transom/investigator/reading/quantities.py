@@ -16,7 +16,7 @@ from transom.evidence.numbers import (
 )
 from transom.evidence.units import PERCENT, RATIO, UnitSource, find_unit, unit_of_key
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import key_words, word_set
+from transom.investigator.reading.vocabulary import key_words, word_set
 
 STATISTIC = re.compile(r"p\d{2,3}(?:\.\d)?")
 _AVERAGE = {

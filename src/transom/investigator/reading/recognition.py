@@ -23,7 +23,7 @@ from transom.investigator.reading.reviews import read_decisions
 from transom.investigator.reading.severities import read_severities
 from transom.investigator.reading.tool_reports import COVERAGE, LOAD, SCAN, TESTS
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import key_words, word_set, words
+from transom.investigator.reading.vocabulary import key_words, word_set, words
 
 PIPELINE = "metrics/pipeline_results"
 UAT, SECURITY_REVIEW = "reviews/uat", "reviews/security"

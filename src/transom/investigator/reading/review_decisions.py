@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from transom.evidence.trouble import TroubleFinder
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import Status, key_words, word_list, word_set, words
+from transom.investigator.reading.vocabulary import Status, key_words, word_list, word_set, words
 
 PROSE = word_set(
     "comment note feedback remark rationale reason concern summary statement quote observation"

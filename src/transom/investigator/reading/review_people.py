@@ -18,7 +18,7 @@ from transom.investigator.reading.review_decisions import (
     decision_of,
 )
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import Status, word_set, words
+from transom.investigator.reading.vocabulary import Status, word_set, words
 
 _PERSON_KEYS = (
     "reviewer", "approver", "approved_by", "accepted_by", "signed_by", "signed_off_by", "by",

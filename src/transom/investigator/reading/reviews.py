@@ -15,7 +15,7 @@ from transom.investigator.reading.review_people import (
     tallies,
 )
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import word_set, words
+from transom.investigator.reading.vocabulary import word_set, words
 
 _SHORTEST_DOUBT = 12  # characters
 _UNTIL = word_set("until till through thru to end before")

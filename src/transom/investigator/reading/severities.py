@@ -17,7 +17,7 @@ from transom.investigator.reading.severity_counts import (
     words_around,
 )
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import Severity, word_set, words
+from transom.investigator.reading.vocabulary import Severity, word_set, words
 
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low")
 # A list under such a key says that its findings are accepted, one by one.

@@ -7,7 +7,7 @@ from typing import cast
 
 from transom.formats.scan_findings import UNRATED, rank_of_score
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import Severity, word_set, words
+from transom.investigator.reading.vocabulary import Severity, word_set, words
 
 # Keys below or beside which a severity counts findings; a table of anything else may have it, too.
 _FINDINGS = word_set(

@@ -29,7 +29,7 @@ from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 from transom.investigator.reading.reviews import sentence
 from transom.investigator.reading.speech import language_of, speech_of
-from transom.investigator.reading.words import words
+from transom.investigator.reading.vocabulary import words
 
 _FILE: Final = Path(__file__).parent / "steering.yaml"
 _SHORTEST: Final = 8

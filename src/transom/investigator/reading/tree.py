@@ -13,7 +13,13 @@ from transom.evidence.numbers import PrintedNumber, read_number
 from transom.evidence.units import PERCENT
 from transom.formats.json_tree import JsonNode
 from transom.formats.measurements import Nature
-from transom.investigator.reading.words import key_words, plain_words, word_list, word_set, words
+from transom.investigator.reading.vocabulary import (
+    key_words,
+    plain_words,
+    word_list,
+    word_set,
+    words,
+)
 
 _NAMES = word_list(
     "name title endpoint cve vulnerability_id id key ref scenario test test_case suite module"

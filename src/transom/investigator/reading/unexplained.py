@@ -12,7 +12,7 @@ from transom.evidence.trouble import Trouble, TroubleFinder
 from transom.formats.json_tree import quote_of
 from transom.formats.measurements import Observation, Remark
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import word_set, words
+from transom.investigator.reading.vocabulary import word_set, words
 
 _MOST = 12
 _LONGEST_STATUS = 60

@@ -31,8 +31,10 @@ from transom.store.protocol import (
 from transom.store.summaries import (
     COUNT,
     FORGET,
+    READ,
     keep_summary,
     list_of,
+    reads_summary,
     summarise_records,
     summary_of,
     write_summary,
@@ -334,14 +336,18 @@ class PostgresStore:
 
         def insert(connection: PostgresConnection) -> int:
             if token is None:
-                rows = connection.execute(_INSERT_ALWAYS, row).fetchall()
+                inserting = connection.execute(_INSERT_ALWAYS, row)
             else:
-                rows = connection.execute(_INSERT_IF_HELD, (*row, token)).fetchall()
+                inserting = connection.execute(_INSERT_IF_HELD, (*row, token))
+            # The server answers both in one round trip.
+            shared = _Translating(connection)
+            reading = shared.execute(READ, (stream,)) if reads_summary(summarise) else None
+            rows = inserting.fetchall()
             if not rows:
                 raise self._leases.lost(stream)
             seq = int(rows[0][0])
             record = Record(seq, stream, kind, data, at)
-            keep_summary(_Translating(connection), record, summarise)
+            keep_summary(shared, record, summarise, reading)
             return seq
 
         return PostgresWork(insert, (lock_of("stream", stream),))
