@@ -30,12 +30,13 @@ from transom.cli.learn import PlaybookScope, learning, opened_memory
 from transom.cli.output import day_of, report_files, style_status
 from transom.cli.run_lookup import found_run
 from transom.errors import InputError, Paused
+from transom.investigator.concluding import kept_answer
 from transom.investigator.dialogue import answer_beside, follow_up, judged
 from transom.investigator.inquiry import Inquiry
 from transom.investigator.lessons import DOMAIN, take_judgement
 from transom.investigator.phases import investigate as investigated
 from transom.investigator.policy import load_policy, load_waivers
-from transom.investigator.remembering import dependants
+from transom.investigator.remembering import dependants, similar_with_issues
 from transom.investigator.report import FORMATS, text_report
 from transom.investigator.result import Investigation, judged_line
 from transom.investigator.rules import investigator_rules
@@ -218,9 +219,11 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
     inquiry = inquiry_of(session, arguments["question"], options, again=True)
     async with opened_memory(session) as memory, opened_run(session, inquiry, options) as run:
         with run.telemetry.span("recall"):
-            recalled = await dependants(
-                None if options.no_memory else memory, question, inquiry.data.features
-            )
+            known = None if options.no_memory else memory
+            recalled = await dependants(known, question, inquiry.data)
+            if conclusion := kept_answer(run.folder):
+                feature_id = conclusion.investigation.feature_id
+                recalled += await similar_with_issues(known, question, feature_id)
         reply = await follow_up(run, question, inquiry.data, recalled, inquiry.policy)
         if before.is_closed:
             # A question reopens the run, and changes nothing of how it ended.

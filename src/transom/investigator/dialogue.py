@@ -19,7 +19,7 @@ from transom.investigator.main_thread import MainThread
 from transom.investigator.policy import Policy, load_policy
 from transom.investigator.question_names import asks_for_more
 from transom.investigator.questions import answer_question, asks_for_list
-from transom.investigator.remembering import dependants
+from transom.investigator.remembering import dependants, similar_with_issues
 from transom.investigator.replies import read_plain
 from transom.investigator.result import Investigation, Judgement, Unsupported, Verdict
 from transom.investigator.roles import FOLLOW_UP, json_rows
@@ -148,7 +148,8 @@ async def answer_beside(run: Run, inquiry: Inquiry, result: Investigation) -> Fo
     answer = answer_question(inquiry.question, result, inquiry.data, inquiry.policy)
     if answer is None:
         # What depends on a thing stands in the memory of all investigations.
-        recalled = await dependants(inquiry.memory, inquiry.question, inquiry.data.features)
+        recalled = await dependants(inquiry.memory, inquiry.question, inquiry.data)
+        recalled += await similar_with_issues(inquiry.memory, inquiry.question, result.feature_id)
         answer = "\n".join(recalled)
     return FollowUp(
         question=inquiry.question, answer=answer or NOTHING_FOUND, needs_model=not answer

@@ -62,11 +62,14 @@ def _wrapped(line: str) -> list[str]:
 def _text_lines(result: Investigation) -> Iterator[str]:
     yield from _head_lines(result)
     yield ""
+    sources = {row.id: row.source for row in result.evidence}
     for entry in _ordered(result):
         advisory = "" if entry.required else " (advisory)"
         yield f"  {_SIGNS[entry.status]} {entry.name}{advisory}"
         if entry.status != "pass":
             yield f"      {entry.why}{_cites(entry.evidence)}"
+        elif result.verdict == "READY" and entry.required:
+            yield from _figures(entry, sources)
     # Empty sections are left out: a reader takes a heading for a finding.
     for title, rows in _lists(result):
         yield from _section(title, rows)
@@ -93,6 +96,16 @@ def _head_lines(result: Investigation) -> Iterator[str]:
         yield f"  {_capped_line(result)}"
     if words := _in_words(result):
         yield from ("", *(f"  {line}" for line in words))
+
+
+def _figures(criterion: CriterionResult, sources: Mapping[str, str]) -> Iterator[str]:
+    """Yield what a criterion that is met rests on: its figures, and their files."""
+    names = dict.fromkeys(sources[key] for key in criterion.evidence if key in sources)
+    # Some reasons name their file themselves.
+    files = ", ".join(name for name in names if name not in criterion.why)
+    text = " ".join(part for part in (criterion.why, f"({files})" if files else "") if part)
+    if text:
+        yield f"      {text}"
 
 
 def _evidence_rows(result: Investigation) -> list[str]:

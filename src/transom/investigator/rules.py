@@ -15,6 +15,7 @@ from transom.canonical import Json, compact_json
 from transom.investigator.question_names import foreign_words
 from transom.investigator.question_words import NEUTRAL_WORDS
 from transom.investigator.reading.vocabulary import plain_words, singular
+from transom.investigator.remembering import SIMILAR_WORDS
 from transom.investigator.roles import FOLLOW_UP, IDENTIFY, MAIN, MERGE, READER
 from transom.llm import Reply, Request, Rule, RulesProvider, Text, ToolCallPart
 
@@ -236,11 +237,12 @@ def justify(
         for row in criteria:
             if row["status"] == status and row["required"]:
                 lines.append(_because(row, word))
-    met_names = []
-    for row in criteria:
-        if row["status"] == "pass" and row["required"]:
-            met_names.append(row["name"])
-    lines += [f"What holds: {'; '.join(met_names)}."] if met_names else []
+    met = [row for row in criteria if row["status"] == "pass" and row["required"]]
+    # A positive verdict rests on what holds, so each figure is named with its evidence.
+    if verdict == "READY":
+        lines += [_because(row, "is met") for row in met]
+    elif met:
+        lines.append(f"What holds: {'; '.join(row['name'] for row in met)}.")
     return "\n".join(lines)
 
 
@@ -260,7 +262,9 @@ def _answer(request: Request) -> Reply:
         if word not in _STOP - {"uat"}:
             question_words.add(singular(word))
     lines = []
-    for row in _rows(request, "criteria"):
+    # A question about other features is not answered by the criteria of this one.
+    is_about_others = bool(question_words & SIMILAR_WORDS)
+    for row in () if is_about_others else _rows(request, "criteria"):
         own = {
             singular(word)
             for word in plain_words(f"{row['name']} {row['id']} {row['source']} {row['owner']}")
@@ -271,10 +275,6 @@ def _answer(request: Request) -> Reply:
             )
             lines.append(_because(row, status))
     if not lines:
-        memory_lines = [str(row["text"]) for row in _rows(request, "memory")]
-        lines = []
-        for fact in memory_lines:
-            if question_words & {singular(word) for word in plain_words(fact)}:
-                lines.append(fact)
-        lines = lines or [NOTHING_FOUND]
+        # Memory was asked with the same question; its last line may say what is not known.
+        lines = [str(row["text"]) for row in _rows(request, "memory")] or [NOTHING_FOUND]
     return _say("\n".join(lines[:_MOST_LINES]))
