@@ -71,7 +71,7 @@ def serve(
     certificate = None
     if certificate_file and key_file:
         certificate = server.Certificate(certificate_file, key_file)
-        certificate.check()
+        certificate.context()
     elif certificate_file or key_file:
         raise InputError("--tls-cert and --tls-key need each other", hint="give both")
     _check_exposure(host, is_encrypted=bool(certificate or proxy_name))
