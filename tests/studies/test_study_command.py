@@ -165,7 +165,7 @@ def test_the_parts_of_a_study_without_pictures(tmp_path: Path) -> None:
     runner = StudyRunner(study, tmp_path / "studies")
     trials = runner.run()
     verification = verify(study, runner.solver, tmp_path / "verified", trials)
-    result = result_of(study, trials, conclude(runner, trials, verification), runner.solver.by)
+    result = result_of(study, trials, conclude(runner, verification), runner.solver.by)
     assert result.best and result.best.verified and result.trials.total == 14
     assert SEEN.pop().summary == {
         "trials": 14,

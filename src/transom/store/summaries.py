@@ -4,7 +4,7 @@ many streams reads none of their records.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from transom.store.codec import checksum, decode, encode
@@ -85,22 +85,21 @@ def keep_summary(
     connection: Connection,
     record: Record,
     summarise: Summarise | None,
+    read: Callable[[int], Sequence[Record]],
     reading: StatementResult | None = None,
 ) -> None:
     """Write the summary of a stream after a record, in the transaction that appends the record.
 
-    Without `summarise` the summary is marked as outdated: whoever lists it makes it again.
-
     Args:
-        connection: of the transaction.
+        connection: the connection of the transaction.
         record: the record.
-        summarise: returns the next summary.
+        summarise: as for `Store.append`. Without it the summary is marked as outdated: whoever
+            lists it makes it again.
+        read: returns the records of the stream between a number and this record.
         reading: the result of `READ`, where it was sent together with the record.
     """
     if summarise is None:
         write_summary(connection, _outdated(record))
-        return
-    if summarise is keep_unchanged:
         return
     row = (reading or connection.execute(READ, (record.stream,))).fetchone()
     before = None
@@ -109,7 +108,10 @@ def keep_summary(
         before = recent[1] if recent and recent[0] == row else summary_of(row)
         if before.kind == OUTDATED:
             return
-    after = summarise(before, record)
+    uncounted: Sequence[Record] = ()
+    if before is not None and before.counted is not None:
+        uncounted = read(before.counted)
+    after = summarise(before, [*uncounted, record])
     place = (after.kind, after.status, after.waits)
     text, crc = _encoded(after)
     if before is None or (before.kind, before.status, before.waits) != place:
@@ -130,10 +132,7 @@ def write_summary(connection: Connection, summary: StreamSummary) -> None:
 
 def summarise_records(records: Sequence[Record], summarise: Summarise) -> StreamSummary | None:
     """Return the summary of a stream from all its records; None if there are none."""
-    summary = None
-    for record in records:
-        summary = summarise(summary, record)
-    return summary
+    return summarise(None, records) if records else None
 
 
 def _outdated(record: Record) -> StreamSummary:

@@ -156,7 +156,7 @@ def optimize(
         except StudyStopped as error:
             stopped = str(error)
         # Rules are learned of a stopped study, too.
-        conclude(runner, runner.trials(), Verification(asked=False))
+        conclude(runner, Verification(asked=False))
         return _optimum(runner, stopped)
 
 

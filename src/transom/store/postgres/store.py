@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import zlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -27,6 +28,7 @@ from transom.store.protocol import (
     Summarise,
     SummaryCount,
     SummaryFilter,
+    keep_unchanged,
 )
 from transom.store.summaries import (
     COUNT,
@@ -154,8 +156,7 @@ class PostgresStore:
         return self._writer.hand_over_soon(insertion, stream=stream)
 
     def read(self, stream: str, after: int = 0) -> list[Record]:
-        rows = self._query(_READ, stream, after)
-        return [Record(seq, stream, kind, decode(data), at) for seq, kind, data, at in rows]
+        return _records(stream, self._query(_READ, stream, after))
 
     def read_all(self, after: int) -> list[Record]:
         rows = self._query(
@@ -195,8 +196,7 @@ class PostgresStore:
 
     async def summarise_again(self, stream: str, summarise: Summarise) -> None:
         def work(connection: PostgresConnection) -> None:
-            rows = connection.execute(_READ, (stream, 0)).fetchall()
-            records = [Record(seq, stream, kind, decode(data), at) for seq, kind, data, at in rows]
+            records = _records(stream, connection.execute(_READ, (stream, 0)).fetchall())
             if summary := summarise_records(records, summarise):
                 write_summary(_Translating(connection), summary)
 
@@ -334,6 +334,10 @@ class PostgresStore:
         row = (stream, kind, encode(data, stream), at)
         token = self._leases.token_of(stream)
 
+        def read(connection: PostgresConnection, after: int) -> list[Record]:
+            rows = connection.execute(_READ, (stream, after)).fetchall()
+            return _records(stream, rows)[:-1]
+
         def insert(connection: PostgresConnection) -> int:
             if token is None:
                 inserting = connection.execute(_INSERT_ALWAYS, row)
@@ -346,8 +350,9 @@ class PostgresStore:
             if not rows:
                 raise self._leases.lost(stream)
             seq = int(rows[0][0])
-            record = Record(seq, stream, kind, data, at)
-            keep_summary(shared, record, summarise, reading)
+            if summarise is not keep_unchanged:
+                record = Record(seq, stream, kind, data, at)
+                keep_summary(shared, record, summarise, partial(read, connection), reading)
             return seq
 
         return PostgresWork(insert, (lock_of("stream", stream),))
@@ -370,6 +375,11 @@ class PostgresStore:
             place=str(self._address),
             hint="look into PostgreSQL's log, and restore the database from a backup",
         )
+
+
+def _records(stream: str, rows: Iterable[Any]) -> list[Record]:
+    """Return the records in rows of `_READ`."""
+    return [Record(seq, stream, kind, decode(data), at) for seq, kind, data, at in rows]
 
 
 def _document_lock(table: str, key: str) -> int:
