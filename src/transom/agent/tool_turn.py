@@ -20,6 +20,7 @@ from transom.errors import Paused, ToolRefused
 from transom.llm import ToolCall, ToolSpec
 from transom.runs import A_PERSON
 from transom.runs.conversation import CallPlace
+from transom.runs.questions import PersonAnswer
 from transom.runs.tool_calls import HandlerScope, Interruption
 from transom.tools.answers import (
     done_before,
@@ -211,12 +212,16 @@ class ToolTurn:
         if not tool.needs_approval:
             return None
         answer = await self._log.stage.tools.approval(self._log.place(number), call)
-        if answer.text == "approve":
-            return None
-        refusal = f"{answer.by or A_PERSON} refused this call"
-        if answer.reason:
-            refusal += f": {answer.reason}"
-        return refused(call, ToolRefused(refusal, hint="do not make it again; go on without it"))
+        return None if answer.text == "approve" else refused_by(call, answer)
+
+    async def answer_declined(self, number: int, answer: PersonAnswer) -> None:
+        """Answer a call that a person has decided not to make, so that the model is told of it."""
+        call = self._calls[number]
+        outcome = done_before(call) if answer.text == "keep" else refused_by(call, answer)
+        act = partial(self._act_instead, call, outcome)
+        await self._log.stage.tools.carry_out(
+            self._log.place(number), self._spec_of(call, None), call, act
+        )
 
     def _spec_of(self, call: ToolCall, accepted: Accepted | None) -> ToolSpec:
         """Return the spec of a call as the journal and the traces have it.
@@ -253,6 +258,14 @@ class ToolTurn:
         if brief is not outcome:
             record = {**brief.to_json(), "brief": True}
             self._log.stage.tools.replace_result(self._log.place(number), record)
+
+
+def refused_by(call: ToolCall, answer: PersonAnswer) -> ToolOutcome:
+    """Return the outcome of a call that a person refused."""
+    refusal = f"{answer.by or A_PERSON} refused this call"
+    if answer.reason:
+        refusal += f": {answer.reason}"
+    return refused(call, ToolRefused(refusal, hint="do not make it again; go on without it"))
 
 
 def _cut_off_outcome(call: ToolCall, begun: Interruption) -> ToolOutcome:

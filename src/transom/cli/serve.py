@@ -13,6 +13,7 @@ import typer
 
 from transom.cli.app import root
 from transom.cli.command import AgentOption, command
+from transom.cli.ending import orderly_end
 from transom.cli.learn import PlaybookScope, opened
 from transom.cli.session import Session
 from transom.errors import InputError, SettingsError, install_hint
@@ -87,12 +88,17 @@ def serve(
         async def work() -> None:
             async with serve_agent(session, agent, host, url, token, proxy_name) as app:
                 await server.serve_in_loop(app, listener, app.on_stop, certificate)
+                # The server has stopped in order, so the agent is left without an error: what
+                # stands behind a `yield` runs, also outside of `finally`.
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(0)
 
-        with listener, suppress(KeyboardInterrupt):
-            asyncio.run(work())
-        session.progress("stopped")
+        with orderly_end(), listener:
+            with suppress(KeyboardInterrupt):
+                asyncio.run(work())
+            session.progress("stopped")
         return 0
-    with listener, opened(session, scope, "make") as playbook:
+    with orderly_end(), listener, opened(session, scope, "make") as playbook:
         store = session.open_store()
         history = RunHistory(session.workspace, store)
         if history.is_outdated:
@@ -108,7 +114,7 @@ def serve(
             server.serve(app, listener, app.on_stop, certificate)
         finally:
             asyncio.run(store.close())
-    session.progress("stopped")
+        session.progress("stopped")
     return 0
 
 
