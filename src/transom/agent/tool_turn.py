@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from transom.agent.large_results import store_large_result
+from transom.agent.large_results import store_large_result, whole_result
 from transom.agent.models import ToolCallFinished, ToolCallStarted
 from transom.agent.session import CALLER, AgentSession, Caller
 from transom.context.oversized import level
@@ -155,7 +155,8 @@ class ToolTurn:
             act = partial(self._act_instead, call, instead)
         outcome = await tools.carry_out(place, spec, call, act)
         if session.listener:
-            session.listener.tell(ToolCallFinished(self._log.id, call, outcome.result))
+            result = whole_result(self._log.host.store, outcome.to_json())
+            session.listener.tell(ToolCallFinished(self._log.id, call, result))
 
     async def _act_instead(
         self, call: ToolCall, outcome: ToolOutcome, begun: Interruption
@@ -241,22 +242,31 @@ class ToolTurn:
         session, state = self._session, self._state
         correction, limit = session.index.correction(), session.window.budget.result_tokens
         outcomes = [outcome_from_json(state.results[number]) for number in range(len(self._calls))]
-        sizes = [correction.count(outcome.result.content) for outcome in outcomes]
+        sizes: list[int] = []
+        for number, outcome in enumerate(outcomes):
+            # A kill may have come between two of them. What was cut then counts as it was before,
+            # so that the others are cut as they would have been.
+            earlier_size = state.results[number].get("cut_from")
+            sizes.append(earlier_size or correction.count(outcome.result.content))
         limit_of_each = level(sizes, limit)
         for number, outcome in enumerate(outcomes):
-            if sizes[number] <= limit_of_each or state.results[number].get("brief"):
+            if sizes[number] <= limit_of_each or "cut_from" in state.results[number]:
                 continue
             stored = await store_large_result(self._log, outcome, limit_of_each, correction)
             if stored is not outcome:
-                self._log.stage.tools.replace_result(self._log.place(number), stored.to_json())
+                record = {**stored.to_json(), "cut_from": sizes[number]}
+                self._log.stage.tools.replace_result(self._log.place(number), record)
 
     async def _shorten(self, number: int, call: ToolCall, outcome: ToolOutcome) -> None:
         """Replace the outline of a stored result with what the role's strategy makes of it."""
         if self._session.shorten is None:
             return
+        state = self._state
         brief = await self._session.shorten(self._session, number, call, outcome)
         if brief is not outcome:
-            record = {**brief.to_json(), "brief": True}
+            record = {**state.results[number], **brief.to_json(), "brief": True}
+            # As it was: a program gets the result itself.
+            record["egress"] = outcome.result.egress
             self._log.stage.tools.replace_result(self._log.place(number), record)
 
 

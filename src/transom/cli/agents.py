@@ -86,7 +86,7 @@ class _OwnManager:
     async def __aenter__(self) -> Any:
         try:
             return await self._manager.__aenter__()
-        except Exception as error:  # noqa: BLE001  the user's code may raise anything
+        except Exception as error:
             hint = "correct what stands before its yield"
             raise self._explained(error, "cannot be opened", hint) from error
 
@@ -156,7 +156,8 @@ class HeldAgent:
         holder = loop.create_task(self._hold(agent), context=self.context)
         self._holder = holder
         try:
-            await asyncio.wait([agent, holder], return_when=asyncio.FIRST_COMPLETED)
+            either: list[asyncio.Future[Any]] = [agent, holder]
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             holder.cancel()
             await asyncio.wait([holder])

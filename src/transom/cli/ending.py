@@ -54,9 +54,7 @@ def orderly_end() -> Iterator[Ending]:
         return
     # A shell has SIGINT ignored in what a script runs in the background.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-        earlier_handlers[signal.SIGINT] = signal.signal(
-            signal.SIGINT, signal.default_int_handler
-        )
+        earlier_handlers[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in _NAMES:
         number = getattr(signal, name, None)
         # `nohup` has SIGHUP ignored, and a program that runs the command may have its own handler.

@@ -88,10 +88,7 @@ def serve(
         async def work() -> None:
             async with serve_agent(session, agent, host, url, token, proxy_name) as app:
                 await server.serve_in_loop(app, listener, app.on_stop, certificate)
-                # The server has stopped in order, so the agent is left without an error: what
-                # stands behind a `yield` runs, also outside of `finally`.
-                with suppress(asyncio.CancelledError):
-                    await asyncio.sleep(0)
+                await _forget_interruption()
 
         with orderly_end(), listener:
             with suppress(KeyboardInterrupt):
@@ -116,6 +113,19 @@ def serve(
             asyncio.run(store.close())
         session.progress("stopped")
     return 0
+
+
+async def _forget_interruption() -> None:
+    """Take back the cancellation with which a server that stopped in order passes on its signal.
+
+    The agent is then left without an error: code behind a `yield` runs, also outside of `finally`.
+    """
+    task = asyncio.current_task()
+    try:
+        await asyncio.sleep(0)
+    except asyncio.CancelledError:
+        if task:
+            task.uncancel()
 
 
 def _check_exposure(host: str, *, is_encrypted: bool) -> None:
