@@ -16,6 +16,7 @@ BILL := $(VENV)/.sbom
 PYTEST := $(BIN)/python -m pytest
 # Files or options for pytest in place of all tests.
 TESTS ?=
+# STORE=postgresql keeps the tests' workspaces in PostgreSQL.
 # Options of tests/workers/chaos.py, e.g. CHAOS="--seeds 4 --minutes 2".
 CHAOS ?=
 # Options of scripts/fresh.py, e.g. FRESH="--only root".
@@ -47,11 +48,12 @@ fence: $(DEV) ## what must never break: kills behind every append, hostile code,
 	@scripts/setup-npm.sh
 	@$(PYTEST) $(TWO) -m "fence"
 
-test-all: $(DEV) ## everything, with coverage
+test-all: $(DEV) ## everything, with coverage; and the fence once more with all workspaces in PostgreSQL
 	@scripts/setup-tools.sh fence
 	@scripts/setup-npm.sh
 	@$(MAKE) lint
 	@$(PYTEST) $(TWO) --cov --cov-report=term-missing:skip-covered
+	@STORE=postgresql $(MAKE) fence
 
 lint: $(DEV) ## ruff, mypy, import contracts, how plainly the source is written
 	@$(MAKE) -j 2 -k --output-sync=target lint-source lint-types

@@ -27,8 +27,8 @@ from transom.llm import (
     Role,
     Text,
     Tier,
-    ToolCall,
-    ToolResult,
+    ToolCallPart,
+    ToolResultPart,
     ToolResults,
     ToolSpec,
     Turn,
@@ -186,8 +186,8 @@ def blocks_of(number: int) -> list[Block]:
 def exchange(number: int) -> Iterator[tuple[Turn, ...]]:
     """The question; the call and its result; the answer: 1,000 tokens."""
     yield (UserMessage(filler(100, f"question {number}")),)
-    call = ToolCall(f"c{number}", "look", {"name": f"report {number}"})
-    result = ToolResult(call.id, "look", filler(650, f"result {number}"))
+    call = ToolCallPart(f"c{number}", "look", {"name": f"report {number}"})
+    result = ToolResultPart(call.id, "look", filler(650, f"result {number}"))
     yield AssistantMessage((call,)), ToolResults((result,))
     yield (AssistantMessage((Text(filler(130, f"answer {number}")),)),)
 

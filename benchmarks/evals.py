@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from transom.evals.compare import compare
 from transom.evals.document import Details, EpochRow, Evaluation, Fingerprint, ScenarioRow, Summary
-from transom.evals.models import Used
+from transom.evals.scenario_models import Used
 from transom.evals.scorers import DIMENSIONS
 
 FALSE_ALARMS = (0.03, 0.065)

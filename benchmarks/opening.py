@@ -28,7 +28,7 @@ from contextlib import closing
 from pathlib import Path
 
 from transom import Agent, Budget, Home, Workspace
-from transom.llm import Reply, Request, Text, ToolCall, ToolResults, Usage
+from transom.llm import Reply, Request, Text, ToolCallPart, ToolResults, Usage
 from transom.testing import ScriptedProvider
 
 ROUNDS, A_MESSAGE = 5, 5
@@ -50,7 +50,7 @@ def answer(request: Request) -> Reply:
                 break
             continue
         made += 1
-    part = ToolCall(f"c{made}", "look", {"at": f"{made}"}) if made < A_MESSAGE else Text("done")
+    part = ToolCallPart(f"c{made}", "look", {"at": f"{made}"}) if made < A_MESSAGE else Text("done")
     return Reply((part,), "tool_calls" if made < A_MESSAGE else "end", Usage(1_000, 20))
 
 

@@ -1,11 +1,11 @@
 """What an outage in the first study of a family costs the studies after it.
 
-    python benchmarks/outages.py             four wordings that no class knows, four seeds
+    python benchmarks/outages.py             six wordings, four seeds
     python benchmarks/outages.py --seeds 1
 
 Three related studies of a beam, 40 solves each. In the first one, the machine fails from the 21st
-solve on, with a text that the failure classes don't know; it is repaired as soon as the study stops
-and asks for it. The later studies are compared with those of a family without an outage.
+solve on, with a text that the failure classes don't know, or take for a design's; it is repaired as
+soon as the study stops and asks for it. The later studies are compared with those of a family without an outage.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ WORDINGS = (
     "lm_seat: every seat of SHOCK is lent out to other users, come again",
     "das Netzlaufwerk S: ist nicht verbunden",
     "job controller: answer of the worker overdue, case handed back",
+    # The classes take these for a mesh error and for one of convergence.
+    "Error: meshing failed: solid block 17 of the cube was lost",
+    "ERROR: garbage collector: iteration limit of concurrent mark",
 )
 BEAMS = ((800, 1500), (1000, 1200), (1200, 1000))  # length in mm, load in N
 _BEGINS = 20  # solves before the outage

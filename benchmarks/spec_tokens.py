@@ -19,9 +19,9 @@ from tests.checklist.shipped_model import MODEL, without_claim
 from transom.checklist.item import parse_item
 from transom.checklist.pipeline import spec_of
 from transom.checklist.writing.views import ROUND_VIEWS, load_prompt
-from transom.cli.check.options import CheckOptions, manner_of, places_of
+from transom.cli.check.options import CheckArguments, manner_of, places_of
+from transom.cli.command_session import Session
 from transom.cli.common_options import CommonOptions
-from transom.cli.session import Session
 from transom.llm import estimate_tokens
 from transom.runs.windows import window_tokens
 from transom.store import Store
@@ -36,7 +36,7 @@ async def rounds_of(path: Path, work: Path) -> tuple[list[Any], list[int]]:
     # A model answers, since the embedded default asks no role.
     common = CommonOptions(workspace=work / "w", quiet=True, model=MODEL)
     session = Session.start(common, cwd=work)
-    options = CheckOptions(item=path, variables=(f"CHECKLIST_ROOT={CHECKS / 'data'}",))
+    options = CheckArguments(item=path, variables=(f"CHECKLIST_ROOT={CHECKS / 'data'}",))
     item = parse_item(without_claim(path.read_text(encoding="utf-8")), path)
     manner = manner_of(session, options, needs_sandbox=False)
     async with session.open_store() as store:

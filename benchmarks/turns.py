@@ -73,7 +73,7 @@ class Script:
 
 def transom() -> Talk:
     from transom.agent import Agent, Budget, Home
-    from transom.llm import Block, Capabilities, Reply, Role, Text, Tier, ToolCall, Usage
+    from transom.llm import Block, Capabilities, Reply, Role, Text, Tier, ToolCallPart, Usage
     from transom.runs import Workspace
     from transom.telemetry import read_trace
     from transom.tools import Arguments, ToolDefinition
@@ -96,7 +96,7 @@ def transom() -> Talk:
         async def complete(self, _request: Any, *, on_delta: Any = None) -> Reply:
             del on_delta
             call = self._script.call()
-            part = Text("done") if call is None else ToolCall(call[0], "lookup", {**call[1]})
+            part = Text("done") if call is None else ToolCallPart(call[0], "lookup", {**call[1]})
             return Reply(
                 (part,),
                 stop="end" if call is None else "tool_calls",

@@ -98,7 +98,11 @@ SHAPES = (
         mode="validation",
     ),
     Shape("transom.files/1", "transom.formats.reports.listing:FileList"),
-    Shape("transom.release_words/1", "transom.investigator.reading.words:Words", mode="validation"),
+    Shape(
+        "transom.release_words/1",
+        "transom.investigator.reading.vocabulary:Words",
+        mode="validation",
+    ),
     Shape(
         "transom.investigation_policy/1", "transom.investigator.policy:Policy", mode="validation"
     ),

@@ -22,6 +22,10 @@ settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCh
 settings.load_profile("busy")
 
 
+# Where the tests keep their workspaces: `postgresql`, or nothing for SQLite's files.
+if os.environ.get("STORE") == "postgresql":
+    pytest_plugins = ["tests.on_postgres.plugin"]
+
 LEVEL_MISSING = "this machine lacks sandbox level "
 
 

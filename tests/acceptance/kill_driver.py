@@ -22,10 +22,10 @@ from typing import Any
 from tests.checklist.shipped_model import MODEL, ShippedModel, without_claim
 from tests.forked import attempt, records
 from transom.canonical import digest
-from transom.cli.check.options import CheckOptions
+from transom.cli.check.options import CheckArguments
 from transom.cli.check.steps import answer_of
+from transom.cli.command_session import Session
 from transom.cli.common_options import CommonOptions
-from transom.cli.session import Session
 from transom.llm import Chain, Reply, Request, ScriptedProvider
 from transom.store import Store
 
@@ -68,7 +68,7 @@ def walk(item: Path, data: Path, work: Path, failpoint: int, *, counted: bool) -
         session = session_in(work, failpoint, counted=counted)
         async with session.open_store() as store:
             variables = (f"CHECKLIST_ROOT={data}",)
-            options = CheckOptions(
+            options = CheckArguments(
                 item=item, variables=variables, results=work / "out", as_of="2026-11-21"
             )
             await answer_of(session, store, options)

@@ -8,7 +8,17 @@ from typing import Any
 from transom.agent import Agent, Response
 from transom.canonical import Json
 from transom.errors import Paused
-from transom.llm import Block, Reply, Request, Role, ScriptedProvider, Text, Tier, ToolCall, render
+from transom.llm import (
+    Block,
+    Reply,
+    Request,
+    Role,
+    ScriptedProvider,
+    Text,
+    Tier,
+    ToolCallPart,
+    render,
+)
 from transom.tools import Arguments, ToolDefinition
 
 SEAT = Role(
@@ -33,12 +43,12 @@ def tool(
     return ToolDefinition(name, "Looks.", AT, handler, **{"effect": "pure", **more})
 
 
-def asks(*calls: ToolCall, text: str = "") -> Reply:
+def asks(*calls: ToolCallPart, text: str = "") -> Reply:
     return Reply((Text(text), *calls) if text else calls, stop="tool_calls")
 
 
-def look(at: str, ident: str = "1", name: str = "look") -> ToolCall:
-    return ToolCall(ident, name, {"at": at})
+def look(at: str, ident: str = "1", name: str = "look") -> ToolCallPart:
+    return ToolCallPart(ident, name, {"at": at})
 
 
 def scripted(*answers: Any) -> ScriptedProvider:

@@ -33,7 +33,7 @@ from transom.llm import (
     Request,
     ScriptedProvider,
     Text,
-    ToolCall,
+    ToolCallPart,
     ToolResults,
     Usage,
     UserMessage,
@@ -238,7 +238,7 @@ async def test_a_tool_is_told_when_it_begins_and_when_it_is_over_not_when_the_sl
             await agent.send("go")
         return told
 
-    calls = asks(look("slow", "slow"), look("fast", "fast"), ToolCall("none", "leap", {}))
+    calls = asks(look("slow", "slow"), look("fast", "fast"), ToolCallPart("none", "leap", {}))
     fresh = await heard(calls, "done")
     assert fresh.index("ToolCallFinished fast") < fresh.index("ToolCallFinished slow")
     assert all(
@@ -268,8 +268,8 @@ async def test_the_four_errors_of_tools_say_what_to_do_next() -> None:
         raise ValueError("it broke")
 
     calls = asks(
-        ToolCall("1", "leap", {}),
-        ToolCall("2", "look", {"on": 1}),
+        ToolCallPart("1", "leap", {}),
+        ToolCallPart("2", "look", {"on": 1}),
         look("break", "3"),
         look("slow", "4"),
         text="x",

@@ -16,7 +16,7 @@ from transom import SubAgent
 from transom.agent import Agent, Home
 from transom.cli import main
 from transom.errors import InputError, Paused, RunError, Unanswered
-from transom.llm import Role, ScriptedProvider, ToolCall, ToolResults
+from transom.llm import Role, ScriptedProvider, ToolCallPart, ToolResults
 
 
 class Mail:
@@ -271,7 +271,7 @@ async def test_an_approved_call_is_made_before_another_message_is_taken(
     script: dict[str, list[Any]] = {SEAT.name: [*own, "later"]}
     if nested:
         asking = SubAgent(Role("post", "You send."), "post", "Sends.", [asking])
-        call = asks(ToolCall("7", "post", {"task": "to bob"}))
+        call = asks(ToolCallPart("7", "post", {"task": "to bob"}))
         script = {SEAT.name: [call, "it is sent", "later"], "post": own}
     provider = ScriptedProvider(script)
     async with Agent(SEAT, provider=provider, tools=[asking], at=home) as agent:

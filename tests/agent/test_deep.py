@@ -12,7 +12,7 @@ import pytest
 
 from tests.agent.helpers import SEAT, asks, scripted
 from transom.agent import Agent, Home
-from transom.llm import ScriptedProvider, ToolCall, ToolResults, provider
+from transom.llm import ScriptedProvider, ToolCallPart, ToolResults, provider
 from transom.llm.strict_json import LEVELS
 from transom.tools import ToolDefinition
 
@@ -44,7 +44,7 @@ def told(turns: Any) -> str:
 async def test_a_provider_of_ones_own_may_nest_as_it_likes(tmp_path: Path, levels: int) -> None:
     ran: list[int] = []
     async with opened(
-        tmp_path, scripted(asks(ToolCall("1", "look", nested(levels))), "done"), ran
+        tmp_path, scripted(asks(ToolCallPart("1", "look", nested(levels))), "done"), ran
     ) as agent:
         response = await agent.send("go")
         assert (response.text, bool(ran)) == ("done", levels <= LEVELS)
@@ -72,7 +72,7 @@ async def test_a_journal_that_holds_such_a_call_is_read(
     with monkeypatch.context() as before:
         before.setattr(provider, "is_deep", lambda _: False)
         async with opened(
-            tmp_path, scripted(asks(ToolCall("1", "look", nested(300))), "done"), ran
+            tmp_path, scripted(asks(ToolCallPart("1", "look", nested(300))), "done"), ran
         ) as agent:
             await agent.send("go")
     async with opened(tmp_path, scripted(), ran) as agent:

@@ -27,6 +27,8 @@ from transom.agent import Agent, Home
 from transom.errors import RunBusy
 from transom.llm import ScriptedProvider
 
+pytestmark = pytest.mark.sqlite  # a kill is a copy of the database file
+
 QUICK: list[tuple[Scene, What]] = [
     (ONCE, "kill"),
     (ONCE, "refuse"),

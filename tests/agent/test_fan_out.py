@@ -21,7 +21,7 @@ from tests.runs.helpers import Desk
 from transom.agent import Agent, Budget, Home, SubAgent, call
 from transom.canonical import Json
 from transom.config.hosted import Retry
-from transom.llm import CallSettings, Provider, Reply, Request, Role, Text, ToolCall, Usage
+from transom.llm import CallSettings, Provider, Reply, Request, Role, Text, ToolCallPart, Usage
 from transom.llm.prices import Price, Prices
 from transom.llm.purse import Purse
 from transom.llm.retrying import RetryingProvider
@@ -73,7 +73,7 @@ class Corp(Provider):
         self.costs.append(cost)
         name = "file" if request.role == BOSS.name else "read"
         parts = [
-            ToolCall(f"c{number}", name, {"task": f"part {len(self.costs)} {number}"})
+            ToolCallPart(f"c{number}", name, {"task": f"part {len(self.costs)} {number}"})
             for number in range(calls)
         ]
         return Reply(tuple(parts) or (Text("done"),), usage=usage)

@@ -13,7 +13,7 @@ import pytest
 from tests.agent.agent_driver import _kill_after
 from tests.forked import attempt
 from transom import Agent, Home, ReplyDelta, Role, tool
-from transom.llm import Reply, Request, ScriptedProvider, Text, ToolCall
+from transom.llm import Reply, Request, ScriptedProvider, Text, ToolCallPart
 
 KINDS = {
     "one": [("rows", 9000)],
@@ -66,8 +66,8 @@ async def talk(folder: Path, calls: list[tuple[str, int]], strategy: Any) -> Non
         if len(turns) == 5:
             return "done"
         if len(turns) == 3:
-            return Reply((ToolCall("9", "rows", {"count": 3}),), stop="tool_calls")
-        made = [ToolCall(f"{n}", name, {"count": c}) for n, (name, c) in enumerate(calls)]
+            return Reply((ToolCallPart("9", "rows", {"count": 3}),), stop="tool_calls")
+        made = [ToolCallPart(f"{n}", name, {"count": c}) for n, (name, c) in enumerate(calls)]
         return Reply((Text("I look."), *made), stop="tool_calls")
 
     role = Role("clerk", "You look.", strategy=strategy)

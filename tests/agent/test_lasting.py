@@ -25,7 +25,7 @@ from transom.llm import (
     ScriptedProvider,
     Text,
     Tier,
-    ToolCall,
+    ToolCallPart,
     ToolResults,
     Usage,
     UserMessage,
@@ -56,7 +56,7 @@ async def test_another_prompt_tool_or_model_counts_from_the_next_message_on(
     order = ToolDefinition(
         "order", "Orders.", {"type": "object"}, lambda given: did.append(given), effect="once"
     )
-    first = scripted(asks(ToolCall("1", "order", {})), "Ordered.")
+    first = scripted(asks(ToolCallPart("1", "order", {})), "Ordered.")
     async with Agent(SEAT, provider=first, tools=[order], at=Home(tmp_path, "x")) as agent:
         await agent.send("Order it.")
     role = MENDED if other == "prompt" else SEAT
@@ -107,7 +107,9 @@ async def test_what_must_not_be_done_twice_is_in_the_journal_before_its_outcome_
                     if one.kind in ("tool_started", "tool_result")
                 ]
             )
-        return Reply((Text("Ordered."),)) if len(kept) == 2 else asks(ToolCall("1", "order", {}))
+        return (
+            Reply((Text("Ordered."),)) if len(kept) == 2 else asks(ToolCallPart("1", "order", {}))
+        )
 
     order = ToolDefinition(
         "order", "Orders.", {"type": "object"}, lambda given: "done", effect="once"
@@ -140,7 +142,7 @@ async def test_what_was_paid_for_or_decided_is_synced(
     monkeypatch.setattr(SqliteStore, "append", watched)
     once: dict[str, Any] = {"effect": "once", "needs_approval": True}
     order = ToolDefinition("order", "Orders.", {"type": "object"}, lambda given: "done", **once)
-    provider = scripted(asks(ToolCall("1", "order", {})), "Ordered.")
+    provider = scripted(asks(ToolCallPart("1", "order", {})), "Ordered.")
     async with Agent(SEAT, provider=provider, tools=[order], at=Home(tmp_path, "x")) as agent:
         with pytest.raises(Paused) as asked:
             await agent.send("Order it.")
@@ -279,7 +281,7 @@ async def test_a_listener_that_fails_fails_no_delegation() -> None:
         if event.conversation != "main":
             raise BrokenPipeError("nobody listens")
 
-    wanted = ToolCall("1", "delegate", {"purpose": "Is it there?"})
+    wanted = ToolCallPart("1", "delegate", {"purpose": "Is it there?"})
     script: dict[str, list[Any]] = {
         SEAT.name: [asks(wanted), "so"],
         f"{SEAT.name}.sub": ["it is there"],

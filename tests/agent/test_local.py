@@ -15,7 +15,7 @@ from tests.agent.helpers import SEAT, asks, look, sent, tool
 from transom.agent import Agent, Home, Setup
 from transom.config import Settings
 from transom.errors import EgressError, NetworkFailed, ProviderError
-from transom.llm import Block, Chain, EgressPolicy, Reply, Request, ScriptedProvider, ToolCall
+from transom.llm import Block, Chain, EgressPolicy, Reply, Request, ScriptedProvider, ToolCallPart
 from transom.store import SqliteStore
 
 SECRET = "SECRETNET u_core/x slack -0.5"
@@ -52,7 +52,7 @@ def two(
 
 
 def delegates(purpose: str = "look") -> Reply:
-    return asks(ToolCall("d", "delegate", {"purpose": purpose}))
+    return asks(ToolCallPart("d", "delegate", {"purpose": purpose}))
 
 
 def none_told(*providers: ScriptedProvider) -> bool:
@@ -131,7 +131,7 @@ async def test_a_part_of_what_is_local_is_local_and_so_is_what_is_said_of_a_part
         def answer(request: Request) -> Reply:
             text = sent(request)
             names.append(text.split("kept whole as ")[1].split(".")[0])
-            return asks(ToolCall(str(len(names)), "read_slice", {"source": names[0], **what}))
+            return asks(ToolCallPart(str(len(names)), "read_slice", {"source": names[0], **what}))
 
         return answer
 

@@ -11,7 +11,7 @@ from tests.agent.helpers import SEAT, asks, scripted
 from tests.agent.helpers import tool as look_tool
 from transom.agent import Agent, Budget, Home
 from transom.context import Mark
-from transom.llm import Request, Role, ScriptedProvider, ToolCall, ToolResults, UserMessage
+from transom.llm import Request, Role, ScriptedProvider, ToolCallPart, ToolResults, UserMessage
 from transom.tools import Arguments, ToolDefinition, ToolReturn
 
 TRIALS = 60
@@ -40,7 +40,8 @@ def solve(arguments: Arguments) -> ToolReturn:
 
 SOLVE = ToolDefinition("solve", "Solves.", {"type": "object"}, solve)
 TWO_AT_ONCE = [
-    asks(*(ToolCall(f"c{n}", "solve", {"n": n}) for n in (2 * i, 2 * i + 1))) for i in range(TRIALS)
+    asks(*(ToolCallPart(f"c{n}", "solve", {"n": n}) for n in (2 * i, 2 * i + 1)))
+    for i in range(TRIALS)
 ]
 
 
@@ -85,7 +86,7 @@ async def test_what_a_tool_says_of_its_call_lasts_and_is_counted_exactly(tmp_pat
 
 @pytest.mark.parametrize("wrong", ["no mark", Mark])
 async def test_what_is_no_mark_is_the_tools_failure(wrong: Any) -> None:
-    provider = scripted(asks(ToolCall("1", "bad", {})), "ok")
+    provider = scripted(asks(ToolCallPart("1", "bad", {})), "ok")
     bad = ToolDefinition("bad", "Bad.", {"type": "object"}, lambda _: ToolReturn("x", mark=wrong))
     async with Agent(SEAT, provider=provider, tools=[bad]) as agent:
         assert (await agent.send("go")).text == "ok"
@@ -94,9 +95,9 @@ async def test_what_is_no_mark_is_the_tools_failure(wrong: Any) -> None:
 
 async def test_what_is_folded_is_read_back_where_it_was_said() -> None:
     """A sub-conversation reads its own events, and its parent's are not among them."""
-    calls = [asks(ToolCall(f"c{n}", "look", {"at": f"{n}"})) for n in range(55)]
-    read = asks(ToolCall("r", "read_slice", {"source": "event 2"}))
-    delegated = asks(ToolCall("d", "delegate", {"purpose": "look closer"}))
+    calls = [asks(ToolCallPart(f"c{n}", "look", {"at": f"{n}"})) for n in range(55)]
+    read = asks(ToolCallPart("r", "read_slice", {"source": "event 2"}))
+    delegated = asks(ToolCallPart("d", "delegate", {"purpose": "look closer"}))
     provider = ScriptedProvider(
         {
             SEAT.name: [*calls, read, delegated, "done"],

@@ -22,7 +22,7 @@ from tests.agent.helpers import SEAT, scripted, tool
 from transom.agent import Agent, Home
 from transom.agent.views import Conversation, Message, SubConversation, ToolCall, ToolResult, thawed
 from transom.llm import Reply, Text
-from transom.llm import ToolCall as Called
+from transom.llm import ToolCallPart as Called
 from transom.tools import ToolDefinition
 
 FIELDS: dict[type[Any], set[str]] = {

@@ -16,7 +16,15 @@ from hypothesis import strategies as st
 from tests.agent.helpers import AT, SEAT, asks, resumed
 from transom.agent import Agent, Home, Response, SubAgent
 from transom.errors import Paused
-from transom.llm import Reply, Request, Role, ScriptedProvider, ToolCall, ToolResults, UserMessage
+from transom.llm import (
+    Reply,
+    Request,
+    Role,
+    ScriptedProvider,
+    ToolCallPart,
+    ToolResults,
+    UserMessage,
+)
 from transom.tools import Arguments, ToolDefinition
 from transom.tools.editing import editing_tools
 
@@ -89,7 +97,7 @@ class Workshop:
         return [*plain, reader, editor]
 
 
-def answer(calls: Sequence[ToolCall]) -> ScriptedProvider:
+def answer(calls: Sequence[ToolCallPart]) -> ScriptedProvider:
     """A model that makes these calls; each of its sub-agents makes one for its task."""
     below = {"t.reader": "look", "t.writer": "write", "t.editor": "set"}
 
@@ -101,16 +109,16 @@ def answer(calls: Sequence[ToolCall]) -> ScriptedProvider:
         opening = request.window.turns[0]
         assert isinstance(opening, UserMessage)
         name = below[request.role]
-        return asks(ToolCall("1", name, {"task" if name == "set" else "at": opening.text}))
+        return asks(ToolCallPart("1", name, {"task" if name == "set" else "at": opening.text}))
 
     return ScriptedProvider(say)
 
 
-def calls_of(batch: Sequence[tuple[str, str]]) -> list[ToolCall]:
+def calls_of(batch: Sequence[tuple[str, str]]) -> list[ToolCallPart]:
     calls = []
     for number, (name, at) in enumerate(batch):
         argument = "task" if name in ("read", "change") else "at"
-        calls.append(ToolCall(str(number), name, {argument: at}))
+        calls.append(ToolCallPart(str(number), name, {argument: at}))
     return calls
 
 
@@ -190,7 +198,7 @@ def test_several_edits_of_one_file_in_one_reply_are_all_in_the_file(tmp_path: Pa
     lines = [f"line {number}\n" for number in range(6)]
     path.write_text("".join(lines), "utf-8")
     edits = [
-        ToolCall(line, "edit_file", {"path": "a.py", "old": line, "new": line.upper()})
+        ToolCallPart(line, "edit_file", {"path": "a.py", "old": line, "new": line.upper()})
         for line in lines
     ]
     provider = ScriptedProvider({SEAT.name: [asks(*edits), "done"]})
@@ -200,7 +208,7 @@ def test_several_edits_of_one_file_in_one_reply_are_all_in_the_file(tmp_path: Pa
 
 
 async def test_delegates_run_in_order_if_a_tool_they_are_handed_has_effects() -> None:
-    tasks = [ToolCall(place, "delegate", {"purpose": place}) for place in "abc"]
+    tasks = [ToolCallPart(place, "delegate", {"purpose": place}) for place in "abc"]
 
     def say(request: Request) -> str | Reply:
         if any(isinstance(turn, ToolResults) for turn in request.window.turns):
@@ -208,7 +216,7 @@ async def test_delegates_run_in_order_if_a_tool_they_are_handed_has_effects() ->
         if request.role == SEAT.name:
             return asks(*tasks)
         purpose = next(block.text for block in request.window.blocks if block.name == "purpose")
-        return asks(ToolCall("1", "look", {"at": purpose}))
+        return asks(ToolCallPart("1", "look", {"at": purpose}))
 
     most: dict[str, int] = {}
     for name in ("unknown", "pure"):

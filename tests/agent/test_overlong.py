@@ -21,7 +21,7 @@ from transom.agent.models import Event, ToolCallFinished
 from transom.config import Settings
 from transom.context import TokenCorrection
 from transom.errors import InputError, RequestRefused, ToolError, ToolRefused, WindowOverflow
-from transom.llm import Block, Reply, ScriptedProvider, ToolCall, ToolResults, Turn, UserMessage
+from transom.llm import Block, Reply, ScriptedProvider, ToolCallPart, ToolResults, Turn, UserMessage
 
 SMALL = Settings.model_validate({"window": {"tokens": 8_000}})
 LONG = "x y " * 20_000
@@ -110,7 +110,7 @@ async def test_a_journal_with_a_message_that_is_too_long_is_left_behind(tmp_path
 
 def calls(number: int, count: int, tool: str = "look") -> Reply:
     return asks(
-        *(ToolCall(f"{number}-{at}", tool, {"at": f"{number}-{at}"}) for at in range(count))
+        *(ToolCallPart(f"{number}-{at}", tool, {"at": f"{number}-{at}"}) for at in range(count))
     )
 
 
@@ -163,7 +163,7 @@ async def test_a_listener_is_told_once_of_each_and_a_repeated_call_has_the_outli
     tmp_path: Path,
 ) -> None:
     heard: list[Event] = []
-    again = asks(ToolCall("again", "look", {"at": "1-3"}))
+    again = asks(ToolCallPart("again", "look", {"at": "1-3"}))
     provider = scripted(calls(1, 6), again, "done")
     async with agent(tmp_path, provider, tools=[tool(yields)], on_event=heard.append) as talk:
         response = await talk.send("go")

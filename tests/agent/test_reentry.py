@@ -14,7 +14,7 @@ import pytest
 from tests.agent.helpers import SEAT
 from transom.agent import Agent, Home, SyncAgent
 from transom.errors import EgressError, RunError
-from transom.llm import Block, Chain, Reply, Request, ScriptedProvider, ToolCall, ToolResults
+from transom.llm import Block, Chain, Reply, Request, ScriptedProvider, ToolCallPart, ToolResults
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.tools import Arguments, ToolDefinition
 
@@ -29,7 +29,7 @@ def calls_once(*, local: bool = True) -> ScriptedProvider:
         last = request.window.turns[-1] if request.window.turns else None
         if isinstance(last, ToolResults):
             return last.results[-1].content
-        return Reply((ToolCall("c1", "look", {}),), stop="tool_calls")
+        return Reply((ToolCallPart("c1", "look", {}),), stop="tool_calls")
 
     return ScriptedProvider(answer, local=local)
 

@@ -20,7 +20,7 @@ from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.agent import Agent, Budget, Home, Setup
 from transom.config import Settings, load_settings
 from transom.errors import InputError, SettingsError
-from transom.llm import Chain, ScriptedProvider, Text, ToolCall
+from transom.llm import Chain, ScriptedProvider, Text, ToolCallPart
 from transom.llm.naming import seat_spec
 
 (OPENAI,) = [dialect for dialect in DIALECTS if dialect.name == "openai"]
@@ -45,7 +45,7 @@ class Desk:
         return [seen.body for seen in self.server.seen]
 
 
-def whole(*parts: Text | ToolCall) -> bytes:
+def whole(*parts: Text | ToolCallPart) -> bytes:
     return json.dumps(OPENAI.whole(parts)).encode()
 
 
@@ -143,7 +143,9 @@ async def test_each_role_has_its_own_model(desk: Desk) -> None:
             "sub_conversation": {"model": "small", "temperature": 0.5, "max_tokens": 55},
         },
     )
-    answers = iter([whole(ToolCall("1", "delegate", {"purpose": "Look."})), whole(Text("found"))])
+    answers = iter(
+        [whole(ToolCallPart("1", "delegate", {"purpose": "Look."})), whole(Text("found"))]
+    )
     desk.server.answer = lambda wire, seen: wire.answer(200, next(answers, whole(Text("done"))))
     async with Agent(
         DELEGATING, provider="openai:big", at=Home(desk.folder / "kept", "t")
@@ -174,7 +176,7 @@ async def test_two_scripted_providers_answer_each_its_role(tmp_path: Path) -> No
             assert inner is not None and inner.model_dump()["metadata"]["by"] == ["small"]
         return first, second
 
-    delegate = asks(ToolCall("1", "delegate", {"purpose": "Look."}))
+    delegate = asks(ToolCallPart("1", "delegate", {"purpose": "Look."}))
     first, second = await program([delegate, "done"], [asks(look("a")), "found"])
     assert (len(first.requests), len(second.requests)) == (2, 2)
     first, second = await program([], [])

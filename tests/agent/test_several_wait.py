@@ -18,7 +18,7 @@ from tests.agent.helpers import AT, SEAT, approve, asks, look, scripted
 from transom.agent import Agent, Home
 from transom.cli import main
 from transom.errors import InputError, Paused
-from transom.llm import Chain, Reply, Request, ScriptedProvider, ToolCall
+from transom.llm import Chain, Reply, Request, ScriptedProvider, ToolCallPart
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.runs.journal import fold
 from transom.tools import Arguments, ToolDefinition
@@ -253,7 +253,7 @@ async def test_what_waits_inside_waits_as_long_as_somebody_waits_for_it(
     tmp_path: Path, opened: bool
 ) -> None:
     bank = Bank(tmp_path)
-    delegates = asks(ToolCall("1", "delegate", {"purpose": "pay"}))
+    delegates = asks(ToolCallPart("1", "delegate", {"purpose": "pay"}))
     said: list[str | Reply] = ["ok"] if opened else [delegates, "ok"]
     provider = ScriptedProvider({SEAT.name: said, f"{SEAT.name}.sub": [BOTH]})
     role = replace(SEAT, strategy="sub_conversation")

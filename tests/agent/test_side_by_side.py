@@ -12,7 +12,7 @@ from tests.agent.helpers import SEAT, approve, asks, look, scripted, tool
 from transom.agent import Agent, Home
 from transom.canonical import Json
 from transom.errors import Paused
-from transom.llm import Reply, Request, ScriptedProvider, ToolCall, ToolResults
+from transom.llm import Reply, Request, ScriptedProvider, ToolCallPart, ToolResults
 from transom.tools import Arguments, ToolDefinition
 from transom.tools.definition import Effect
 
@@ -65,7 +65,9 @@ async def test_a_call_that_waits_for_a_person_beside_some_that_do_not(
 
 async def test_three_things_that_are_looked_into_at_once(tmp_path: Path) -> None:
     did: list[str] = []
-    asked = [ToolCall(str(number), "delegate", {"purpose": f"q{number}"}) for number in range(3)]
+    asked = [
+        ToolCallPart(str(number), "delegate", {"purpose": f"q{number}"}) for number in range(3)
+    ]
 
     def answer(request: Request) -> str | Reply:
         came = any(isinstance(turn, ToolResults) for turn in request.window.turns)

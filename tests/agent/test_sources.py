@@ -13,7 +13,7 @@ from typing import Any
 from tests.agent.helpers import SEAT, asks, look, sent, tool
 from transom.agent import Agent, Budget, Home, Setup
 from transom.config import Settings
-from transom.llm import Reply, Request, ScriptedProvider, ToolCall, ToolResults
+from transom.llm import Reply, Request, ScriptedProvider, ToolCallPart, ToolResults
 
 DELEGATING = replace(SEAT, strategy="sub_conversation")
 LARGE = "\n".join(f"row {number}: the ratio is 0.{number:05d}" for number in range(4_000))
@@ -24,7 +24,7 @@ def by_role(main: Sequence[Any], sub: Sequence[Any]) -> ScriptedProvider:
 
 
 def reads(source: str, **what: Any) -> Reply:
-    return asks(ToolCall(f"read {source}", "read_slice", {"source": source, **what}))
+    return asks(ToolCallPart(f"read {source}", "read_slice", {"source": source, **what}))
 
 
 def kept(request: Request) -> str:
@@ -61,7 +61,7 @@ async def test_a_wrong_name_is_told_what_there_is() -> None:
 async def test_a_sub_conversation_reads_what_its_parent_kept_by_its_name() -> None:
     def hand_on(request: Request) -> Reply:
         return asks(
-            ToolCall("d", "delegate", {"purpose": f"Which is row 3000 of {kept(request)}?"})
+            ToolCallPart("d", "delegate", {"purpose": f"Which is row 3000 of {kept(request)}?"})
         )
 
     def read(request: Request) -> Reply:

@@ -34,7 +34,7 @@ from transom import (
     tool as tool_of,
 )
 from transom.errors import Paused, ProviderError, RunError
-from transom.llm import Again, Request, ScriptedProvider, Text, ToolCall
+from transom.llm import Again, Request, ScriptedProvider, Text, ToolCallPart
 from transom.testing import asks as asks_for
 
 
@@ -50,7 +50,7 @@ def lines(events: list[Event]) -> list[str]:
         match event:
             case ReplyDelta(piece=Again()):
                 pieces = ""
-            case ReplyDelta(piece=ToolCall()):
+            case ReplyDelta(piece=ToolCallPart()):
                 pass
             case ReplyDelta():
                 pieces += event.text
@@ -307,7 +307,7 @@ def test_a_kill_in_the_middle_of_a_stream_costs_nothing_twice(tmp_path: Path) ->
         is_first = seen.body["messages"][-1]["role"] == "user"
         parts: list[Any] = [Text("There are 7 bolts.")]
         if is_first:
-            parts = [ToolCall("c1", "count", {"item": "bolts"})]
+            parts = [ToolCallPart("c1", "count", {"item": "bolts"})]
         wire.begin(dialect.stream_type)
         for frame in dialect.pieces(parts):
             wire.chunk(frame)

@@ -29,7 +29,7 @@ from transom.llm import (
     ScriptedProvider,
     Strategy,
     Text,
-    ToolCall,
+    ToolCallPart,
     ToolResults,
     UserMessage,
 )
@@ -69,7 +69,9 @@ async def test_a_large_result_is_kept_and_read_in_parts(tmp_path: Path) -> None:
         assert "It is kept whole as" in told and len(told) < len(LARGE) / 5
         name.append(told.split("kept whole as ")[1].split(".")[0])
         return asks(
-            ToolCall("2", "read_slice", {"source": name[0], "first_line": 3001, "last_line": 3002})
+            ToolCallPart(
+                "2", "read_slice", {"source": name[0], "first_line": 3001, "last_line": 3002}
+            )
         )
 
     requests = await program(asks(look("large")), read, "ok")
@@ -192,7 +194,7 @@ async def test_a_summary_that_fails_is_an_extract_that_says_so(failure: Any) -> 
 
 async def test_the_model_delegates(tmp_path: Path) -> None:
     def delegate(purpose: str) -> Reply:
-        return asks(ToolCall("9", "delegate", {"purpose": purpose}))
+        return asks(ToolCallPart("9", "delegate", {"purpose": purpose}))
 
     main = [
         asks(look("a", "7")),
@@ -268,7 +270,7 @@ async def test_one_that_was_closed_can_be_completed(kept: bool, tmp_path: Path) 
 
 async def test_a_summary_is_held_to_what_was_said_and_not_to_how_it_is_written_down() -> None:
     """Ids are taken from questions and results; tags, fences and ids of calls are our own."""
-    ask = ToolCall("call_77", "look", {"at": "u_core/u_alu"})
+    ask = ToolCallPart("call_77", "look", {"at": "u_core/u_alu"})
     provider = ScriptedProvider(
         {
             SEAT.name: ["last"],
@@ -320,8 +322,8 @@ async def test_what_a_delegate_without_sources_says_is_held_to_what_its_tools_yi
     async def slack(at: str) -> str:
         return "slack is 0.5 in u_core/alu_2, 14 fail"
 
-    delegate = asks(ToolCall("9", "delegate", {"purpose": "Find the slack of lane_4."}))
-    wrong = ToolCall("0", "u_made/up_1 0.7777 93", {}) if refused else look("b", "0")
+    delegate = asks(ToolCallPart("9", "delegate", {"purpose": "Find the slack of lane_4."}))
+    wrong = ToolCallPart("0", "u_made/up_1 0.7777 93", {}) if refused else look("b", "0")
     said = f"{MADE_UP} Of lane_4 it is 0.5, 14 fail."
     provider = by_role([delegate, "ok"], [asks(wrong, look("a", "1")), said])
     async with Agent(DELEGATING, provider=provider, tools=[tool(slack)]) as agent:
@@ -359,7 +361,7 @@ async def test_a_number_that_a_refusal_repeats_is_no_evidence_for_it() -> None:
     def find(request: Request) -> Reply:
         (name,) = set(re.findall(r"kept whole as (result-\w+)", sent(request)))
         return asks(
-            ToolCall("f", "read_slice", {"source": name, "find": "slack 93.75 of u_made/up_1"})
+            ToolCallPart("f", "read_slice", {"source": name, "find": "slack 93.75 of u_made/up_1"})
         )
 
     provider = by_role(

@@ -26,7 +26,7 @@ from transom.llm import (
     ScriptedProvider,
     Text,
     Tier,
-    ToolCall,
+    ToolCallPart,
     ToolResults,
     render,
 )
@@ -46,7 +46,7 @@ def read(text: str) -> str:
 class Talk:
     """One walk of one stage, with what was asked, executed and answered."""
 
-    def __init__(self, tmp_path: Path, *script: ToolCall | str | Reply) -> None:
+    def __init__(self, tmp_path: Path, *script: ToolCallPart | str | Reply) -> None:
         self.provider = ScriptedProvider({TOOL_ROLE.name: list(script)})
         self.ledger = EventLog()
         self.desk = Desk(tmp_path, self.provider)
@@ -86,12 +86,12 @@ class Talk:
             await run.decide(answer)
 
 
-def asks(*calls: ToolCall, text: str = "") -> Reply:
+def asks(*calls: ToolCallPart, text: str = "") -> Reply:
     return Reply((Text(text), *calls, Opaque({"sig": "s"})), stop="tool_calls")
 
 
-def look(at: str, ident: str = "1") -> ToolCall:
-    return ToolCall(ident, "look", {"at": at})
+def look(at: str, ident: str = "1") -> ToolCallPart:
+    return ToolCallPart(ident, "look", {"at": at})
 
 
 async def test_calls_are_carried_out_in_turns_and_the_answer_tells_them(tmp_path: Path) -> None:
@@ -144,7 +144,10 @@ async def test_calls_of_one_reply_are_carried_out_together_and_answered_in_order
 
 async def test_what_is_wrong_with_a_call_goes_back_beside_the_others(tmp_path: Path) -> None:
     calls = asks(
-        look("a"), ToolCall("2", "leap", {}), ToolCall("3", "look", {"on": 1}), look("break", "4")
+        look("a"),
+        ToolCallPart("2", "leap", {}),
+        ToolCallPart("3", "look", {"on": 1}),
+        look("break", "4"),
     )
     answer = await Talk(tmp_path, calls, "ok").answer()
     assert [(came.id, came.is_error) for _, came in calls_of(answer)] == [

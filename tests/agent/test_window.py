@@ -26,7 +26,7 @@ from transom.llm import (
     Request,
     ScriptedProvider,
     Text,
-    ToolCall,
+    ToolCallPart,
     ToolResults,
     UserMessage,
     Window,
@@ -162,7 +162,7 @@ async def test_keep_recent_of_them_stay() -> None:
 
 async def test_what_was_folded_can_be_read_back_word_for_word(tmp_path: Path) -> None:
     def read(ident: str, source: str) -> Reply:
-        return asks(ToolCall(ident, "read_slice", {"source": source}))
+        return asks(ToolCallPart(ident, "read_slice", {"source": source}))
 
     setup = {"window": {"compact_at": 5, "keep_recent": 2}}
 
@@ -259,7 +259,9 @@ async def test_over_a_real_server_estimates_are_within_a_tenth_after_five_turns(
         reported.append(counted(seen.body))
         number = len(reported)
         parts = (
-            [ToolCall(f"c{number}", "look", {"at": str(number)})] if number < 14 else [Text("done")]
+            [ToolCallPart(f"c{number}", "look", {"at": str(number)})]
+            if number < 14
+            else [Text("done")]
         )
         body = {
             **OPENAI.whole(parts),

@@ -9,8 +9,8 @@ from typing import Literal, cast
 
 from tests.forked import attempt
 from transom.agent import Answer, call
+from transom.cli.command_session import Session
 from transom.cli.common_options import CommonOptions
-from transom.cli.session import Session
 from transom.errors import RunError
 from transom.llm import (
     AssistantMessage,
@@ -22,8 +22,8 @@ from transom.llm import (
     ScriptedProvider,
     Text,
     Tier,
-    ToolCall,
-    ToolResult,
+    ToolCallPart,
+    ToolResultPart,
     ToolResults,
     ToolSpec,
 )
@@ -46,7 +46,7 @@ TOOL_ROLE = Role(
 )
 
 
-def calls_of(answer: Answer[str]) -> list[tuple[ToolCall, ToolResult]]:
+def calls_of(answer: Answer[str]) -> list[tuple[ToolCallPart, ToolResultPart]]:
     """Each call that was made before an answer, with its result."""
     made = [
         call
@@ -120,12 +120,14 @@ async def _walk(session: Session, work: Path) -> None:
             return Reply(
                 (
                     Text("Two."),
-                    ToolCall("1", "look", {"at": "a"}),
-                    ToolCall("1", "look", {"at": "b"}),
+                    ToolCallPart("1", "look", {"at": "a"}),
+                    ToolCallPart("1", "look", {"at": "b"}),
                 )
             )
         if turns == 2:
-            return Reply((ToolCall("1", "look", {"at": "c"}), ToolCall("", "look", {"at": "d"})))
+            return Reply(
+                (ToolCallPart("1", "look", {"at": "c"}), ToolCallPart("", "look", {"at": "d"}))
+            )
         return Reply((Text("ok"),))
 
     ledger = EventLog(log)

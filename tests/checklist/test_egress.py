@@ -13,7 +13,8 @@ from tests.checklist.building.atoms_for_tests import REPORT
 from tests.checklist.test_pipeline import ITEM, SPEC, manner
 from tests.checklist.test_visibility import replies
 from transom.checklist.item import load_item
-from transom.checklist.pipeline import Places, checker_of
+from transom.checklist.manner import Places
+from transom.checklist.pipeline import checker_of
 from transom.cli.chains import build_chain
 from transom.config import load_settings
 from transom.errors import EgressError, SettingsError
@@ -23,7 +24,7 @@ from transom.llm import (
     EgressPolicy,
     Request,
     ScriptedProvider,
-    ToolResult,
+    ToolResultPart,
     ToolResults,
     Window,
     render,
@@ -108,7 +109,7 @@ def test_the_recorded_window_says_what_was_local() -> None:
 
 
 def test_answers_of_tools_stay_with_the_logs() -> None:
-    result = ToolResult("1", "search_in_file", "line 3 of the log")
+    result = ToolResultPart("1", "search_in_file", "line 3 of the log")
     turned = Request("r", Window((Block("section_1", "y"),), (ToolResults((result,)),)))
     assert EgressPolicy(keep_untrusted=True).local_part(turned) == "the conversation so far"
     assert EgressPolicy(("log_*",)).local_part(turned) is None

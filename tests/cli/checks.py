@@ -182,7 +182,7 @@ async def _requests(workspace: Path) -> list[Any]:
 @pytest.fixture
 def stage_names(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let progress name stages as the journal does, for tests that watch which ones are made."""
-    monkeypatch.setattr("transom.cli.session.LABELS", {})
+    monkeypatch.setattr("transom.cli.command_session.LABELS", {})
 
 
 def edit(path: Path, old: str, new: str) -> None:

@@ -299,7 +299,7 @@ SLEEPY = """
     import asyncio, sys
     from transom.cli import app
     from transom.cli.command import command
-    from transom.cli.session import Session
+    from transom.cli.command_session import Session
     from transom.cli.app import group
     from transom.llm import Chain, ScriptedProvider
 

@@ -16,11 +16,11 @@ from tests.cli.checks import Desk, edit
 from tests.cli.test_hosted_settings import OBEYED as HOSTED
 from tests.llm.conformance.server import LocalServer
 from tests.telemetry.test_otlp import finish, sent
-from transom.checklist.building.inputs import BuildSettings
+from transom.checklist.building.settings import BuildSettings
 from transom.checklist.writing.views import VIEWS
-from transom.cli.check.options import CheckOptions, manner_of
+from transom.cli.check.options import CheckArguments, manner_of
+from transom.cli.command_session import Session
 from transom.cli.common_options import CommonOptions
-from transom.cli.session import Session
 from transom.config import known_keys
 from transom.context import SHARES, WindowBudget
 from transom.errors import SandboxUnavailable
@@ -168,7 +168,7 @@ def reaches(
             desk, f"{section}: {'{'}{': {'.join(parts)}: {str(value).lower()}{'}' * len(parts)}\n"
         )
         session = Session.start(CommonOptions(), cwd=desk.here, environ={})
-        build = manner_of(session, CheckOptions(), needs_sandbox=False).build
+        build = manner_of(session, CheckArguments(), needs_sandbox=False).build
         assert read(build) == value != read(BuildSettings())
 
     return check
@@ -180,7 +180,7 @@ def asks_round(tag: str, key: str, value: float) -> Callable[[Desk], None]:
     def check(desk: Desk) -> None:
         settle(desk, f"llm: {{{tag}: {{{key}: {value}}}}}\n")
         session = Session.start(CommonOptions(), cwd=desk.here, environ={})
-        asked = manner_of(session, CheckOptions(), needs_sandbox=False).spec
+        asked = manner_of(session, CheckArguments(), needs_sandbox=False).spec
         assert [one for one, settings in asked.items() if getattr(settings, key) == value] == [tag]
 
     return check
@@ -366,7 +366,7 @@ def parallel_rounds(desk: Desk) -> None:
     """What comes of it: tests/documents/test_document_000.py."""
     settle(desk, "execution: {parallel_rounds: true}\n")
     session = Session.start(CommonOptions(), cwd=desk.here, environ={})
-    assert manner_of(session, CheckOptions(), needs_sandbox=False).parallel_rounds
+    assert manner_of(session, CheckArguments(), needs_sandbox=False).parallel_rounds
 
 
 def retry_after(desk: Desk) -> None:

@@ -14,7 +14,7 @@ from tests.checklist.shipped_model import MODEL
 from tests.cli.checks import EXAMPLES, Desk
 from tests.llm.conformance.dialects import DIALECTS, Dialect, OpenAI
 from tests.llm.conformance.server import LocalServer, Seen, Wire
-from transom.llm import Text, ToolCall
+from transom.llm import Text, ToolCallPart
 
 RECORDING = Path(__file__).parents[1] / "checklist" / "recordings" / "clock_periods"
 
@@ -47,7 +47,11 @@ def whole(dialect: Dialect, *, keyed: bool = True, tools: bool = True) -> Any:
         else:
             asked = {"output_config", "response_format", "format"} & set(body)
             said = Text('{"word": "pong"}' if asked else "pong and more")
-            part = ToolCall("c1", "ping", {"word": "pong"}) if body.get("tools") and tools else said
+            part = (
+                ToolCallPart("c1", "ping", {"word": "pong"})
+                if body.get("tools") and tools
+                else said
+            )
             if not body["stream"]:
                 wire.answer(200, json.dumps(dialect.whole([part])).encode())
                 return

@@ -18,7 +18,7 @@ from tests.llm.conformance.dialects import OpenAI
 from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.cli import app
 from transom.cli.command import command
-from transom.cli.session import Session
+from transom.cli.command_session import Session
 from transom.errors import (
     CapReached,
     InputError,

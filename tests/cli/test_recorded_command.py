@@ -21,8 +21,8 @@ from tests.cli.helpers import clean_environment
 from tests.old_workspaces.restoring import archives_of, restore
 from transom.cli import main
 from transom.cli.command import line_of
+from transom.cli.command_session import Session
 from transom.cli.recorded_command import command_line, recorded_arguments
-from transom.cli.session import Session
 from transom.errors import InputError, RunError
 
 Capture = pytest.CaptureFixture[str]

@@ -22,8 +22,8 @@ from tests.runs.helpers import desk
 from transom.canonical import Json
 from transom.cli import main
 from transom.cli import runs as runs_module
+from transom.cli.command_session import Session
 from transom.cli.common_options import CommonOptions
-from transom.cli.session import Session
 from transom.errors import Paused, ProviderError
 from transom.llm import Chain, ScriptedProvider
 from transom.runs import trace_id

@@ -15,8 +15,8 @@ import pytest
 from tests.cli.helpers import clean_environment
 from tests.llm.recording import write_recording
 from transom.cli.check.options import parse_variables
+from transom.cli.command_session import Session
 from transom.cli.common_options import CommonOptions
-from transom.cli.session import Session
 from transom.errors import InputError
 from transom.llm import Chain, Request, ScriptedProvider, Window
 from transom.llm.reply import Reply
@@ -112,7 +112,7 @@ def test_a_run_has_the_stage_limit_and_is_open_until_it_ends_or_fails(tmp_path: 
 APPEND_FIVE = """
     import asyncio
     from transom.cli.common_options import CommonOptions
-    from transom.cli.session import Session
+    from transom.cli.command_session import Session
 
     async def main():
         async with Session.start(CommonOptions()).open_store() as store:

@@ -17,8 +17,8 @@ from tests.cli.test_runs import opened
 from tests.runs.helpers import FIRST, put
 from transom.agent import Agent, Home
 from transom.cli import main
+from transom.cli.command_session import Session
 from transom.cli.common_options import CommonOptions
-from transom.cli.session import Session
 from transom.context import SHARES, History, WindowBudget, go_on
 from transom.llm import (
     AssistantMessage,
@@ -31,8 +31,8 @@ from transom.llm import (
     ScriptedProvider,
     Text,
     Tier,
-    ToolCall,
-    ToolResult,
+    ToolCallPart,
+    ToolResultPart,
     ToolResults,
     Usage,
     UserMessage,
@@ -125,9 +125,12 @@ def test_a_share_that_borrows_free_room_does_not_look_like_an_overrun(
 
 def test_what_was_left_out_and_why(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async def ask(stage: Stage) -> str:
-        said = AssistantMessage((Text("before \udc80"), ToolCall("1", "look", {"at": "a.log"})))
+        said = AssistantMessage((Text("before \udc80"), ToolCallPart("1", "look", {"at": "a.log"})))
         came = ToolResults(
-            (ToolResult("1", "look", "a line"), ToolResult("2", "leap", "no", is_error=True))
+            (
+                ToolResultPart("1", "look", "a line"),
+                ToolResultPart("2", "leap", "no", is_error=True),
+            )
         )
         window = Window(FIRST.prompt, (said, came), (Dropped("log", 900, "over the limit"),))
         return (await put(stage, Request(FIRST.name, window), FIRST)).text
@@ -260,7 +263,7 @@ def test_every_estimate_is_what_it_was_when_the_call_was_made(
         size = 2 * estimate_tokens(render(request).as_text())
         if len(request.window.turns) > 5:
             return Reply((Text("done"),), usage=Usage(size, 10))
-        call = ToolCall(f"c{len(request.window.turns)}", "look", {"at": "here"})
+        call = ToolCallPart(f"c{len(request.window.turns)}", "look", {"at": "here"})
         return Reply((call,), stop="tool_calls", usage=Usage(size, 10))
 
     async def talk() -> None:
@@ -301,7 +304,7 @@ def test_every_call_of_an_answer_has_shares_of_its_own(
     saw: dict[str, Any] = {"stop": "tool_calls"}
     replies: list[tuple[Any, dict[str, Any]]] = [
         *(
-            (ToolCall("1", "look", {"at": "a"}), saw),
+            (ToolCallPart("1", "look", {"at": "a"}), saw),
             (None, {"stop": "pause"}),
             (Text('{"n": seven}'), {}),
         ),

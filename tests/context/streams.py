@@ -15,8 +15,8 @@ from transom.llm import (
     Request,
     Role,
     Text,
-    ToolCall,
-    ToolResult,
+    ToolCallPart,
+    ToolResultPart,
     ToolResults,
     Turn,
     UserMessage,
@@ -64,8 +64,8 @@ def call(
 ) -> tuple[Turn, Turn]:
     """A call and its result."""
     ident = f"c{number}"
-    said = AssistantMessage((Text("I look."), ToolCall(ident, tool, {"number": number})))
-    return said, ToolResults((ToolResult(ident, tool, result, is_error=is_error),))
+    said = AssistantMessage((Text("I look."), ToolCallPart(ident, tool, {"number": number})))
+    return said, ToolResults((ToolResultPart(ident, tool, result, is_error=is_error),))
 
 
 def exchange(number: int, kind: str = PROSE, size: int = 300) -> list[Turn]:
@@ -98,11 +98,13 @@ def turns(draw: st.DrawFn, most: int = 120) -> list[Turn]:
         elif what == "both":
             ids = (f"a{number}", f"b{number}")
             made.append(
-                AssistantMessage(tuple(ToolCall(ident, "look", {"n": number}) for ident in ids))
+                AssistantMessage(tuple(ToolCallPart(ident, "look", {"n": number}) for ident in ids))
             )
             made.append(
                 ToolResults(
-                    tuple(ToolResult(ident, "look", text, is_error=ident == "b7") for ident in ids)
+                    tuple(
+                        ToolResultPart(ident, "look", text, is_error=ident == "b7") for ident in ids
+                    )
                 )
             )
         else:

@@ -16,7 +16,15 @@ from transom.context import Compaction, Event, History, Mark, TokenCorrection
 from transom.context.compaction import compact, fold_newest, shrink
 from transom.context.history import turn_size
 from transom.context.statistics import Figures, Statistics
-from transom.llm import AssistantMessage, Text, ToolCall, ToolResult, ToolResults, Turn, UserMessage
+from transom.llm import (
+    AssistantMessage,
+    Text,
+    ToolCallPart,
+    ToolResultPart,
+    ToolResults,
+    Turn,
+    UserMessage,
+)
 from transom.llm.render import turn_text
 
 PLAIN = TokenCorrection()
@@ -108,7 +116,7 @@ def test_a_planted_orphan_is_seen() -> None:
     with pytest.raises(ValueError, match="a result without its call"):
         History().add(came)
     with pytest.raises(ValueError, match="a result without its call"):
-        History().add(said, ToolResults((ToolResult("other", "look", "x"),)))
+        History().add(said, ToolResults((ToolResultPart("other", "look", "x"),)))
 
 
 def test_it_is_folded_at_the_threshold_and_keeps_what_it_says() -> None:
@@ -264,10 +272,10 @@ def test_what_was_asked_last_stays_however_often_it_is_folded(*, fails: bool) ->
         [UserMessage("old"), AssistantMessage((Text("answered"),)), UserMessage("Which city?")]
     )
     for number in range(60):
-        call = ToolCall(str(number), "look", {"n": number})
+        call = ToolCallPart(str(number), "look", {"n": number})
         history = history.add(
             AssistantMessage((call,)),
-            ToolResults((ToolResult(call.id, "look", "x " * 50, is_error=fails),)),
+            ToolResults((ToolResultPart(call.id, "look", "x " * 50, is_error=fails),)),
         )
         if number % 7 == 6:
             history = shrink(history, 400, TokenCorrection(), hard=number % 2 == 0)

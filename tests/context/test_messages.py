@@ -22,8 +22,8 @@ from transom.llm import (
     Role,
     Text,
     Tier,
-    ToolCall,
-    ToolResult,
+    ToolCallPart,
+    ToolResultPart,
     ToolResults,
     ToolSpec,
     UserMessage,
@@ -94,10 +94,10 @@ def test_a_message_is_refused_before_it_is_said_or_can_be_answered(
         for results in step.rounds if calls else ():
             number += 1
             asks = tuple(
-                ToolCall(f"{number}-{at}", "look", {"at": at}) for at in range(len(results))
+                ToolCallPart(f"{number}-{at}", "look", {"at": at}) for at in range(len(results))
             )
             came = [
-                ToolResult(call.id, "look", text, is_error=step.failing)
+                ToolResultPart(call.id, "look", text, is_error=step.failing)
                 for call, text in zip(asks, results, strict=True)
             ]
             history = fitting(
@@ -130,8 +130,8 @@ def test_a_refusal_names_the_size_the_room_and_what_to_do(blocks: tuple[Block, .
 
 
 def test_results_that_have_no_room_can_still_be_read() -> None:
-    call = ToolCall("1", "look", {})
-    came = ToolResults((ToolResult("1", "look", PROSE * 500),))
+    call = ToolCallPart("1", "look", {})
+    came = ToolResults((ToolResultPart("1", "look", PROSE * 500),))
     history = History.of([UserMessage("What of it?"), AssistantMessage((call,)), came])
     made = go_on(ROLE, (), history, budget=WindowBudget(8_000))
     note, question = made.request.window.turns
@@ -140,7 +140,7 @@ def test_results_that_have_no_room_can_still_be_read() -> None:
         and "results of the newest, event 1, have no room here" in note.text
     )
     assert question == UserMessage("What of it?")
-    call, came = ToolCall("2", "look", {}), ToolResults((ToolResult("2", "look", "fine"),))
+    call, came = ToolCallPart("2", "look", {}), ToolResults((ToolResultPart("2", "look", "fine"),))
     made = go_on(
         ROLE, (), made.history.add(AssistantMessage((call,)), came), budget=WindowBudget(8_000)
     )
@@ -160,8 +160,8 @@ def test_the_longest_message_leaves_room_for_the_note_and_for_a_result(total: in
             most = half
         except WindowOverflow:
             refused = half
-    call = ToolCall("1", "look", {"at": 1})
-    result = ToolResult("1", "look", "y" * (3 * budget.result_tokens - 3))
+    call = ToolCallPart("1", "look", {"at": 1})
+    result = ToolResultPart("1", "look", "y" * (3 * budget.result_tokens - 3))
     assert PLAIN.count(result.content) <= budget.result_tokens
     before = [
         turn

@@ -32,8 +32,8 @@ from transom.llm import (
     Block,
     Text,
     Tier,
-    ToolCall,
-    ToolResult,
+    ToolCallPart,
+    ToolResultPart,
     ToolResults,
     UserMessage,
 )
@@ -55,7 +55,7 @@ REPORT = LOG * 400 + "2026-11-22T10:00:00 ERROR [X-1] it broke at u_core/u_mul\n
 
 
 def big(content: str, **more: object) -> Oversized:
-    result = ToolResult("c1", "read", content, **more)  # type: ignore[arg-type]  # by name
+    result = ToolResultPart("c1", "read", content, **more)  # type: ignore[arg-type]  # by name
     found = oversized(result, "artifact 1", "truncate", WindowBudget(total=20_000), PLAIN)
     assert found is not None
     return found
@@ -65,7 +65,7 @@ def test_a_result_may_take_a_share_of_the_window_and_never_more_than_a_limit() -
     sizes = (10_000, 100_000, 1_000_000)
     assert [WindowBudget(total=total).result_tokens for total in sizes] == [1_500, 15_000, 25_000]
     budget = WindowBudget(total=10_000)
-    fits, over = ToolResult("1", "t", "x" * 4_500), ToolResult("1", "t", "x" * 4_501)
+    fits, over = ToolResultPart("1", "t", "x" * 4_500), ToolResultPart("1", "t", "x" * 4_501)
     assert oversized(fits, "a", "truncate", budget, PLAIN) is None
     found = {
         strategy: oversized(over, "a", strategy, budget, PLAIN)
@@ -124,7 +124,7 @@ def test_a_reference_says_how_much_it_is_and_where_what_stands() -> None:
 def test_a_reference_is_never_too_long_itself(kind: str, size: int, total: int) -> None:
     content = (kind * (size // len(kind) + 1))[:size]
     found = oversized(
-        ToolResult("1", "t", content), "a", "truncate", WindowBudget(total=total), PLAIN
+        ToolResultPart("1", "t", content), "a", "truncate", WindowBudget(total=total), PLAIN
     )
     if found is not None:
         assert PLAIN.count(found.reference(PLAIN).content) <= found.limit
@@ -469,7 +469,7 @@ def test_a_sub_conversation_opens_with_the_source_or_its_outline() -> None:
     assert outlined.text == found.reference(PLAIN).content
 
 
-def returned(found: Oversized, said: str, *, ratio: float) -> tuple[ToolResult, SourceSummary]:
+def returned(found: Oversized, said: str, *, ratio: float) -> tuple[ToolResultPart, SourceSummary]:
     """What a conversation is told once a sub-conversation has read a result."""
     summary = summarised(said, found.result.content, found.room(PLAIN, ratio), PLAIN)
     return found.in_brief(summary.text), summary
@@ -480,7 +480,9 @@ def returned(found: Oversized, said: str, *, ratio: float) -> tuple[ToolResult, 
 def test_a_summary_takes_no_more_than_a_result_with_all_that_is_said_of_it(
     limit: int, said: str
 ) -> None:
-    found = Oversized(ToolResult("1", "look", ROW * 200), "result-1", 100_000, limit, "delegate")
+    found = Oversized(
+        ToolResultPart("1", "look", ROW * 200), "result-1", 100_000, limit, "delegate"
+    )
     told, _ = returned(found, said, ratio=10)
     assert PLAIN.count(told.content) <= limit
 
@@ -506,14 +508,14 @@ def test_what_a_sub_conversation_returns_is_bounded_and_keeps_its_trust() -> Non
 
 def test_what_a_tool_says_of_its_failure_is_evidence_and_what_the_runtime_says_is_none() -> None:
     results = (
-        ToolResult(
+        ToolResultPart(
             "1", "look", "u_core/reg_7 has no slack below 0.25", is_error=True, trust="untrusted"
         ),
-        ToolResult("2", "look", "there is no tool made_up_1", is_error=True, trust="ours"),
-        ToolResult("3", "look", "lot_5 has 14 faults", trust="ours"),
+        ToolResultPart("2", "look", "there is no tool made_up_1", is_error=True, trust="ours"),
+        ToolResultPart("3", "look", "lot_5 has 14 faults", trust="ours"),
     )
     said = AssistantMessage(
-        (Text("I guess reg_99 has 0.75."), ToolCall("1", "look", {"at": "reg_98"}))
+        (Text("I guess reg_99 has 0.75."), ToolCallPart("1", "look", {"at": "reg_98"}))
     )
     seen = seen_in(
         [Block(PURPOSE, "Look at lane_4.")],

@@ -673,6 +673,18 @@ def test_similar_items(checked: Door) -> None:
     assert "Controller Firmware; Sensor Firmware" in text
 
 
+@row(
+    "past ItemSpecs are found by quality and type, and the better ones are shown first",
+    "transom.checklist.writing.similar:remember_spec",
+)
+def test_past_specs(checked: Door) -> None:
+    where = ("--where", "kind=itemspec", "--where", "type=4", "--where")
+    found = checked.json("memory", "search", "fan firmware", *where, "quality>=9")["entries"]
+    assert [entry["metadata"]["item"] for entry in found] == ["FAN-1"]
+    none = checked.json("memory", "search", "fan firmware", *where, "quality>=10.1")["entries"]
+    assert none == []
+
+
 @pytest.mark.slow
 @row("a batch of several items, in one table", "transom.cli.check.batch:together")
 def test_batch(heads: Door) -> None:

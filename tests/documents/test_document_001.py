@@ -13,7 +13,7 @@ from tests.documents.door import FAN, MODEL, REPLIES, Door, FanModel, fan_door
 from tests.documents.rows import row, shared
 from transom.checklist.standard_atoms import check_existence, validate_logic
 from transom.checklist.vectors import STANDARD_SOURCE
-from transom.llm import ToolCall, render
+from transom.llm import ToolCallPart, render
 from transom.tools import Toolbox
 from transom.tools.catalogue import ReadablePlaces
 from transom.tools.constrained import FileLimits, FileSession
@@ -229,7 +229,7 @@ def session(fan: Door, **limits: Any) -> Toolbox:
 
 
 async def told(box: Toolbox, name: str, **arguments: Any) -> Any:
-    outcome = await box.run(ToolCall("1", name, arguments))
+    outcome = await box.run(ToolCallPart("1", name, arguments))
     return json.loads(outcome.result.content)
 
 
@@ -338,6 +338,44 @@ async def test_validate_code(gate: str) -> None:
     assert not report.valid
     assert not report.gate_results[gate]
     assert report.errors
+
+
+WRONG_CONFIGS: dict[str, tuple[dict[str, Any], str]] = {
+    "a waiver that does not compile": (
+        {"waivers": {"value": 1, "waive_items": ["regex:["], "waive_reasons": ["ok"]}},
+        "regex:[",
+    ),
+    "a placeholder": (
+        {"waivers": {"value": 1, "waive_items": ["2.1"], "waive_reasons": ["<TO_BE_INFERRED>"]}},
+        "<TO_BE_INFERRED> is left",
+    ),
+    "reasons that are no list": (
+        {"waivers": {"value": 1, "waive_items": ["2.1"], "waive_reasons": "ok"}},
+        "waive_reasons must be a list",
+    ),
+    "a field that no code emits": ({"select": "controller.colour"}, "controller.colour"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG_CONFIGS)
+@row(
+    "validation of a checker's YAML as a call",
+    "transom.checklist.building.gates:check_yaml",
+)
+async def test_validate_config(built: Door, kind: str) -> None:
+    from transom.checklist import validate_code
+
+    changes, message = WRONG_CONFIGS[kind]
+    config = yaml.safe_load((built.here / "output/FAN-1_checker/checker.yaml").read_text("utf-8"))
+    good = await validate_code(atoms(), yaml.safe_dump(config))
+    assert good.valid, good.errors
+    if "select" in changes:
+        config["items"][0] |= changes
+    else:
+        config |= changes
+    report = await validate_code(atoms(), yaml.safe_dump(config))
+    assert report.gate_results["yaml"] is False
+    assert any(message in error for error in report.errors), report.errors
 
 
 @row("good code passes every gate of the call", "transom.checklist.calls:run_code_gates")

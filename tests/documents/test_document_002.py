@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,16 @@ import pytest
 
 from tests.documents.door import Door
 from tests.documents.rows import row, shared
-from tests.investigator.folders import ready, text_of
+from tests.investigator import reports
+from tests.investigator.folders import UNIT, document, ready, text_of
 from transom import Agent, Block, Role, retry, tool, traced
 from transom.agent import Home
 from transom.compat import Agent as EarlierAgent
 from transom.config.hosted import Retry
 from transom.errors import AuthenticationFailed, NetworkFailed, RateLimited
-from transom.llm import Reply, Request, ScriptedProvider, Text, ToolResult, ToolResults, Usage
+from transom.llm import Reply, Request, ScriptedProvider, Text, ToolResultPart, ToolResults, Usage
 from transom.memory import Recall, SqliteMemory
-from transom.telemetry import Telemetry, child_span, http_hooks, read_trace
+from transom.telemetry import Telemetry, child_span, http_hooks, keys, read_trace
 from transom.testing import asks
 
 CLERK = Role(
@@ -32,7 +34,7 @@ QUESTION = "Is seat booking ready for production?"
 AS_OF = ("--as-of", "2026-09-20", "--format", "json", "-q")
 
 
-def result_in(request: Request) -> ToolResult:
+def result_in(request: Request) -> ToolResultPart:
     """The result with which a window ends."""
     turn = request.window.turns[-1]
     assert isinstance(turn, ToolResults)
@@ -46,6 +48,16 @@ def feature(door: Door, changes: dict[str, Any] | None = None, folder: str = "bo
             data = text_of(content).replace(b"loan renewal", b"seat booking")
             data = data.replace(b"Loan renewal", b"Seat booking")
             door.write(f"data/{folder}/{path}", data)
+
+
+def other_feature(door: Door, name: str, changes: dict[str, Any]) -> None:
+    """Write the folder of a ready feature with another name, with some files changed."""
+    for path, content in (ready() | changes).items():
+        if content is not None:
+            data = text_of(content).replace(b"LIB-41", name[:3].upper().encode() + b"-41")
+            for old in (b"loan renewal", b"Loan renewal"):
+                data = data.replace(old, name.encode())
+            door.write(f"data/{name.replace(' ', '_')}/{path}", data)
 
 
 def answered(door: Door, question: str = QUESTION) -> Any:
@@ -64,9 +76,64 @@ def investigated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Door, Any]:
 def test_ready(investigated: tuple[Door, Any]) -> None:
     _, document = investigated
     assert document["verdict"] == "READY", document["justification"]
-    assert any(character.isdigit() for character in document["justification"])
-    assert document["evidence"]
-    assert all(each["source"] for each in document["evidence"])
+    met = [line for line in document["justification"].splitlines() if ": is met: " in line]
+    assert len(met) == len([each for each in document["criteria"] if each["required"]])
+    sources = {each["id"]: each["source"] for each in document["evidence"]}
+    for line in met:
+        cited = re.findall(r"\[(E\d+)\]", line)
+        assert cited, line
+        assert all(sources[evidence_id] for evidence_id in cited)
+
+
+@row("the figures and files of READY are in the terminal", "transom.investigator.report:_figures")
+def test_ready_in_the_terminal(investigated: tuple[Door, Any]) -> None:
+    door, _ = investigated
+    out = " ".join(
+        door("investigate", QUESTION, "--data", "data", "--as-of", "2026-09-20").out.split()
+    )
+    assert "failed tests 0 (at most 0)" in out
+    assert "(booking/metrics/test_coverage_report.json)" in out
+
+
+@row(
+    "what depends on a service: of all features, also of those that nobody investigated",
+    "transom.investigator.remembering:_declared_dependants",
+)
+def test_dependants(door: Door) -> None:
+    depends = {
+        "planning/ARCHITECTURE.md": document("Architecture") + "\n**Depends on:** tide-table\n"
+    }
+    other_feature(door, "seat booking", depends)
+    other_feature(door, "crew roster", depends)
+    other_feature(door, "gift shop", {})
+    run_id = answered(door)["run_id"]
+    command = ("investigate", "What depends on the tide-table?", "--data", "data", "-q")
+    lines = door(*command, "--follow-up", run_id).out.splitlines()
+    assert any("seat booking" in line and "ARCHITECTURE.md#line:" in line for line in lines)
+    assert any(line.startswith("crew roster at the desk depends on") for line in lines), lines
+    assert lines[-1].startswith("Not investigated yet")
+    assert "gift shop" in lines[-1]
+
+
+@row(
+    "similar features with issues, from memory",
+    "transom.investigator.remembering:similar_with_issues",
+)
+def test_similar_features(door: Door) -> None:
+    depends = {
+        "planning/ARCHITECTURE.md": document("Architecture") + "\n**Depends on:** tide-table\n"
+    }
+    other_feature(door, "seat booking", depends)
+    other_feature(door, "crew roster", depends | {UNIT: reports.junit(40, 3, 1)})
+    other_feature(door, "gift shop", {UNIT: reports.junit(40, 2, 0)})
+    for name in ("crew roster", "gift shop"):
+        assert answered(door, f"Is {name} ready for production?")["verdict"] == "NOT_READY"
+    run_id = answered(door)["run_id"]
+    command = ("investigate", "Do similar features have issues?", "--data", "data", "-q")
+    out = door(*command, "--follow-up", run_id).out
+    assert "crew roster at the desk was judged NOT_READY" in out
+    assert "No unit test fails" in out
+    assert "gift shop" not in out
 
 
 @row(
@@ -376,9 +443,34 @@ def test_memory_commands(door: Door) -> None:
     assert door("memory", "search", "till", "--where", "port").code == 2
 
 
+@row(
+    "memory figures of a product that recalls, and of memory commands",
+    "transom.memory.sqlite:observed",
+)
+def test_memory_figures(door: Door) -> None:
+    feature(door)
+    door("memory", "add", "the till opens late")
+    assert door("memory", "search", "till").code == 0
+    figures = door.json("trace", "stats")["memory"]
+    assert (figures["queries"], figures["hit_rate"]) == (1, 1.0)
+    answered(door)
+    answered(door)
+    traces = [read_trace(path) for path in (door.here / ".transom/traces").glob("*.jsonl")]
+    operations = [
+        (span.attributes[keys.MEMORY_OPERATION], span.attributes.get(keys.FOUND))
+        for trace in traces
+        for span in trace
+        if keys.MEMORY_OPERATION in span.attributes
+    ]
+    # The first investigation finds no earlier one, the second does.
+    assert ("retrieve", 0) in operations
+    assert ("retrieve", 1) in operations
+    assert operations.count(("relate", None)) >= 2
+    assert door.json("trace", "stats")["memory"]["queries"] > figures["queries"]
+
+
 @row("memory operations have spans, metrics and log lines", "transom.memory.sqlite:observed")
 async def test_memory_spans(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    from transom.telemetry import keys
     from transom.telemetry.metrics import Metrics
 
     caplog.set_level(logging.INFO, "transom")

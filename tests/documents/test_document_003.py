@@ -222,7 +222,7 @@ def test_compaction() -> None:
     assert "Failures=" in text
 
 
-@row("an event of its own kind can be added", "transom.learning.compaction:CompactionManager._add")
+@row("an event of its own kind can be added", "transom.learning.compaction:CompactedLog._add")
 def test_events() -> None:
     manager = CompactionManager()
     manager.add_event(ace.ContextEvent(ace.EventType.ACTION, "opened the case", preserve=True))
@@ -232,7 +232,7 @@ def test_events() -> None:
 
 @row(
     "three tiers; an unchanged prefix is a hit; savings are told",
-    "transom.learning.caching:ContextCacheOptimizer.prepare_context",
+    "transom.learning.caching:CachedContextWriter.prepare_context",
 )
 def test_cache() -> None:
     prefix = StablePrefixBuilder().add_tools("saw").add_identity("I cut wood. " * 900).build()

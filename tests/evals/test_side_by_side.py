@@ -11,7 +11,7 @@ from transom.evals.document import (
     Status,
     summarise,
 )
-from transom.evals.models import Used
+from transom.evals.scenario_models import Used
 from transom.evals.side_by_side import html_comparison, markdown_comparison, side_by_side
 
 NAMES = ("main", "branch")

@@ -10,10 +10,10 @@ from _pytest.mark.structures import ParameterSet
 from tests.evidence.tables import load_rows
 from tests.sampled import sampled
 from transom.formats.reports import FileReading, load_formats, read_report_text
+from transom.formats.reports.format_rules import CompiledFormat
 from transom.formats.reports.loading import SHIPPED
 from transom.formats.reports.readings import Measurement
 from transom.formats.reports.report_format import ExpectedMeasurement, ReportExample
-from transom.formats.reports.rules import CompiledFormat
 
 FORMATS = load_formats([SHIPPED])
 BAD_ROWS = [row for row in load_rows("trouble", "noticed") if "line" in row]

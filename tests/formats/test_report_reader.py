@@ -10,14 +10,14 @@ import pytest
 
 from transom.errors import InputError
 from transom.formats.reports import FileReading, read_report, read_report_text, shipped_formats
-from transom.formats.reports.loading import SHIPPED, load_format, load_formats
-from transom.formats.reports.report_format import ReportFormat
-from transom.formats.reports.rules import (
+from transom.formats.reports.format_rules import (
     RESERVED_GROUPS,
     CompiledFormat,
     compile_format,
     loosen,
 )
+from transom.formats.reports.loading import SHIPPED, load_format, load_formats
+from transom.formats.reports.report_format import ReportFormat
 
 EXAMPLES: dict[str, Any] = {"good": [{"text": "x"}], "bad": [{"text": "x"}]}
 

@@ -15,7 +15,7 @@ from transom.formats.places import PlaceIndex, stands_in
 from transom.investigator.deciding import Decision, decide
 from transom.investigator.gathering import read_source, sources_of, unread
 from transom.investigator.ledger import Ledger
-from transom.investigator.policy import Waiver, load_policy
+from transom.investigator.policy import CriterionWaiver, load_policy
 from transom.investigator.sources import DataFolder
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "incoming_data"
@@ -45,7 +45,7 @@ def judged(
     root: Path,
     folder: str,
     target: str | None = None,
-    waivers: tuple[Waiver, ...] = (),
+    waivers: tuple[CriterionWaiver, ...] = (),
     as_of: date = TODAY,
 ) -> tuple[Decision, Ledger]:
     """The decision on a feature, with the rules alone."""

@@ -11,7 +11,7 @@ from tests.investigator.helpers import TODAY
 from transom.investigator.dialogue import judged
 from transom.investigator.inquiry import Inquiry
 from transom.investigator.phases import investigate
-from transom.investigator.policy import Waiver, load_policy
+from transom.investigator.policy import CriterionWaiver, load_policy
 from transom.investigator.result import Investigation
 from transom.investigator.rules import investigator_rules
 from transom.investigator.sources import DataFolder
@@ -62,7 +62,7 @@ class Place:
         provider: Provider | None = None,
         *,
         target: str | None = None,
-        waivers: tuple[Waiver, ...] = (),
+        waivers: tuple[CriterionWaiver, ...] = (),
         work: Callable[[Run, Inquiry], Any] | None = None,
     ) -> Investigation:
         """Investigate; `work` is done in the run instead, where it is given."""

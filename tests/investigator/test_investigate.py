@@ -305,14 +305,14 @@ async def test_numbers_of_a_model_s_own_come_from_the_calculator(place: Place) -
         return opinion("NOT_READY", f"38.6 % of the lines are not covered [{key}].")
 
     from transom.investigator.rules import investigator_rules
-    from transom.llm import Reply, ScriptedProvider, Text, ToolCall
+    from transom.llm import Reply, ScriptedProvider, Text, ToolCallPart
 
     async def answer(request: Request) -> Reply:
         if request.role != "investigator.main":
             return await investigator_rules().complete(request)
         made = main(request)
-        stop = "tool_calls" if isinstance(made, ToolCall) else "end"
-        return Reply((made if isinstance(made, ToolCall) else Text(made),), stop=stop)  # type: ignore[arg-type]
+        stop = "tool_calls" if isinstance(made, ToolCallPart) else "end"
+        return Reply((made if isinstance(made, ToolCallPart) else Text(made),), stop=stop)  # type: ignore[arg-type]
 
     for _ in range(2):  # the second time from the journal
         result = await place.ask(QUESTION["feature2"], ScriptedProvider(answer))

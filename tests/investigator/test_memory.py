@@ -90,7 +90,7 @@ async def test_what_depends_on_something_has_an_answer_with_its_places(
         assert "label printer driver" in using
         assert await dependants(memory, "What depends on the moon?") == []
         # Other features may depend on it, too: nobody has read them.
-        *_, rest = await dependants(memory, "What depends on the catalogue service?", ALL.features)
+        *_, rest = await dependants(memory, "What depends on the catalogue service?", ALL)
         assert rest.startswith("Not investigated yet")
         assert "Kiosk" not in rest
 

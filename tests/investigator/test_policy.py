@@ -13,7 +13,7 @@ from transom.errors import InputError
 from transom.investigator import policy
 from transom.investigator.deciding import limited
 from transom.investigator.measures import MEASURES
-from transom.investigator.policy import Waiver, load_policy, load_waivers
+from transom.investigator.policy import CriterionWaiver, load_policy, load_waivers
 from transom.investigator.result import Verdict
 
 HEAD = "schema: transom.investigation_policy/1\n"
@@ -92,8 +92,8 @@ def test_a_policy_of_one_s_own_is_validated_with_file_and_line(
     assert str(path) in str(refused.value)
 
 
-def waiver(criterion: str, expires: str = "2026-12-31", feature: str = "") -> Waiver:
-    return Waiver(
+def waiver(criterion: str, expires: str = "2026-12-31", feature: str = "") -> CriterionWaiver:
+    return CriterionWaiver(
         criterion=criterion,
         approver="Ines Vogt",
         reason="known",

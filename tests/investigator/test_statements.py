@@ -16,13 +16,13 @@ from tests.investigator.helpers import EXAMPLES, MIXED, READY, judged
 from transom.formats.yaml_files import load_yaml
 from transom.investigator.concluding import criterion_row
 from transom.investigator.gathering import read_source, sources_of
-from transom.investigator.policy import Waiver
+from transom.investigator.policy import CriterionWaiver
 from transom.investigator.rules import justify
 from transom.investigator.sources import DataFolder
 from transom.investigator.statements import CheckedStatements, Standing
 
 TABLE: Any = load_yaml(Path(__file__).parent / "data" / "statements.yaml").data
-WAIVER = Waiver(
+WAIVER = CriterionWaiver(
     criterion="uat.passed", approver="Ines Vogt", reason="few users", expires=date(2027, 1, 1)
 )
 Outcome = str

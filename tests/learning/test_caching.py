@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from transom.learning import ContextCacheOptimizer, StablePrefixBuilder
+from transom.learning import CachedContextWriter, StablePrefixBuilder
 from transom.llm.cache_terms import terms_of
 
 
@@ -26,7 +26,7 @@ def test_a_prefix_has_the_same_bytes_in_whatever_order_it_is_built() -> None:
 
 
 def test_hits_and_what_they_save_after_the_surcharge() -> None:
-    optimizer = ContextCacheOptimizer()
+    optimizer = CachedContextWriter()
     assert optimizer.get_stats()["hit_rate"] == 0.0
     prefix, protocol = "identity and tools " * 200, "protocol " * 100
     for turn in range(50):
@@ -43,11 +43,11 @@ def test_hits_and_what_they_save_after_the_surcharge() -> None:
 
 
 def test_a_changed_prefix_is_a_miss_and_a_vendor_may_have_a_minimum() -> None:
-    optimizer = ContextCacheOptimizer()
+    optimizer = CachedContextWriter()
     for prefix in ("one " * 50, "two " * 50, "two " * 50):
         optimizer.prepare_context(prefix, "", "x")
     assert optimizer.get_stats()["cache_hits"] == 1
-    real = ContextCacheOptimizer(terms_of("anthropic:claude-sonnet-5"))
+    real = CachedContextWriter(terms_of("anthropic:claude-sonnet-5"))
     for _ in range(3):
         real.prepare_context("short", "", "x")
     assert real.get_stats()["cache_hits"] == 0

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from tests.fuzzing import examples
 from transom.errors import InputError
-from transom.learning import CompactionManager
+from transom.learning import CompactedLog
 from transom.llm import estimate_tokens
 
 
 def test_trials_fold_into_exact_figures_and_errors_stay() -> None:
-    manager = CompactionManager(compaction_threshold=50, keep_recent=20, keep_errors=True)
+    manager = CompactedLog(compaction_threshold=50, keep_recent=20, keep_errors=True)
     for n in range(1, 56):
         if n == 10:
             manager.add_error_event("Convergence failure", error_type="solver")
@@ -34,7 +34,7 @@ def test_trials_fold_into_exact_figures_and_errors_stay() -> None:
 
 
 def test_the_largest_may_be_the_best_and_errors_may_go() -> None:
-    manager = CompactionManager(4, 1, keep_errors=False, maximise=True)
+    manager = CompactedLog(4, 1, keep_errors=False, maximise=True)
     manager.add_error_event("gone")
     manager.add_milestone("kept")
     for n in range(3):
@@ -43,11 +43,11 @@ def test_the_largest_may_be_the_best_and_errors_may_go() -> None:
         "Trials 0-1 (2): Best=10, Avg=5, Failures=0", "MILESTONE: kept", "Trial 2 complete, objective 20, seconds 1.5",
     ]  # fmt: skip
     with pytest.raises(InputError, match="keep_recent is 9"):
-        CompactionManager(5, 9)
+        CompactedLog(5, 9)
 
 
 def test_for_want_of_room_equal_ones_become_one_and_the_oldest_go() -> None:
-    manager = CompactionManager()
+    manager = CompactedLog()
     for n in range(30):
         manager.add_error_event("the same trouble" if n % 3 else f"trouble {n}")
     whole = manager.get_context_string()
@@ -70,7 +70,7 @@ events = st.lists(
 def test_every_error_and_milestone_survives_in_order_and_the_figures_are_exact(
     stream: list[tuple[str, int, bool]], threshold: int, keep: int
 ) -> None:
-    manager = CompactionManager(max(threshold, keep), min(threshold, keep))
+    manager = CompactedLog(max(threshold, keep), min(threshold, keep))
     lasting, folded = [], []
     for kind, number, good in stream:
         if kind == "trial":

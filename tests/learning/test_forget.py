@@ -12,7 +12,7 @@ from tests.studies.helpers import runner, write_study
 from transom.errors import InputError
 from transom.learning import Curator, InsightCategory, InsightSource, Playbook
 from transom.studies.advice import RULE, Advice, StudyInsight
-from transom.studies.rules import SolveRow
+from transom.studies.failure_rules import SolveRow
 
 MISTAKE = InsightCategory.MISTAKE
 

@@ -18,8 +18,8 @@ from transom.llm import (
     Request,
     Text,
     Tier,
-    ToolCall,
-    ToolResult,
+    ToolCallPart,
+    ToolResultPart,
     ToolResults,
     ToolSpec,
     Turn,
@@ -37,8 +37,10 @@ THOUGHT: Json = {"type": "thinking", "thinking": "hm", "signature": "s"}
 
 
 def exchange(number: int, *more: Opaque) -> tuple[Turn, Turn]:
-    calls = tuple(ToolCall(f"c{number}{at}", "look", {"at": at}) for at in "ab")
-    results = tuple(ToolResult(call.id, "look", f"found {call.id}", trust="ours") for call in calls)
+    calls = tuple(ToolCallPart(f"c{number}{at}", "look", {"at": at}) for at in "ab")
+    results = tuple(
+        ToolResultPart(call.id, "look", f"found {call.id}", trust="ours") for call in calls
+    )
     return AssistantMessage((*more, Text("Let me look."), *calls)), ToolResults(results)
 
 
@@ -145,8 +147,11 @@ def test_before_a_conversation_all_is_one_message() -> None:
 
 
 def test_arguments_that_were_no_json_go_back_in_the_vendors_shape() -> None:
-    said = AssistantMessage((ToolCall("1", "look", '{"at": '),))
-    turns = (said, ToolResults((ToolResult("1", "look", "no JSON", is_error=True, trust="ours"),)))
+    said = AssistantMessage((ToolCallPart("1", "look", '{"at": '),))
+    turns = (
+        said,
+        ToolResults((ToolResultPart("1", "look", "no JSON", is_error=True, trust="ours"),)),
+    )
     assert anthropic(asked(*turns))["messages"][1]["content"][0]["input"] == {"not_json": '{"at": '}
     assert (
         openai(asked(*turns))["messages"][2]["tool_calls"][0]["function"]["arguments"] == '{"at": '
@@ -219,7 +224,7 @@ parts = st.lists(
     st.one_of(
         st.text(max_size=5).map(Text),
         st.builds(
-            ToolCall,
+            ToolCallPart,
             st.uuids().map(str),
             st.just("look"),
             st.dictionaries(st.text(max_size=3), st.integers()),
@@ -240,7 +245,7 @@ def test_any_conversation_has_a_shape_that_the_messages_api_takes(
         turns.append(said)
         if said.calls:
             turns.append(
-                ToolResults(tuple(ToolResult(call.id, call.name, "x") for call in said.calls))
+                ToolResults(tuple(ToolResultPart(call.id, call.name, "x") for call in said.calls))
             )
     blocks = [
         block for block, there in zip(BLOCKS[1:], (with_task, with_now), strict=True) if there

@@ -25,8 +25,8 @@ from transom.llm import (
     Request,
     Text,
     Tier,
-    ToolCall,
-    ToolResult,
+    ToolCallPart,
+    ToolResultPart,
     ToolResults,
     ToolSpec,
     Turn,
@@ -47,12 +47,12 @@ json_values: st.SearchStrategy[Json] = st.recursive(
 )
 parts = st.lists(
     st.builds(Text, st.text())
-    | st.builds(ToolCall, st.text(), st.text(), json_values)
+    | st.builds(ToolCallPart, st.text(), st.text(), json_values)
     | st.builds(Opaque, json_values),
     max_size=4,
 ).map(tuple)
 results = st.builds(
-    ToolResult,
+    ToolResultPart,
     st.text(),
     st.text(),
     st.text(),
@@ -231,8 +231,8 @@ FULL = Request(
         (Block("a", "b"), Block("b", "b", data={"a": [1]})),
         (
             UserMessage("one"),
-            AssistantMessage((Text("a"), ToolCall("1", "t", {"x": 1}), Opaque({"s": "x"}))),
-            ToolResults((ToolResult("1", "t", "c"), ToolResult("2", "t", "c"))),
+            AssistantMessage((Text("a"), ToolCallPart("1", "t", {"x": 1}), Opaque({"s": "x"}))),
+            ToolResults((ToolResultPart("1", "t", "c"), ToolResultPart("2", "t", "c"))),
             UserMessage("two"),
         ),
         (Dropped("a", 1, "full"), Dropped("b", 1, "full")),
@@ -246,7 +246,7 @@ FULL = Request(
 def test_every_field_of_what_is_asked_is_changed_in_turn() -> None:
     """... so that the property above can fail for each of them."""
     tried = [name for name, change in changes(FULL) if change(FULL) != FULL]
-    turn = (UserMessage, AssistantMessage, ToolResults, ToolResult, Text, ToolCall, Opaque)
+    turn = (UserMessage, AssistantMessage, ToolResults, ToolResultPart, Text, ToolCallPart, Opaque)
     shapes = (Request, Window, Block, Dropped, ToolSpec, CallSettings, *turn)
     compared = {
         f"{shape.__name__}.{one.name}" for shape in shapes for one in fields(shape) if one.compare
@@ -271,7 +271,7 @@ def test_a_temperature_has_one_form(whole: int, nothing: float) -> None:
 
 @given(parts, st.sampled_from(["end", "tool_calls", "length", "refusal"]))
 def test_a_reply_comes_back_as_it_was(
-    kept: tuple[Text | ToolCall | Opaque, ...], stop: str
+    kept: tuple[Text | ToolCallPart | Opaque, ...], stop: str
 ) -> None:
     reply = Reply(kept, stop, Usage(1, 2, 3), "x")  # type: ignore[arg-type]  # parts of any kind
     assert reply_from_json(json.loads(canonical_json(reply.to_json()))) == reply

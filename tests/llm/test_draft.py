@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transom.errors import ProviderError
-from transom.llm import Reply, Text, ToolCall, Usage
+from transom.llm import Reply, Text, ToolCallPart, Usage
 from transom.llm.hosted.draft import ReplyAssembler
 from transom.llm.hosted.openai import OpenAIVendor
 from transom.llm.hosted.server import Server
@@ -47,7 +47,7 @@ def test_another_id_begins_another_call_wherever_it_stands(index: object) -> Non
         piece(tool_calls=[call(index, None, "2}", None)]),
         END,
     )
-    assert reply.parts == (ToolCall("a", "look", {"x": 1}), ToolCall("b", "look", {"x": 2}))
+    assert reply.parts == (ToolCallPart("a", "look", {"x": 1}), ToolCallPart("b", "look", {"x": 2}))
 
 
 def test_a_reply_that_calls_is_no_answer_although_its_server_says_that_it_is_over() -> None:
@@ -105,7 +105,7 @@ def test_an_empty_object_holds_the_place_of_arguments_that_come_in_pieces(
     cut = ['{"a": {', '"b": 1}', "}"]
     pieces = [call(0, "x", {}), *(call(0, ident, one, name) for one in cut)]
     reply = put_together(*(piece(tool_calls=[one]) for one in pieces), END)
-    assert reply.parts == (ToolCall("x", "look", {"a": {"b": 1}}),)
+    assert reply.parts == (ToolCallPart("x", "look", {"a": {"b": 1}}),)
 
 
 @pytest.mark.parametrize("told", ["null", " null ", None, "", "{}"], ids=repr)

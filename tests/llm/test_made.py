@@ -26,8 +26,8 @@ from transom.llm import (
     ScriptedProvider,
     Text,
     Tier,
-    ToolCall,
-    ToolResult,
+    ToolCallPart,
+    ToolResultPart,
     ToolResults,
     UserMessage,
     Window,
@@ -53,14 +53,14 @@ def asked(*blocks: Block, turns: Any = (), **more: Any) -> Request:
 EGRESS: dict[str, Callable[[Any], object]] = {
     "block": lambda mark: Block("log", SECRET, egress=mark),
     "window": lambda mark: Window((), egress=mark),
-    "result": lambda mark: ToolResult("1", "look", SECRET, egress=mark),
+    "result": lambda mark: ToolResultPart("1", "look", SECRET, egress=mark),
     "asked": lambda mark: UserMessage(SECRET, mark),
     "outcome": lambda mark: ToolReturn(SECRET, egress=mark),
     "terms": lambda mark: ToolTerms(egress=mark),
 }
 TRUST: dict[str, Callable[[Any], object]] = {
     "block": lambda mark: Block("log", SECRET, trust=mark),
-    "result": lambda mark: ToolResult("1", "look", SECRET, trust=mark),
+    "result": lambda mark: ToolResultPart("1", "look", SECRET, trust=mark),
     "terms": lambda mark: ToolTerms(trust=mark),
 }
 
@@ -110,7 +110,7 @@ def forged(thing: Any, **marks: str) -> Any:
     "request_",
     [
         asked(forged(Block("log", SECRET), egress="Local")),
-        asked(turns=(ToolResults((forged(ToolResult("1", "look", SECRET), egress="Local"),)),)),
+        asked(turns=(ToolResults((forged(ToolResultPart("1", "look", SECRET), egress="Local"),)),)),
         asked(turns=(forged(UserMessage(SECRET), egress="Local"),)),
         Request("t.seat", forged(Window(()), egress="Local")),
     ],
@@ -125,7 +125,7 @@ async def test_what_is_marked_in_a_way_that_nobody_knows_stays_here(request_: Re
 
 @pytest.mark.parametrize("mark", ["Local", "none"])
 async def test_what_a_handler_marks_in_a_way_that_nobody_knows_reaches_nobody(mark: Any) -> None:
-    provider = far(ToolCall("1", "look", {}), "ok")
+    provider = far(ToolCallPart("1", "look", {}), "ok")
     look = ToolDefinition(
         "look", "Looks.", {"type": "object"}, lambda arguments: ToolReturn(SECRET, egress=mark)
     )
@@ -142,7 +142,7 @@ async def test_a_refusal_that_is_marked_in_a_way_that_nobody_knows_stays_here_an
     def refuse(arguments: Any) -> str:
         raise forged(ToolRefused(SECRET), egress="Local", trust="Ours")
 
-    provider = far(ToolCall("1", "look", {}), "ok")
+    provider = far(ToolCallPart("1", "look", {}), "ok")
     look = ToolDefinition("look", "Looks.", {"type": "object"}, refuse)
     async with Agent(SEAT, provider=provider, tools=[look]) as agent:
         with pytest.raises(EgressError, match="a result of tool look"):

@@ -17,7 +17,7 @@ from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.canonical import canonical_json
 from transom.config.hosted import Retry
 from transom.errors import ContextOverflow, ProviderError, RateLimited
-from transom.llm import Reply, Text, ToolCall, Usage
+from transom.llm import Reply, Text, ToolCallPart, Usage
 from transom.llm.retrying import RetryingProvider
 from transom.llm.strict_json import LEVELS
 
@@ -151,7 +151,7 @@ async def test_arguments_have_one_depth_however_they_come(
     dialect: Dialect, server: LocalServer
 ) -> None:
     for levels in (LEVELS, LEVELS + 1, LEVELS + 60):
-        call = ToolCall("c1", "look", nested(levels))
+        call = ToolCallPart("c1", "look", nested(levels))
         text = json.dumps(call.arguments, separators=(",", ":"))
         wanted = call.arguments if levels <= LEVELS else text
         for reply in (
@@ -168,7 +168,7 @@ async def test_what_is_nested_without_measure_is_no_reply_and_no_trouble(
     dialect: Dialect, levels: int, server: LocalServer
 ) -> None:
     deep = "[" * levels + "]" * levels
-    body = json.dumps(dialect.whole([ToolCall("c1", "look", {"a": "HERE"})])).replace(
+    body = json.dumps(dialect.whole([ToolCallPart("c1", "look", {"a": "HERE"})])).replace(
         '"HERE"', deep
     )
     error = json.dumps(dialect.error("api_error", "HERE")).replace('"HERE"', deep)
@@ -183,7 +183,7 @@ async def test_what_is_nested_without_measure_is_no_reply_and_no_trouble(
 
 
 async def test_numbers_that_an_sdk_takes_and_json_has_not_come_as_text(server: LocalServer) -> None:
-    call = ToolCall("c1", "look", {"at": "HERE", "lines": [1]})
+    call = ToolCallPart("c1", "look", {"at": "HERE", "lines": [1]})
     for number, told in (("1e999", "Infinity"), ("NaN", "NaN")):
         body = json.dumps(OLLAMA.whole([call])).replace('"HERE"', number).encode()
         server.answer = partial(answered, status=200, body=body)

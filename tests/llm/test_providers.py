@@ -33,8 +33,8 @@ from transom.llm import (
     ScriptedProvider,
     Text,
     Tier,
-    ToolCall,
-    ToolResult,
+    ToolCallPart,
+    ToolResultPart,
     ToolResults,
     ToolSpec,
     Usage,
@@ -54,7 +54,7 @@ def request(text: str = "what", **more: object) -> Request:
 
 def test_replies_survive_json() -> None:
     reply = Reply(
-        (Text("a"), ToolCall("1", "look", {"x": [1, None]}), Opaque({"sig": "z"})),
+        (Text("a"), ToolCallPart("1", "look", {"x": [1, None]}), Opaque({"sig": "z"})),
         "tool_calls",
         Usage(3, 2, 1),
         "x:y",
@@ -147,8 +147,8 @@ async def test_a_local_block_never_reaches_a_remote_provider() -> None:
 async def test_a_local_result_of_a_tool_never_reaches_a_remote_provider() -> None:
     remote = ScriptedProvider(lambda r: "seen", name="far", local=False)
     turns = (
-        AssistantMessage((ToolCall("1", "read", {}),)),
-        ToolResults((ToolResult("1", "read", "x", egress="local"),)),
+        AssistantMessage((ToolCallPart("1", "read", {}),)),
+        ToolResults((ToolResultPart("1", "read", "x", egress="local"),)),
     )
     with pytest.raises(EgressError, match=r"p.seat: a result of tool read is marked local.*far"):
         await Chain((remote,)).answer(Request("p.seat", Window((), turns)))
@@ -156,7 +156,7 @@ async def test_a_local_result_of_a_tool_never_reaches_a_remote_provider() -> Non
 
 
 def test_local_arguments_of_a_call_stand_in_no_error() -> None:
-    call = ToolCall("1", "note", {"text": 'the pitch is "9 nm" and\tstays here'})
+    call = ToolCallPart("1", "note", {"text": 'the pitch is "9 nm" and\tstays here'})
     request = Request("p.seat", Window((), (AssistantMessage((call,)),), egress="local"))
     error = ProviderError('refused: the pitch is "9 nm" and\tstays here')
     unquote(error, request, EgressPolicy())
@@ -164,7 +164,7 @@ def test_local_arguments_of_a_call_stand_in_no_error() -> None:
 
 
 async def test_a_tool_call_alone_is_an_answer_of_a_script() -> None:
-    call = ToolCall("1", "read", {})
+    call = ToolCallPart("1", "read", {})
     reply = await ScriptedProvider({"p.seat": [call]}).complete(request())
     assert (reply.calls, reply.stop, reply.text) == ((call,), "tool_calls", "")
 

@@ -15,8 +15,8 @@ from transom.llm import (
     Request,
     Text,
     Tier,
-    ToolCall,
-    ToolResult,
+    ToolCallPart,
+    ToolResultPart,
     ToolResults,
     ToolSpec,
     Window,
@@ -40,10 +40,12 @@ def test_blocks_are_ordered_by_tier_and_keep_their_order_within_one() -> None:
 
 
 ASKED = AssistantMessage(
-    (Text("Let me look."), ToolCall("1", "read", {"path": "a.log"}), Opaque({"signed": "x"}))
+    (Text("Let me look."), ToolCallPart("1", "read", {"path": "a.log"}), Opaque({"signed": "x"}))
 )
-CAME = ToolResults((ToolResult("1", "read", "line one"),))
-REFUSED = ToolResults((ToolResult("2", "read", "call list first", is_error=True, trust="ours"),))
+CAME = ToolResults((ToolResultPart("1", "read", "line one"),))
+REFUSED = ToolResults(
+    (ToolResultPart("2", "read", "call list first", is_error=True, trust="ours"),)
+)
 
 
 def test_turn_blocks_follow_the_conversation_and_are_not_part_of_it() -> None:

@@ -17,8 +17,8 @@ from transom.llm import (
     Block,
     Request,
     Text,
-    ToolCall,
-    ToolResult,
+    ToolCallPart,
+    ToolResultPart,
     ToolResults,
     ToolSpec,
     Turn,
@@ -364,8 +364,8 @@ def test_tools_are_offered_as_they_are_and_strictly_nowhere() -> None:
 
 
 CALLED: tuple[Turn, ...] = (
-    AssistantMessage((ToolCall("1", "look", {}),)),
-    ToolResults((ToolResult("1", "look", "7"),)),
+    AssistantMessage((ToolCallPart("1", "look", {}),)),
+    ToolResults((ToolResultPart("1", "look", "7"),)),
 )
 
 

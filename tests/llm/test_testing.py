@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from transom.errors import InputError, ProviderError
-from transom.llm import Block, Reply, Request, Text, ToolCall, Window
+from transom.llm import Block, Reply, Request, Text, ToolCallPart, Window
 from transom.llm.naming import imported
 from transom.testing import ScriptedProvider, asks, assert_hidden, assert_sees
 
@@ -35,7 +35,7 @@ def test_a_text_that_must_not_be_sent_is_found_with_its_block() -> None:
         assert_hidden(REQUEST, "</log>")
 
 
-def greet(request: Request) -> ToolCall | str:
+def greet(request: Request) -> ToolCallPart | str:
     return asks("look") if request.role == "clerk" else f"asked by {request.role}"
 
 

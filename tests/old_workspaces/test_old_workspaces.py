@@ -28,6 +28,8 @@ from transom.llm import Chain
 from transom.runs import Run, Workspace, text_file
 from transom.testing import ScriptedProvider, asks
 
+pytestmark = pytest.mark.sqlite  # older versions left files
+
 CLERK = Role("shop.clerk", "You know the stock.")
 INTERRUPTED = {
     "check": "check",

@@ -12,7 +12,7 @@ import pytest
 from tests.runs.helpers import journal_of
 from tests.store.refusing import refusing
 from transom.errors import StoreError
-from transom.llm import Reply, Text, ToolCall, ToolResult, Usage
+from transom.llm import Reply, Text, ToolCallPart, ToolResultPart, Usage
 from transom.runs.conversation import ConversationKey
 from transom.runs.event_log import RunHost
 from transom.runs.journal import RunState, apply
@@ -72,8 +72,10 @@ def test_a_reset_takes_back_what_was_said_from_there_on_and_what_it_cost_stays()
 def test_another_message_cuts_off_what_has_no_result() -> None:
     state = RunState()
     apply(state, "user_message", said(0, "go"))
-    replied(state, 0, Reply((ToolCall("1", "t", {}), ToolCall("2", "t", {})), stop="tool_calls"))
-    outcome = {"result": ToolResult("1", "t", "well").to_json()}
+    replied(
+        state, 0, Reply((ToolCallPart("1", "t", {}), ToolCallPart("2", "t", {})), stop="tool_calls")
+    )
+    outcome = {"result": ToolResultPart("1", "t", "well").to_json()}
     apply(state, "tool_result", {**TALK, "ordinal": 0, "call": 0, "outcome": outcome})
     apply(state, "user_message", said(1, "more"))
     results = state.conversation(KEY).turns[2].results  # type: ignore[union-attr]

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from transom.errors import InputError
-from transom.llm import Reply, ToolCall
+from transom.llm import Reply, ToolCallPart
 from transom.runs.journal import RunState, apply
 from transom.runs.questions import APPROVAL, BEGUN, Choice, chosen, how_to_answer, in_full, of_call
 
 KEY: dict[str, Any] = {"stage": "s", "epoch": "", "conversation": "main", "ordinal": 0, "call": 0}
-CALL = ToolCall("1", "wire", {"at": "HUSH"})
+CALL = ToolCallPart("1", "wire", {"at": "HUSH"})
 FILE: Choice = {"stage": "s", "fingerprint": "f" * 64, "edited": "e", "file": "s/s.md"}
 
 

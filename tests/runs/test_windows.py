@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from transom.agent import Agent, Home, Setup
 from transom.config import Settings
-from transom.llm import Block, Reply, Request, Role, ScriptedProvider, Text, Tier, ToolCall
+from transom.llm import Block, Reply, Request, Role, ScriptedProvider, Text, Tier, ToolCallPart
 from transom.runs.windows import journaled_calls, requests_of
 from transom.store import SqliteStore
 from transom.tools import Arguments, ToolDefinition
@@ -39,7 +39,7 @@ async def talk(
         if not left or left[-1] == 0:
             return Reply((Text("done"),))
         left[-1] -= 1
-        calls = [ToolCall(f"c{number}", "look", {"n": number}) for number in range(many)]
+        calls = [ToolCallPart(f"c{number}", "look", {"n": number}) for number in range(many)]
         return Reply((Text("I look."), *calls), stop="tool_calls")
 
     async def look(arguments: Arguments) -> str:

@@ -19,7 +19,7 @@ from transom.llm import (
     ScriptedProvider,
     Text,
     Tier,
-    ToolCall,
+    ToolCallPart,
     Usage,
     UserMessage,
 )
@@ -29,7 +29,7 @@ READER = Role("t.reader", (Block("reader", "You read.", Tier.STABLE),), frozense
 
 async def test_an_equal_call_of_a_sub_agent_that_failed_begins_afresh(tmp_path: Path) -> None:
     def task(ident: str) -> Reply:
-        return asks(ToolCall(ident, "read", {"task": "What is in a.log?"}))
+        return asks(ToolCallPart(ident, "read", {"task": "What is in a.log?"}))
 
     reader: list[Any] = [asks(look("a.log")), ProviderError("away"), "It says 7."]
     provider = ScriptedProvider(

@@ -24,7 +24,7 @@ from transom.llm import (
     ScriptedProvider,
     Text,
     Tier,
-    ToolCall,
+    ToolCallPart,
     ToolResults,
     Usage,
 )
@@ -199,7 +199,7 @@ async def test_a_declared_sub_agent_does_a_task_in_a_conversation_of_its_own(
         did.append(at)
         return f"saw {at}"
 
-    task = ToolCall("1", "read", {"task": "What is in a.log?"})
+    task = ToolCallPart("1", "read", {"task": "What is in a.log?"})
     script = {
         SEAT.name: [asks(task), "So it is."],
         READER.name: [asks(look("a.log")), "It says 7."],
@@ -227,7 +227,7 @@ async def test_a_declared_sub_agent_does_a_task_in_a_conversation_of_its_own(
 
 
 async def test_one_budget_holds_for_an_agent_and_all_below_it() -> None:
-    task = ToolCall("1", "read", {"task": "go"})
+    task = ToolCallPart("1", "read", {"task": "go"})
     spent = Usage(100, 10)
     script = {
         SEAT.name: [Reply((task,), stop="tool_calls", usage=spent)],
@@ -273,7 +273,7 @@ async def test_a_tool_of_unknown_effect_is_never_repeated_and_asks_nobody(tmp_pa
         "required": ["at"],
     }
     tools = [ToolDefinition("act", "Acts.", schema, act)]
-    calls = [ToolCall(str(n), "act", {"at": at}) for n, at in enumerate("aab")]
+    calls = [ToolCallPart(str(n), "act", {"at": at}) for n, at in enumerate("aab")]
     with pytest.raises(asyncio.CancelledError):
         async with Agent(
             SEAT, provider=scripted(asks(*calls)), tools=tools, at=Home(tmp_path, "t")

@@ -27,12 +27,13 @@ from transom.llm import (
     Request,
     ScriptedProvider,
     Text,
-    ToolCall,
+    ToolCallPart,
     ToolResults,
     Usage,
 )
 from transom.runs import Workspace
 from transom.server import build_agent_app, listen, serve
+from transom.store import SqliteStore
 from transom.testing import asks
 
 TOKEN = "correct-horse-battery-staple"
@@ -325,9 +326,20 @@ def test_a_streamed_message_that_failed_goes_on_and_another_one_does_not_see_it(
 
 @pytest.mark.parametrize("is_continued", [False, True])
 def test_two_equal_requests_at_once_with_one_key_are_one_message(
-    tmp_path: Path, is_continued: bool
+    tmp_path: Path, is_continued: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shop = Shipping()
+    slow_requests = [1.0]
+    put_at_once = SqliteStore.put_if_absent
+
+    async def put_slowly(self: SqliteStore, table: str, key: str, value: Any) -> Any:
+        # The first request has found the conversation and does not have the key yet: the others
+        # come in between.
+        if slow_requests and key.startswith("request/"):
+            await asyncio.sleep(slow_requests.pop())
+        return await put_at_once(self, table, key, value)
+
+    monkeypatch.setattr(SqliteStore, "put_if_absent", put_slowly)
     with serving(shop.provider, tmp_path, shop.tool) as client:
         messages = said("Ship pens")
         if is_continued:
@@ -391,7 +403,7 @@ def test_a_replay_does_not_bring_back_a_conversation_that_went_on(tmp_path: Path
 def test_a_conversation_is_found_when_the_model_speaks_before_a_tool_call(
     tmp_path: Path, is_stream: bool
 ) -> None:
-    call = ToolCall("1", "count", {"item": "bolts"})
+    call = ToolCallPart("1", "count", {"item": "bolts"})
     speech = Reply((Text("Let me look."), call), stop="tool_calls")
     script = ScriptedProvider({"agent": [speech, "There are 7.", "Still 7."]})
     with serving(script, tmp_path) as client:

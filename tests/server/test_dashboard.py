@@ -16,9 +16,9 @@ from tests.server.conftest import URL, bearer
 from tests.server.test_results import leave_study
 from tests.studies.helpers import runner, write_study
 from transom.runs.history import RunHistory
-from transom.studies.pipeline import STUDY
 from transom.studies.solver import write_json
 from transom.studies.storage import TRIALS
+from transom.studies.study_stages import STUDY
 
 needs_dashboard = pytest.mark.skipif(
     not (find_spec("optuna_dashboard") and find_spec("a2wsgi")),

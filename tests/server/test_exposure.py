@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
+import threading
 from pathlib import Path
 
 import httpx
@@ -14,12 +17,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.cli.helpers import COMMAND, clean_environment
-from tests.server.conftest import HTML, TOKEN, URL
+from tests.server.conftest import HTML, TOKEN, URL, bearer
 from tests.server.leaving import ask, csrf_of
 from transom.config import load_settings
 from transom.learning import InsightCategory, Playbook
 from transom.runs.history import RunHistory
-from transom.server import build_app
+from transom.server import Certificate, build_app, connections, listen, serve
 
 PROXY = "reviews.example"
 HEADER = "X-Signed-In"
@@ -174,3 +177,43 @@ def test_without_a_proxy_the_header_is_the_text_of_a_browser(
     ask(history, "a", "Is it ready?", "READY", "NOT_READY")
     page = browser.get("/waiting", headers={HEADER: "Ann Lee"}).text
     assert "Ann Lee" not in page and "readonly" not in page
+
+
+@pytest.mark.slow
+def test_clients_that_begin_no_handshake_keep_nobody_out(
+    certificate: tuple[Path, Path],
+    book: Playbook,
+    history: RunHistory,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 8)
+    cert, key = certificate
+    context = ssl.create_default_context(cafile=str(cert))
+    listener, url = listen("127.0.0.1", 0)
+    threading.Thread(
+        target=serve,
+        args=(build_app(book, history, TOKEN), listener),
+        kwargs={"certificate": Certificate(cert, key)},
+        daemon=True,
+    ).start()
+    address = listener.getsockname()
+    with contextlib.ExitStack() as stack:
+        idle = [stack.enter_context(socket.create_connection(address)) for _ in range(40)]
+        for _ in range(5):
+            with httpx.Client(verify=context, headers=bearer(), trust_env=False) as client:
+                assert client.get(url.replace("http", "https")).status_code == 200
+        idle[0].settimeout(20)
+        assert idle[0].recv(1) == b"", "the oldest gave up its place"
+        assert idle[-1].fileno() >= 0
+        # One that sends no TLS is closed, and one that does nothing after its handshake, in time.
+        monkeypatch.setattr(connections, "HEAD_SECONDS", 0.5)
+        with socket.create_connection(address) as client:
+            client.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            client.settimeout(20)
+            assert b"HTTP" not in client.recv(1000)
+        plain = socket.create_connection(address)
+        with context.wrap_socket(plain, server_hostname="localhost") as encrypted:
+            encrypted.settimeout(20)
+            assert encrypted.recv(12) == b"HTTP/1.1 408"
+    assert "Traceback" not in caplog.text

@@ -25,7 +25,7 @@ from tests.server.test_results import leave_investigation, leave_story
 from transom.agent import Agent, Home
 from transom.evals.stored_evaluations import remember
 from transom.learning import InsightCategory, InsightSource, Playbook
-from transom.llm import Reply, Request, ScriptedProvider, Text, ToolCall
+from transom.llm import Reply, Request, ScriptedProvider, Text, ToolCallPart
 from transom.memory import SqliteMemory
 from transom.runs.history import RunHistory
 
@@ -83,7 +83,7 @@ async def converse(folder: Path, text: str) -> None:
     """Leave a conversation whose every text is the given one."""
     replies = iter(
         [
-            Reply((Text(text), ToolCall("1", "look_up", {text: text}))),
+            Reply((Text(text), ToolCallPart("1", "look_up", {text: text}))),
             Reply((Text(text),)),
         ]
     )

@@ -23,8 +23,8 @@ from transom.runs.history import RunHistory
 from transom.runs.summarising import RunRow
 from transom.server.site import title_of
 from transom.stories.results import StageRow, StoryResult
-from transom.studies.pipeline import STUDY
 from transom.studies.solver import write_json
+from transom.studies.study_stages import STUDY
 
 
 def leave_investigation(history: RunHistory, text: str = "UAT passed", status: str = "fail") -> str:

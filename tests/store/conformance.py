@@ -9,7 +9,7 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -21,7 +21,14 @@ from hypothesis import strategies as st
 from tests.fuzzing import examples
 from transom.canonical import Json
 from transom.errors import StoreError
-from transom.store import OUTDATED, Record, Store, StreamSummary, SummaryFilter
+from transom.store import (
+    OUTDATED,
+    Record,
+    Store,
+    StreamSummary,
+    SummaryFilter,
+    keep_unchanged,
+)
 
 from . import child
 
@@ -476,8 +483,34 @@ class StoreConformance:
 
         self.run(location, work)
 
+    def test_a_summary_counts_later_what_was_left_out(self, location: Path) -> None:
+        """Also records of an append that failed in between, and of another store object."""
+
+        def failing(before: StreamSummary | None, records: Sequence[Record]) -> StreamSummary:
+            raise StoreError("refused")
+
+        async def work(store: Store) -> None:
+            await store.append("run/1", "opened", 1, summarise=list_kinds)
+            await store.append("run/2", "opened", 1, summarise=list_kinds)
+            store.append_soon("run/1", "a", 2, summarise=keep_unchanged)
+            await store.append("run/1", "b", 3, sync=False, summarise=keep_unchanged)
+            assert [each.data["kinds"] for each in store.summaries()] == [["opened"], ["opened"]]  # type: ignore[index, call-overload]
+            store.append_soon("run/1", "c", 4, summarise=keep_unchanged)
+            with pytest.raises(StoreError, match="refused"):
+                await store.append("run/2", "no", 5, summarise=failing)
+            async with child.open_store(self.opener, str(location)) as other:
+                await other.append("run/1", "d", 6, summarise=keep_unchanged)
+            await store.append("run/1", "e", 7, summarise=list_kinds)
+            await store.append("run/1", "f", 8, summarise=list_kinds)
+            (summary,) = store.summaries(SummaryFilter(streams=("run/1",)))
+            kinds: Any = summary.data
+            assert kinds["kinds"] == ["opened", "a", "b", "c", "d", "e", "f"]
+            assert summary.counted == store.read("run/1")[-1].seq
+
+        self.run(location, work)
+
     def test_a_record_that_is_refused_leaves_the_summary_as_it_was(self, location: Path) -> None:
-        def failing(before: StreamSummary | None, record: Record) -> StreamSummary:
+        def failing(before: StreamSummary | None, records: Sequence[Record]) -> StreamSummary:
             raise StoreError("refused")
 
         async def work(store: Store) -> None:
@@ -500,7 +533,17 @@ class StoreConformance:
         self.run(location, work)
 
 
-def count_records(before: StreamSummary | None, record: Record) -> StreamSummary:
+def list_kinds(before: StreamSummary | None, records: Sequence[Record]) -> StreamSummary:
+    """Sum up a stream as the kinds of its records, and say which of them are counted."""
+    facts: Any = {"kinds": []} if before is None else before.data
+    last = records[-1]
+    kinds = [*facts["kinds"], *(record.kind for record in records)]
+    data: Any = {"kinds": kinds, "counted": [last.seq, last.at]}
+    return StreamSummary(last.stream, "test", "", "", last.at, data)
+
+
+def count_records(before: StreamSummary | None, records: Sequence[Record]) -> StreamSummary:
     """Sum up a stream as the number of its records; its status is the kind of the last one."""
     count: Any = 0 if before is None else before.data
-    return StreamSummary(record.stream, "test", record.kind, "", record.at, count + 1)
+    last = records[-1]
+    return StreamSummary(last.stream, "test", last.kind, "", last.at, count + len(records))

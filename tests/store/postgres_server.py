@@ -49,9 +49,12 @@ def _programs() -> Path | None:
 class Server:
     """A running server; its address is a folder with a socket, or a host."""
 
-    def __init__(self, folder: Path, programs: Path, host: str = "") -> None:
+    def __init__(
+        self, folder: Path, programs: Path, host: str = "", most_connections: int = 100
+    ) -> None:
         self.folder = folder
         self.host = host
+        self.most_connections = most_connections
         self._programs = programs
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -77,7 +80,7 @@ class Server:
             "port": str(_PORT),
             "unix_socket_directories": str(self.folder),
             "fsync": "off",  # no test cuts the power
-            "max_connections": "100",
+            "max_connections": str(self.most_connections),
             "shared_buffers": "16MB",
         }
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
@@ -143,16 +146,17 @@ class Server:
 
 
 @contextmanager
-def running_server(host: str = "") -> Iterator[Server]:
+def running_server(host: str = "", most_connections: int = 100) -> Iterator[Server]:
     """Start a server in a temporary folder, which the server's user can enter.
 
     Args:
         host: an address of this machine to listen on, for hosts in 10.0.0.0/8.
+        most_connections: the number of clients that the server takes at once.
     """
     programs = _programs()
     assert programs is not None
     folder = Path(mkdtemp(prefix="transom-pg-"))
-    server = Server(folder, programs, host)
+    server = Server(folder, programs, host, most_connections)
     try:
         server.prepare()
         server.start()

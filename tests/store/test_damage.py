@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -117,9 +117,10 @@ def test_the_deep_check_finds_records_that_are_missing_or_elsewhere(
 def test_the_deep_check_finds_a_stream_that_was_cut_off_at_its_end(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
 
-    def summarise(before: StreamSummary | None, record: Record) -> StreamSummary:
+    def summarise(before: StreamSummary | None, records: Sequence[Record]) -> StreamSummary:
         del before
-        return StreamSummary(record.stream, "run", "", "", record.at, {})
+        last = records[-1]
+        return StreamSummary(last.stream, "run", "", "", last.at, {})
 
     async def work() -> None:
         async with SqliteStore.open(path) as store:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import math
 import os
 import shutil
@@ -18,6 +19,7 @@ import pytest
 
 from transom.errors import StoreError
 from transom.store import SqliteStore, committer
+from transom.store.connecting import connect_for_writing
 from transom.store.migrations import FORMAT
 from transom.store.sqlite_errors import store_error
 
@@ -557,3 +559,53 @@ def test_many_processes_may_open_a_new_database_at_once(db: Path) -> None:
         for n in range(6)
     ]
     assert [c.communicate(timeout=300)[0] for c in children] == ["done\n"] * 6
+
+
+def test_a_new_database_is_whole_when_it_appears(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    with closing(connect_for_writing(path, 1.0)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert [file.name for file in tmp_path.iterdir()] == ["state.db"]
+    # As SQLite makes it, step by step, in a file that is there and empty.
+    other = tmp_path / "other.db"
+    other.touch()
+    connect_for_writing(other, 1.0).close()
+    assert _tables_of(path) == _tables_of(other)
+    assert path.stat().st_mode == other.stat().st_mode
+
+
+def _tables_of(path: Path) -> list[object]:
+    with closing(sqlite3.connect(path)) as connection:
+        pragmas = ("journal_mode", "user_version", "page_size", "encoding", "auto_vacuum")
+        values = [connection.execute(f"PRAGMA {name}").fetchone() for name in pragmas]
+        return [*values, *connection.execute("SELECT type, name, sql FROM sqlite_master")]
+
+
+def test_the_log_of_a_database_that_was_deleted_is_not_applied_to_a_new_one(tmp_path: Path) -> None:
+    path, copy = tmp_path / "state.db", tmp_path / "log"
+
+    async def write(number: int) -> None:
+        async with SqliteStore.open(path) as store:
+            await store.append("s", "k", number)
+            copy.write_bytes(Path(f"{path}-wal").read_bytes())
+
+    asyncio.run(write(1))
+    path.unlink()
+    copy.rename(f"{path}-wal")
+    with SqliteStore.open(path)._reader as reader:
+        assert reader.execute("SELECT count(*) FROM records").fetchone() == (0,)
+
+
+def test_where_no_link_can_be_made_sqlite_makes_the_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    path = tmp_path / "state.db"
+    connect_for_writing(path, 1.0).close()
+    assert [file.name for file in tmp_path.iterdir()] == ["state.db"]
+    monkeypatch.undo()
+    connect_for_writing(tmp_path / "other.db", 1.0).close()
+    assert _tables_of(path) == _tables_of(tmp_path / "other.db")

@@ -13,8 +13,8 @@ from tests.stories import pages
 from tests.stories.projects import EXAMPLE, git, make_project, write
 from tests.stories.test_backlog import v6_project
 from transom.cli import main
+from transom.cli.command_session import Session
 from transom.cli.common_options import CommonOptions
-from transom.cli.session import Session
 from transom.cli.story import demo
 
 SETTINGS = f"""stories:

@@ -16,7 +16,7 @@ from tests.stories.worlds import REPLAY, World
 from transom.config.model import StoriesSettings, WorkerKind
 from transom.errors import InputError
 from transom.learning import InsightCategory, Playbook
-from transom.llm import Reply, Request, ScriptedProvider, Text, ToolCall, Usage
+from transom.llm import Reply, Request, ScriptedProvider, Text, ToolCallPart, Usage
 from transom.sandbox import Level, needs
 from transom.stories.epic import open_project, plan
 from transom.stories.git import Git
@@ -342,7 +342,7 @@ async def test_a_model_works_with_tools_in_the_worktree_and_rules_write_no_code(
     patch = (EXAMPLE / "replies/story-1/dev-1.patch").read_text().split("diff --git ")[1:]
     files = {part.split(" b/")[1].split("\n")[0]: part.split("@@\n", 1)[1] for part in patch}
     calls = [
-        ToolCall(
+        ToolCallPart(
             str(n),
             "write_file",
             {"path": path, "text": "".join(f"{line[1:]}\n" for line in text.splitlines())},
@@ -400,7 +400,7 @@ async def test_a_cap_is_held_within_a_stage_and_a_person_lets_it_go_on_where_it_
     # The first two looks use up 1,500 tokens; the others fit into as many again.
     usages = (Usage(700, 50), Usage(700, 50), Usage(100, 50), Usage(100, 50))
     looks = [
-        Reply((ToolCall(str(number), "list_files", {}),), "tool_calls", usage)
+        Reply((ToolCallPart(str(number), "list_files", {}),), "tool_calls", usage)
         for number, usage in enumerate(usages)
     ]
     kinds: dict[str, WorkerKind] = {"sm": "rules", "po": "rules", "dev": "model", "qa": "rules"}

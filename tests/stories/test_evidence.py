@@ -13,7 +13,7 @@ from transom.formats.test_files import is_test_file
 from transom.formats.yaml_files import load_yaml
 from transom.sandbox import Level
 from transom.stories.decisions import read_reply
-from transom.stories.evidence import Evidence, Rules, judge
+from transom.stories.evidence import AttemptEvidence, Rules, judge
 from transom.stories.git import Git
 from transom.stories.stories_yaml import read_stories_yaml
 from transom.stories.story import Story
@@ -34,10 +34,12 @@ def stories() -> tuple[Story, ...]:
     return read_stories_yaml(load_yaml(EXAMPLE / "project" / STORIES), STORIES)
 
 
-def judged(project: Path, story: Story, reply: str, ran: dict[str, str] | None = None) -> Evidence:
+def judged(
+    project: Path, story: Story, reply: str, ran: dict[str, str] | None = None
+) -> AttemptEvidence:
     """Commit what lies in the project, and judge it against its first commit."""
 
-    async def work() -> Evidence:
+    async def work() -> AttemptEvidence:
         here = Git(project)
         base = await here("rev-list", "--max-parents=0", "HEAD")
         head = await here.commit_all("work\n")

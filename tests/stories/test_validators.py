@@ -9,7 +9,7 @@ from transom.formats.yaml_files import load_yaml
 from transom.stories.decisions import read_reply, references
 from transom.stories.handoff import AgentValidator, StoryHandoff
 from transom.stories.story import Story
-from transom.stories.testrun import Comparison, TestRun, compare
+from transom.stories.testrun import RunComparison, TestRun, compare
 
 DATA: Any = load_yaml(Path(__file__).with_name("data") / "outputs.yaml").data
 OUTPUTS = [
@@ -19,7 +19,7 @@ OUTPUTS = [
 ]
 
 
-def comparison(told: dict[str, int] | None) -> Comparison | None:
+def comparison(told: dict[str, int] | None) -> RunComparison | None:
     """The orchestrator's runs before and after, from a few numbers."""
     if told is None:
         return None

@@ -13,13 +13,19 @@ from typing import Any
 import pytest
 
 from tests.studies.helpers import TAXONOMY, Plate, runner, write_study
-from transom.studies.control import StudyStopped, learnable
+from transom.studies.control import (
+    StudyStopped,
+    failures_in_a_row,
+    learnable,
+    needs_control,
+    unproven,
+)
 from transom.studies.failures import JobOutput, classify, load_taxonomy
-from transom.studies.pipeline import forget
 from transom.studies.result import End, result_of
 from transom.studies.runner import StudyRunner
 from transom.studies.solver import Solved
-from transom.studies.trials import StudyTrial, counts
+from transom.studies.study_stages import conclude, forget
+from transom.studies.trials import StudyTrial, counts, failures
 from transom.studies.verify import Verification, verify
 
 UNKNOWN = "kdx broker: seat 17 not granted to session 4711 (-5,357)\n"
@@ -83,7 +89,8 @@ def test_after_an_outage_a_study_solves_what_it_would_have_solved(
         return [trial.params for trial in trials if trial.kind != "lost"]
 
     assert designs(repaired) == designs(undisturbed)
-    assert len(repaired) == len(undisturbed) + 3
+    # A failure of a design just before the outage may be forgotten with those of the outage.
+    assert len(repaired) - len(undisturbed) in (3, 4)
 
 
 def test_designs_that_fail_in_unknown_words_are_learned_from_as_before(tmp_path: Path) -> None:
@@ -106,10 +113,52 @@ def test_designs_that_fail_in_unknown_words_are_learned_from_as_before(tmp_path:
     assert [trial for trial in trials if trial.failure == "solver_error"]
 
 
-def test_a_class_that_names_the_design_as_the_cause_needs_no_control(tmp_path: Path) -> None:
-    made = flaky(tmp_path, range(9, 16))
-    made.solver = solver = Flaky(range(9, 16), "*ERROR: negative jacobian in element 4711\n")
-    assert counts(made.run()).total == 20 == solver.calls
+class Fussy(Plate):
+    """A plate that some designs break, whenever they are solved, with texts in turn."""
+
+    def __init__(self, share: float, texts: list[str]) -> None:
+        self.taxonomy, self.share, self.texts, self.calls = TAXONOMY, share, texts, 0
+
+    def solve(self, folder: Path, values: Any, limits: Any) -> Solved:
+        self.calls += 1
+        if values["width"] < 10 + 30 * self.share:
+            # The same design always fails with the same words.
+            text = self.texts[int(1000 * values["width"]) % len(self.texts)]
+            return Solved(classify(JobOutput({"job.log": text}, return_code=1), TAXONOMY), by="own")
+        return super().solve(folder, values, limits)
+
+
+def test_designs_that_fail_often_in_words_of_a_design_need_few_controls(tmp_path: Path) -> None:
+    made = runner(tmp_path, write_study(tmp_path, trials=40))
+    made.solver = solver = Fussy(0.6, ["*ERROR: negative jacobian in element 4711\n"])
+    trials = made.run()
+    assert counts(trials).total == 40
+    assert not [trial for trial in trials if trial.kind == "lost"]
+    assert solver.calls <= 40 + 2
+
+
+IN_WORDS_OF_DESIGNS = [
+    "ERROR: the seat's solution did not converge with that of 4711 others\n",
+    "ERROR: garbage collector: iteration limit of concurrent mark 4711\n",
+    "*ERROR: negative jacobian in element 4711\n",
+    "Error: meshing failed: surface 4711 of the raid's cube lost a solid block\n",
+]
+
+
+@pytest.mark.parametrize("text", IN_WORDS_OF_DESIGNS)
+@pytest.mark.parametrize("begins", [6, 12])
+def test_an_outage_in_words_of_a_design_stops_the_study_and_leaves_no_trace(
+    tmp_path: Path, text: str, begins: int
+) -> None:
+    made = runner(tmp_path, write_study(tmp_path, trials=20))
+    made.solver = solver = Flaky(range(begins, 100), text)
+    with pytest.raises(StudyStopped, match="now ends with"):
+        made.run()
+    assert solver.calls <= begins + 6
+    trials = made.trials()
+    own = [trial for trial in trials if trial.number >= begins - 1 and trial.kind == "failed"]
+    assert not own
+    assert counts(flaky(tmp_path, range(0)).run()).total == 20
 
 
 def test_five_solves_that_end_alike_ask_a_person_and_resuming_is_an_answer(tmp_path: Path) -> None:
@@ -138,6 +187,140 @@ def test_two_workers_see_an_outage_once(tmp_path: Path) -> None:
     with pytest.raises(StudyStopped, match="now ends with"):
         made.run()
     assert not [trial for trial in made.trials() if trial.kind == "failed" and trial.number > 10]
+
+
+class Slow(Plate):
+    """A plate whose solves take as long, and fail, as the test says by their order."""
+
+    def __init__(self, seconds: dict[int, float], down: set[int]) -> None:
+        self.taxonomy, self.seconds, self.down = TAXONOMY, seconds, down
+        self.calls, self.lock = 0, threading.Lock()
+
+    def solve(self, folder: Path, values: Any, limits: Any) -> Solved:
+        with self.lock:
+            self.calls += 1
+            call = self.calls
+        time.sleep(self.seconds.get(call, 0.02))
+        if call in self.down:
+            return Solved(
+                classify(JobOutput({"job.log": UNKNOWN}, return_code=1), TAXONOMY), by="own"
+            )
+        return super().solve(folder, values, limits)
+
+
+def with_workers(folder: Path, workers: int, trials: int = 20) -> StudyRunner:
+    path = write_study(folder, trials=trials)
+    path.write_text(path.read_text().replace("{trials", f"{{workers: {workers}, trials"))
+    return runner(folder, path)
+
+
+def test_failures_that_end_before_a_long_solve_succeeds_are_forgotten_with_the_outage(
+    tmp_path: Path,
+) -> None:
+    # The seventh solve began before the outage, and ends well in the middle of it.
+    made = with_workers(tmp_path, 3)
+    made.solver = Slow({7: 0.6, **dict.fromkeys(range(8, 100), 0.15)}, set(range(8, 100)))
+    with pytest.raises(StudyStopped, match="now ends with"):
+        made.run()
+    assert not [
+        trial
+        for trial in made.trials()
+        if trial.failure == "solver_error" and trial.kind == "failed"
+    ]
+    after = with_workers(tmp_path, 3)
+    after.solver = Slow({}, set())
+    trials = after.run()
+    assert counts(trials).total == 20 and "solver_error" not in failures(trials)
+
+
+def test_a_failure_that_arrives_after_the_repair_is_forgotten(tmp_path: Path) -> None:
+    made = flaky(tmp_path, range(9, 100))
+    with pytest.raises(StudyStopped):
+        made.run()
+    # Another process has a solve that began during the outage.
+    began = time.time()
+    repaired = flaky(tmp_path, range(0), trials=9)
+    repaired.run()
+    late = repaired.trials()[-1].model_copy(
+        update={
+            "number": 50,
+            "kind": "failed",
+            "failure": "solver_error",
+            "reason": UNKNOWN,
+            "span": (began, time.time()),
+            "worker": "elsewhere/1",
+        }
+    )
+    assert repaired.machine.before_recording(late, repaired.trials()).control is None
+    assert 50 in repaired.machine.forgotten
+
+
+def _solve_at(
+    number: int, begin: float, end: float, reason: str = "", worker: str = "a"
+) -> StudyTrial:
+    trial = _trial(number, reason)
+    return trial.model_copy(update={"span": (begin, end), "worker": worker})
+
+
+def test_a_worker_that_works_says_nothing_about_the_machine_of_another() -> None:
+    trials = [_solve_at(0, 0, 1), _solve_at(1, 0, 1, worker="b")]
+    for step in range(1, 6):  # the licence of b is gone, and a works
+        trials.append(_solve_at(2 * step, step, step + 1, "gone", "b"))
+        trials.append(_solve_at(2 * step + 1, step, step + 1))
+    counting = learnable(trials, TAXONOMY)
+    assert not [trial for trial in counting if trial.kind == "failed"]
+    streak = failures_in_a_row(trials, "b")
+    assert len(streak) == 5 and needs_control(streak[:3], trials, TAXONOMY)
+    assert not failures_in_a_row(trials, "a")
+    # A third worker ended with the same text before it was killed.
+    dead = _solve_at(90, 1, 2, "gone", "c")
+    assert dead in unproven([*trials, dead], streak)
+
+
+def test_a_solve_that_overlaps_a_failure_does_not_show_that_the_machine_worked_after_it() -> None:
+    gone, late = _solve_at(1, 0, 2, "gone"), _solve_at(2, 0, 9, "gone")
+    long, between = _solve_at(3, 1, 5), _solve_at(4, 3, 5)
+    assert learnable([gone, long, late], TAXONOMY) == [long]
+    # The second failure began before the machine worked, so it may be of the same outage.
+    assert learnable([gone, between, late], TAXONOMY) == [between]
+    anew = _solve_at(5, 6, 9, "gone")
+    assert learnable([gone, between, anew], TAXONOMY) == [gone, between, anew]
+
+
+def test_a_worker_whose_machine_works_goes_on_during_the_outage_of_another(tmp_path: Path) -> None:
+    made = flaky(tmp_path, range(9, 100))
+    with pytest.raises(StudyStopped):
+        made.run()
+    assert made.study.study
+    other = flaky(tmp_path, range(0))
+    failed = _trial(40, "odd cell").model_copy(
+        update={"params": {"width": 20.0, "hole": 3.0}, "span": (time.time(), time.time())}
+    )
+    # It tests its own machine once, and then believes it.
+    for number in (40, 41):
+        failed = failed.model_copy(update={"number": number})
+        other.machine.before_recording(failed, other.trials())
+    assert isinstance(other.solver, Flaky) and other.solver.calls == 1
+    assert not {40, 41} & other.machine.forgotten
+
+
+def test_the_control_of_the_next_run_is_no_forgotten_trial(tmp_path: Path) -> None:
+    made = flaky(tmp_path, range(9, 100))
+    with pytest.raises(StudyStopped):
+        made.run()
+    solved = [trial for trial in made.trials() if trial.kind == "solved"]
+    forget(made, [solved[-1].number])
+    again = flaky(tmp_path, range(0))
+    designs: list[Any] = []
+    solve = again.machine.solve
+
+    def recorded(params: Any) -> Solved:
+        designs.append(params)
+        return solve(params)
+
+    again.machine.solve = recorded
+    again.run()
+    assert designs[0] == solved[-2].params
 
 
 def _trial(
@@ -302,22 +485,128 @@ def test_an_outage_whose_text_differs_each_time_stops_the_study(
 ) -> None:
     made = runner(tmp_path, write_study(tmp_path, trials=30))
     made.solver = ManyTexts(range(9, 100), texts)
-    with pytest.raises(StudyStopped, match=r"5 solves in a row failed.*now ends with"):
+    with pytest.raises(StudyStopped, match=r"solves in a row failed.*now ends with"):
         made.run()
-    assert made.solver.calls == 8 + 5 + 1
+    # The texts are believed for as long as so many failures in a row are probable.
+    assert made.solver.calls <= 8 + 5 + 1
     trials = made.trials()
-    assert [trial.kind for trial in trials[-5:]] == ["lost"] * 5
+    assert [trial.kind for trial in trials[8:]] == ["lost"] * len(trials[8:])
     assert not [
         trial for trial in trials if trial.failure == "solver_error" and trial.kind != "lost"
     ]
 
 
-def test_failures_with_other_texts_on_a_machine_that_works_do_not_stop_a_study(
-    tmp_path: Path,
-) -> None:
+def test_failures_of_designs_with_other_texts_do_not_stop_a_study(tmp_path: Path) -> None:
+    made = runner(tmp_path, write_study(tmp_path, trials=40))
+    made.solver = Fussy(0.4, ["alpha is odd", "beta is odd", "gamma is odd"])
+    trials = made.run()
+    assert counts(trials).total == 40
+    assert not [trial for trial in trials if trial.kind == "lost"]
+
+
+def test_failures_of_a_moment_are_forgotten_without_a_stop(tmp_path: Path) -> None:
     made = runner(tmp_path, write_study(tmp_path, trials=30))
-    # The tenth to the fourteenth design fail, each in other words; the control is solved.
-    made.solver = ManyTexts(range(10, 15), ["alpha is odd", "beta is odd", "gamma is odd"])
-    assert counts(made.run()).total == 30
-    controlled = [trial for trial in made.trials() if trial.control is not None]
-    assert len(controlled) == 1
+    # The machine works again when the control is made.
+    made.solver = Flaky(range(10, 13))
+    trials = made.run()
+    assert counts(trials).total == 30
+    assert len([trial for trial in trials if trial.kind == "lost"]) >= 3
+    assert not [
+        trial for trial in trials if trial.failure == "solver_error" and trial.kind != "lost"
+    ]
+
+
+def _audited(folder: Path) -> tuple[StudyRunner, str]:
+    """Return a study that tries each rejected design all the same, and its rule."""
+    first = runner(folder, write_study(folder, trials=30))
+    first.guide.learn(first.run(), Verification(asked=False))
+    path = write_study(folder, "second", trials=25, length=90, more="learning: {audit: 0.9}\n")
+    second = runner(folder, path)
+    (rule,) = second.guide.rules
+    return second, rule.id
+
+
+def _outcomes(made: StudyRunner, rule: str) -> int:
+    entry = made.guide.advice.playbook.require(rule)
+    return entry.for_count + entry.against_count
+
+
+def test_outcomes_of_forgotten_trials_count_no_more(tmp_path: Path) -> None:
+    second, rule = _audited(tmp_path)
+    assert _outcomes(second, rule) == 0
+    audited = [trial.number for trial in second.run() if rule in trial.audit]
+    assert _outcomes(second, rule) == len(audited) > 1
+    forget(second, audited[:1])
+    assert _outcomes(second, rule) == len(audited) - 1
+    forget(second, audited[:1])
+    assert _outcomes(second, rule) == len(audited) - 1
+    # The same of another study with the same numbers stays.
+    other, _ = _audited_again(tmp_path)
+    other.guide.take_back([0])
+    assert _outcomes(second, rule) == len(audited) - 1
+
+
+def _audited_again(folder: Path) -> tuple[StudyRunner, Path]:
+    path = write_study(folder, "third", trials=3, length=70)
+    return runner(folder, path), path
+
+
+def test_outcomes_of_an_outage_count_for_no_rule(tmp_path: Path) -> None:
+    second, rule = _audited(tmp_path)
+    second.solver = Flaky(range(4, 100))
+    with pytest.raises(StudyStopped):
+        second.run()
+    counting = [
+        trial
+        for trial in second.trials()
+        if rule in trial.audit and trial.kind in ("solved", "failed")
+    ]
+    assert _outcomes(second, rule) == len(counting)
+
+
+def test_two_processes_that_forget_at_once_lose_nothing(tmp_path: Path) -> None:
+    runner(tmp_path, write_study(tmp_path, trials=12)).run()
+    several = [runner(tmp_path, write_study(tmp_path, trials=12)) for _ in range(4)]
+    threads = []
+    for number, made in enumerate(several):
+        parts = [[3 * number], [3 * number + 1], [3 * number + 2]]
+        threads.append(
+            threading.Thread(target=lambda made=made, parts=parts: [forget(made, p) for p in parts])
+        )
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert several[0].machine.forgotten == set(range(12))
+
+
+def test_what_is_forgotten_while_a_study_runs_stays_forgotten(tmp_path: Path) -> None:
+    made = runner(tmp_path, write_study(tmp_path, trials=20))
+    at_end: list[int] = []
+
+    class Watched(Plate):
+        """A plate during whose tenth solve a person forgets a trial."""
+
+        calls = 0
+
+        def solve(self, folder: Path, values: Any, limits: Any) -> Solved:
+            Watched.calls += 1
+            if Watched.calls == 10:
+                at_end.append(forget(runner(tmp_path, write_study(tmp_path, trials=20)), [2, 4]))
+            return super().solve(folder, values, limits)
+
+    made.solver = Watched(made.study, TAXONOMY)
+    trials = made.run()
+    assert at_end == [2]
+    assert [trials[2].kind, trials[4].kind] == ["lost", "lost"] and counts(trials).total == 20
+    # A person forgets another one during the verification, before the run concludes.
+    best = min(trial.values[0] for trial in trials if trial.feasible)
+    number = next(trial.number for trial in trials if trial.feasible and trial.values[0] == best)
+    forget(runner(tmp_path, write_study(tmp_path, trials=20)), [number])
+    conclude(made, Verification(asked=False))
+    rows = made.guide.advice.rows("plates")
+    assert len(rows) == len(
+        [trial for trial in made.trials() if trial.kind in ("solved", "failed")]
+    )
+    keys = [insight.data.get("key") for insight in made.guide.advice.insights("plates")]
+    assert f"plate/{number}" not in keys

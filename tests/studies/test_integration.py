@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ import optuna
 import pytest
 
 from transom.errors import InputError
+from transom.learning import Curator
 from transom.studies.advice import RULE, Advice, StudyInsight
+from transom.studies.failure_rules import FailureRule, FeatureCondition
 from transom.studies.integration import ContextAwareRunner, ContextEngineeringMixin, Learning
-from transom.studies.rules import FailureRule, FeatureCondition
 
 FEATURES = {"hole / width": "hole / width"}
 
@@ -168,3 +170,47 @@ def test_an_unclear_failure_between_good_trials_teaches_a_rule(tmp_path: Path) -
     runner.run(n_trials=45)
     (insight,) = runner.get_learning_report()["insights"]
     assert insight["content"].startswith("width ≥")
+
+
+class OwnStudy(TheirRunner):
+    """A runner that has its study, and during whose tenth trial a person does something."""
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        super().__init__(5)
+        self.act = act
+        self.study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=5))
+
+    def run(self, n_trials: int) -> optuna.Study:
+        def objective(trial: optuna.Trial) -> float:
+            if trial.number == 10:
+                self.act()
+            return self.objective(trial)
+
+        self.study.optimize(objective, n_trials=n_trials, catch=(RuntimeError,))
+        return self.study
+
+
+@pytest.mark.parametrize("way", ["retire", "forget the run", "forget its trials"])
+def test_a_runner_of_ones_own_follows_no_rule_that_ends_during_its_run(
+    tmp_path: Path, way: str
+) -> None:
+    Mine(tmp_path).run(n_trials=60)
+    advice = Advice(tmp_path)
+    (rule,) = [insight for insight in advice.insights("plates") if insight.kind == RULE]
+
+    def act() -> None:
+        if way == "forget its trials":
+            advice.forget(keys=[], ids=[rule.id])
+        elif way == "retire":
+            Curator(advice.playbook).retire(rule.id, "an outage")
+        else:
+            Curator(advice.playbook).forget("first")
+
+    wrapped: Any = ContextAwareRunner(
+        OwnStudy(act), "second", "plates", folder=tmp_path, features=FEATURES
+    )
+    study = wrapped.run(n_trials=70)
+    failed = [trial.number for trial in study.trials if trial.state.name == "FAIL"]
+    assert len([number for number in failed if number < 10]) <= 2
+    assert len([number for number in failed if number > 10]) > 10
+    assert not wrapped._learning.warnings({"width": 20, "hole": 15})

@@ -17,10 +17,7 @@ from optuna.storages import InMemoryStorage
 from tests.fuzzing import examples
 from tests.studies.helpers import runner, write_study
 from transom.studies.advice import DESIGN, NUMERICS, RULE, Advice, StudyInsight
-from transom.studies.guide import StudyGuide
-from transom.studies.report import report_text
-from transom.studies.result import End, result_of
-from transom.studies.rules import (
+from transom.studies.failure_rules import (
     CERTAIN,
     FailureRule,
     FeatureCondition,
@@ -29,6 +26,9 @@ from transom.studies.rules import (
     learn,
     wilson,
 )
+from transom.studies.guide import StudyGuide
+from transom.studies.report import report_text
+from transom.studies.result import End, result_of
 from transom.studies.runner import StudyRunner
 from transom.studies.study_file import load_study
 from transom.studies.trials import counts, ranked, violations

@@ -223,3 +223,22 @@ def test_most_outputs_that_tell_of_a_design_are_the_designs() -> None:
             told += 1
             named += severity(row["text"], row["return_code"])[1] == "design"
     assert named >= 0.75 * told
+
+
+IN_OTHER_WORDS = yaml.safe_load(
+    Path(__file__).with_name("data").joinpath("design_words.yaml").read_text("utf-8")
+)
+
+
+def test_at_most_one_in_twenty_outages_in_words_of_designs_is_called_the_designs() -> None:
+    blamed = []
+    for source, code, text in IN_OTHER_WORDS["machine"]:
+        if severity(text, code)[1] == "design":
+            blamed.append((source, text))
+    # These lead to a control if they come in a row: see test_control.py.
+    assert len(blamed) <= 0.05 * len(IN_OTHER_WORDS["machine"]), blamed
+
+
+def test_no_fault_of_a_design_in_words_of_machines_is_called_the_machines() -> None:
+    for source, code, text in IN_OTHER_WORDS["design"]:
+        assert severity(text, code)[1] in ("design", "unclear"), (source, text)

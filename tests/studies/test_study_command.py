@@ -19,11 +19,11 @@ from tests.studies.helpers import write_command_study, write_study
 from tests.studies.test_solver import marked, wait_for
 from transom.cli import main
 from transom.studies.hooks import HookOccasion
-from transom.studies.pipeline import conclude, runner_of, standing
 from transom.studies.report import as_csv, as_jsonl, report_html, report_text
 from transom.studies.result import result_of
 from transom.studies.runner import StudyRunner
 from transom.studies.study_file import load_study
+from transom.studies.study_stages import conclude, runner_of, standing
 from transom.studies.verify import verify
 
 
@@ -165,7 +165,7 @@ def test_the_parts_of_a_study_without_pictures(tmp_path: Path) -> None:
     runner = StudyRunner(study, tmp_path / "studies")
     trials = runner.run()
     verification = verify(study, runner.solver, tmp_path / "verified", trials)
-    result = result_of(study, trials, conclude(runner, trials, verification), runner.solver.by)
+    result = result_of(study, trials, conclude(runner, verification), runner.solver.by)
     assert result.best and result.best.verified and result.trials.total == 14
     assert SEEN.pop().summary == {
         "trials": 14,

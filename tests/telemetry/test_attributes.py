@@ -13,7 +13,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, tool
 from tests.telemetry.walked import of, walk
 from transom.agent import Agent, Home
-from transom.llm import Reply, Request, ScriptedProvider, Text, ToolCall
+from transom.llm import Reply, Request, ScriptedProvider, Text, ToolCallPart
 from transom.telemetry import SpanRow, read_trace
 
 # What is to be told (conversation, tokens, ...) -> its key, per kind of span, by the value of
@@ -106,7 +106,7 @@ async def delegate(root: Path) -> list[SpanRow]:
         first = len(request.window.turns) <= 1
         if request.role.endswith(".sub"):
             return asks(look("a", "s1")) if first else Reply((Text("a is there"),))
-        call = ToolCall("d1", "delegate", {"purpose": "find a"})
+        call = ToolCallPart("d1", "delegate", {"purpose": "find a"})
         return asks(call) if first else Reply((Text("done"),))
 
     seat = replace(SEAT, strategy="sub_conversation")

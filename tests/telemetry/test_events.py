@@ -23,8 +23,8 @@ from transom.llm import (
     Chain,
     Request,
     ScriptedProvider,
-    ToolCall,
-    ToolResult,
+    ToolCallPart,
+    ToolResultPart,
     ToolResults,
     UserMessage,
     Window,
@@ -247,10 +247,10 @@ def test_an_error_loses_what_it_quotes_and_nothing_else(what: str, left: str) ->
 )
 def test_an_error_loses_short_texts_lines_and_names_too(local: str, what: str, left: str) -> None:
     error = ProviderError(what)
-    came = ToolResults((ToolResult("1", "look", local, egress="local"),))
+    came = ToolResults((ToolResultPart("1", "look", local, egress="local"),))
     unquote(error, Request("r", Window((), turns=(UserMessage("doors"), came))), EgressPolicy())
     assert error.problem == left
-    said = AssistantMessage((ToolCall("1", "look", {"at": [local]}),))
+    said = AssistantMessage((ToolCallPart("1", "look", {"at": [local]}),))
     error = ProviderError(what)
     unquote(
         error,
@@ -274,7 +274,7 @@ async def test_what_is_made_of_local_text_stands_in_no_error_trace_or_log(tmp_pa
         return f"The pin is {pin}."
 
     wrong = json.dumps({"pin": pin})
-    script: list[Any] = [asks(look("a")), asks(ToolCall("2", pin, {})), wrong, wrong]
+    script: list[Any] = [asks(look("a")), asks(ToolCallPart("2", pin, {})), wrong, wrong]
     role, provider = replace(SEAT, output=OUTPUT), ScriptedProvider({SEAT.name: script})
     async with Agent(
         role, provider=provider, tools=[tool(run, egress="local")], at=Home(tmp_path, "t")

@@ -27,7 +27,7 @@ from tests.llm.conformance.dialects import OpenAI
 from tests.llm.conformance.server import LocalServer, Seen, Wire
 from tests.telemetry.leaky import LEAKING, Plan
 from tests.telemetry.test_one_file import unbroken
-from transom.llm import Text, ToolCall
+from transom.llm import Text, ToolCallPart
 from transom.telemetry import read_trace
 
 KEYS = ["planted-remote-4f1c", "planted-team-9b2e", "planted-shelf-77d0"]
@@ -82,11 +82,11 @@ class Remote:
         wanted = [name for name in (*LEAKING, "secret", "fatal") if name in offered and fresh]
         if wanted:
             return self._answer(
-                wire, *(ToolCall(f"c{n}", name, {"at": "a"}) for n, name in enumerate(wanted))
+                wire, *(ToolCallPart(f"c{n}", name, {"at": "a"}) for n, name in enumerate(wanted))
             )
         return self._answer(wire, Text("That is all."))
 
-    def _answer(self, wire: Wire, *parts: Text | ToolCall) -> None:
+    def _answer(self, wire: Wire, *parts: Text | ToolCallPart) -> None:
         wire.begin(OpenAI.stream_type)
         for piece in OpenAI().pieces(parts):
             wire.chunk(piece)

@@ -20,8 +20,8 @@ from tests.llm.conformance.server import LocalServer, Seen, Wire, closed_port
 from tests.telemetry.test_spans import spans as ended_spans
 from tests.telemetry.walked import walk
 from transom.cli import main
+from transom.cli.command_session import Session
 from transom.cli.common_options import CommonOptions
-from transom.cli.session import Session
 from transom.errors import SettingsError
 from transom.telemetry import Telemetry, read_trace
 from transom.telemetry.destination import Destination, destination

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from transom import Agent, Block, Role, Tier, ToolDefinition
-from transom.llm import Reply, ToolCall, ToolResults
+from transom.llm import Reply, ToolCallPart, ToolResults
 from transom.testing import ScriptedProvider, asks
 from transom.tools import ToolLimits
 
@@ -33,7 +33,9 @@ def good(arguments: Any) -> str:
 
 async def main() -> None:
     WHO.set("ann")
-    many = Reply(tuple(ToolCall(f"c{n}", "hang", {"n": n}) for n in range(8)), stop="tool_calls")
+    many = Reply(
+        tuple(ToolCallPart(f"c{n}", "hang", {"n": n}) for n in range(8)), stop="tool_calls"
+    )
     provider = ScriptedProvider({CLERK.name: [many, asks("good"), "done"]})
     tools = [
         ToolDefinition("hang", "Hangs.", ANY, hang, limits=ToolLimits(seconds=0.2)),

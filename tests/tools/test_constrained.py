@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from transom.canonical import Json
-from transom.llm import ToolCall
+from transom.llm import ToolCallPart
 from transom.tools import Toolbox, ToolOutcome
 from transom.tools.catalogue import ReadablePlaces
 from transom.tools.constrained import FileLimits, FileSession
@@ -61,7 +61,7 @@ class Desk:
         return Toolbox(FileSession(self.places, self.limits).tools())
 
     async def call(self, tool: str, **arguments: Json) -> dict[str, Any]:
-        ran = await self.box.run(ToolCall("1", tool, arguments))
+        ran = await self.box.run(ToolCallPart("1", tool, arguments))
         self.ran.append(ran)
         content: dict[str, Any] = json.loads(ran.result.content)
         assert ran.result.is_error == ("error" in content)
@@ -511,8 +511,8 @@ async def test_calls_of_one_reply_follow_each_other(root: Path) -> None:
 
     box = Desk(root).box
     calls = [
-        ToolCall("1", "list_available_files", {"patterns": ["*"]}),
-        ToolCall("2", "read_file_header", {"file_path": STA, "max_lines": 1}),
+        ToolCallPart("1", "list_available_files", {"patterns": ["*"]}),
+        ToolCallPart("2", "read_file_header", {"file_path": STA, "max_lines": 1}),
     ]
     ran = await asyncio.gather(*(box.run(call) for call in calls))
     assert [one.result.is_error for one in ran] == [False, False]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from transom.llm import ToolCall
+from transom.llm import ToolCallPart
 from transom.tools import Toolbox
 from transom.tools.editing import editing_tools, reading_tools
 from transom.tools.shell import command_tool
@@ -23,7 +23,7 @@ def box(root: Path) -> Toolbox:
 
 
 async def use(root: Path, tool: str, **arguments: Any) -> tuple[bool, str]:
-    outcome = await box(root).run(ToolCall("1", tool, arguments))
+    outcome = await box(root).run(ToolCallPart("1", tool, arguments))
     return not outcome.error, outcome.result.content
 
 

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from transom.errors import ToolError, TransomError
-from transom.llm import ToolCall
+from transom.llm import ToolCallPart
 from transom.tools import Toolbox, ToolDefinition, ToolReturn, as_tools, tool
 
 
@@ -26,7 +26,7 @@ class Part(BaseModel):
 
 
 async def run(one: ToolDefinition, **arguments: Any) -> tuple[bool, Any]:
-    result = (await Toolbox([one]).run(ToolCall("1", one.name, arguments))).result
+    result = (await Toolbox([one]).run(ToolCallPart("1", one.name, arguments))).result
     return result.is_error, json.loads(result.content)
 
 
@@ -91,7 +91,7 @@ class Shop:
 async def test_methods_and_coroutines_are_tools_and_nothing_is_declared_of_their_effect() -> None:
     (order,) = as_tools([Shop().order])
     assert (order.description, order.effect, order.plain) == ("order", "unknown", False)
-    ran = await Toolbox([order]).run(ToolCall("1", "order", {"items": ["a", "b"]}))
+    ran = await Toolbox([order]).run(ToolCallPart("1", "order", {"items": ["a", "b"]}))
     assert (ran.result.content, ran.note) == ("2", "ordered")
 
 

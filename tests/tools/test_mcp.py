@@ -26,7 +26,7 @@ from tests.agent.helpers import SEAT, asks, resumed, scripted
 from tests.llm.conformance.server import LocalServer
 from transom.agent import Agent
 from transom.errors import Paused, ToolError
-from transom.llm import ToolCall, ToolResults, render
+from transom.llm import ToolCallPart, ToolResults, render
 from transom.tools import ToolLimits
 from transom.tools.mcp import McpServer, ToolTerms
 
@@ -78,7 +78,7 @@ def test_tools_are_not_read_before_it_is_connected() -> None:
         _ = McpServer([*SERVER, "stdio"]).tools
 
 
-async def told(server: McpServer, *calls: ToolCall) -> list[str]:
+async def told(server: McpServer, *calls: ToolCallPart) -> list[str]:
     """What a model is told of some calls."""
     provider = scripted(asks(*calls), "ok")
     async with Agent(SEAT, provider=provider, tools=server.tools) as agent:
@@ -90,9 +90,9 @@ async def told(server: McpServer, *calls: ToolCall) -> list[str]:
 
 
 CALLS = (
-    ToolCall("1", "look", {"at": "a"}),
-    ToolCall("2", "look", {"lines": "many"}),
-    ToolCall("3", "fail", {"at": "b"}),
+    ToolCallPart("1", "look", {"at": "a"}),
+    ToolCallPart("2", "look", {"lines": "many"}),
+    ToolCallPart("3", "fail", {"at": "b"}),
 )
 
 
@@ -132,7 +132,7 @@ KEY = "tok-91af0c77"
 
 @pytest.mark.slow
 async def test_headers_are_shown_to_the_server_and_to_nobody_else(http: str) -> None:
-    shown = ToolCall("1", "shown", {})
+    shown = ToolCallPart("1", "shown", {})
     async with McpServer(
         http, headers={"Authorization": f"Bearer {KEY}", "X-Tenant": "acme-chips"}
     ) as server:
@@ -176,7 +176,7 @@ async def test_a_server_on_this_machine_is_asked_through_no_proxy(
 ) -> None:
     for url in (http, http.replace("127.0.0.1", "localhost")):
         async with McpServer(url, headers={"Authorization": f"Bearer {KEY}"}) as server:
-            assert "authorization" in (await told(server, ToolCall("1", "shown", {})))[0]
+            assert "authorization" in (await told(server, ToolCallPart("1", "shown", {})))[0]
     assert proxy.seen == []
 
 
@@ -303,7 +303,7 @@ async def test_a_call_of_a_servers_tool_waits_for_a_person(tmp_path: Path) -> No
     async with McpServer(
         [*SERVER, "stdio"], environ=environ, terms=ToolTerms(needs_approval=["look"])
     ) as server:
-        provider = scripted(asks(ToolCall("1", "look", {"at": "a"})), "ok")
+        provider = scripted(asks(ToolCallPart("1", "look", {"at": "a"})), "ok")
         async with Agent(SEAT, provider=provider, tools=server.tools) as agent:
             with pytest.raises(Paused):
                 await agent.send("go")
@@ -333,7 +333,7 @@ async def kill_when_it_hangs(pid: Path) -> None:
 async def dead_in_a_call(server: McpServer, pid: Path) -> str:
     """What a model is told of a call in which the server is killed."""
     killer = asyncio.create_task(kill_when_it_hangs(pid))
-    (died,) = await told(server, ToolCall("1", "hang", {}))
+    (died,) = await told(server, ToolCallPart("1", "hang", {}))
     await killer
     pid.unlink()
     return died
@@ -350,7 +350,9 @@ async def test_a_server_that_dies_in_a_call_is_a_failed_call_and_the_next_call_s
                 "the MCP server failed" in died
                 and "the call may have been carried out or not" in died
             )
-            assert await told(server, ToolCall("1", "look", {"at": "a"})) == ["saw a in 3 lines"]
+            assert await told(server, ToolCallPart("1", "look", {"at": "a"})) == [
+                "saw a in 3 lines"
+            ]
 
 
 async def test_a_server_that_dies_in_a_call_is_a_failed_call_over_http(
@@ -358,7 +360,7 @@ async def test_a_server_that_dies_in_a_call_is_a_failed_call_over_http(
 ) -> None:
     async with McpServer(http, terms=ToolTerms(limits=ToolLimits(seconds=10))) as server:
         killer = asyncio.create_task(kill_when_it_hangs(tmp_path / "pid"))
-        (died,) = await told(server, ToolCall("1", "hang", {}))
+        (died,) = await told(server, ToolCallPart("1", "hang", {}))
         await killer
         assert "the MCP server failed" in died or "took longer" in died
 
@@ -369,14 +371,16 @@ async def test_a_server_over_http_that_is_there_again_is_connected_to_again(
 ) -> None:
     first = serve(port, tmp_path)
     async with McpServer(f"http://127.0.0.1:{port}/mcp") as server:
-        assert await told(server, ToolCall("1", "look", {"at": "a"})) == ["saw a in 3 lines"]
+        assert await told(server, ToolCallPart("1", "look", {"at": "a"})) == ["saw a in 3 lines"]
         first.kill()
         first.wait()
-        (gone,) = await told(server, ToolCall("1", "look", {"at": "a"}))
+        (gone,) = await told(server, ToolCallPart("1", "look", {"at": "a"}))
         assert "the MCP server failed" in gone
         second = serve(port, tmp_path)
         try:
-            assert await told(server, ToolCall("1", "look", {"at": "a"})) == ["saw a in 3 lines"]
+            assert await told(server, ToolCallPart("1", "look", {"at": "a"})) == [
+                "saw a in 3 lines"
+            ]
         finally:
             second.kill()
             second.wait()
@@ -452,9 +456,9 @@ def test_what_is_no_server_is_said(server: Any, said: str) -> None:
 @pytest.mark.slow
 async def test_a_call_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     async with stdio(tmp_path, ToolLimits(seconds=3)) as server:
-        (late,) = await told(server, ToolCall("1", "hang", {}))
+        (late,) = await told(server, ToolCallPart("1", "hang", {}))
         assert "took longer than the 3 s" in late
-        assert await told(server, ToolCall("2", "look", {"at": "a"})) == ["saw a in 3 lines"]
+        assert await told(server, ToolCallPart("2", "look", {"at": "a"})) == ["saw a in 3 lines"]
 
 
 @pytest.mark.slow
@@ -462,7 +466,9 @@ async def test_a_server_may_be_entered_again(tmp_path: Path) -> None:
     server = stdio(tmp_path)
     for _ in range(2):
         async with server:
-            assert await told(server, ToolCall("1", "look", {"at": "a"})) == ["saw a in 3 lines"]
+            assert await told(server, ToolCallPart("1", "look", {"at": "a"})) == [
+                "saw a in 3 lines"
+            ]
 
 
 async def test_a_server_that_is_not_there_says_so(tmp_path: Path) -> None:
@@ -485,7 +491,7 @@ def test_a_tool_of_a_server_cannot_take_the_name_of_the_runtimes_own() -> None:
 @pytest.mark.slow
 async def test_a_resource_in_a_result_is_read_and_what_is_no_text_says_where_it_is() -> None:
     async with McpServer([*ODD, "parts"]) as server:
-        (text,) = await told(server, ToolCall("1", "good", {}))
+        (text,) = await told(server, ToolCallPart("1", "good", {}))
     assert text.splitlines() == [
         "two files",
         "[repo://main/a.py]",

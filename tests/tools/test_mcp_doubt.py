@@ -19,7 +19,7 @@ from tests.agent.helpers import SEAT, asks, scripted
 from tests.tools.test_mcp_starts import SLOW, starts
 from transom.agent import Agent
 from transom.errors import Paused, ToolInDoubtError
-from transom.llm import ToolCall
+from transom.llm import ToolCallPart
 from transom.tools import Toolbox, ToolDefinition
 from transom.tools.mcp import McpServer, ToolTerms
 
@@ -142,7 +142,7 @@ async def came(till: Any, name: str, ways: list[str]) -> dict[str, tuple[str, st
     found = {}
     for way in ways:
         async with McpServer(at(till)) as server:
-            ran = await Toolbox(server.tools).run(ToolCall("1", name, {"at": way}))
+            ran = await Toolbox(server.tools).run(ToolCallPart("1", name, {"at": way}))
         assert ran.result.is_error and ran.result.trust == "untrusted"
         found[way] = ran.error, ran.result.content
     return found
@@ -188,7 +188,7 @@ async def test_behind_a_failure_the_next_call_connects_anew(till: Any) -> None:
             ("another session", 2),
             ("refused", 3),
         ):
-            await box.run(ToolCall("1", "pay", {"at": way}))
+            await box.run(ToolCallPart("1", "pay", {"at": way}))
             assert till.begun == begun, way
 
 
@@ -196,8 +196,8 @@ async def test_what_nobody_is_there_for_was_not_asked(till: Any) -> None:
     async with McpServer(at(till)) as server:
         box = Toolbox(server.tools)
         close(till)
-        lost = await box.run(ToolCall("1", "pay", {"at": "refused"}))
-        refused = await box.run(ToolCall("2", "pay", {"at": "refused"}))
+        lost = await box.run(ToolCallPart("1", "pay", {"at": "refused"}))
+        refused = await box.run(ToolCallPart("2", "pay", {"at": "refused"}))
     assert (lost.error, refused.error) == (
         "ToolInDoubtError",
         "ToolExecutionError",
@@ -213,17 +213,17 @@ async def test_what_was_sent_is_in_doubt_also_where_a_call_beside_it_finds_nobod
 ) -> None:
     async with McpServer(at(till)) as server:
         box = Toolbox(server.tools)
-        first = asyncio.ensure_future(box.run(ToolCall("1", "pay", {"at": "hang"})))
+        first = asyncio.ensure_future(box.run(ToolCallPart("1", "pay", {"at": "hang"})))
         while not till.carried_out:
             await asyncio.sleep(0.01)
         close(till)
-        second = await box.run(ToolCall("2", "pay", {"at": "refused"}))
+        second = await box.run(ToolCallPart("2", "pay", {"at": "refused"}))
         assert ((await first).error, second.error) == ("ToolInDoubtError", "ToolInDoubtError")
 
 
 @pytest.mark.slow
 async def test_a_once_call_in_which_the_server_died_waits_for_a_person(tmp_path: Path) -> None:
-    again = asks(ToolCall("1", "die", {})), asks(ToolCall("2", "die", {}))
+    again = asks(ToolCallPart("1", "die", {})), asks(ToolCallPart("2", "die", {}))
     (tmp_path / "gate").touch()
     async with McpServer(
         [*SLOW, str(tmp_path)], seconds=300, terms=ToolTerms(effect={"die": "once"})
@@ -239,7 +239,9 @@ async def test_a_once_call_in_which_the_server_died_waits_for_a_person(tmp_path:
 @pytest.mark.slow
 async def test_what_may_be_repeated_is_repeated(tmp_path: Path) -> None:
     (tmp_path / "gate").touch()
-    provider = scripted(asks(ToolCall("1", "die", {})), asks(ToolCall("2", "die", {})), "ok")
+    provider = scripted(
+        asks(ToolCallPart("1", "die", {})), asks(ToolCallPart("2", "die", {})), "ok"
+    )
     terms = ToolTerms(effect={"die": "idempotent"})
     async with (
         McpServer([*SLOW, str(tmp_path)], seconds=300, terms=terms) as server,
@@ -262,10 +264,10 @@ async def test_a_handler_says_itself_that_it_does_not_know(plain: bool) -> None:
         return pay(arguments)
 
     tool = ToolDefinition("pay", "Pays.", ANY, pay if plain else later, effect="once")
-    ran = await Toolbox([tool]).run(ToolCall("1", "pay", {}))
+    ran = await Toolbox([tool]).run(ToolCallPart("1", "pay", {}))
     assert (ran.error, ran.result.trust) == ("ToolInDoubtError", "untrusted")
     assert "the bank hung up" in ran.result.content and "ask ann" in ran.result.content
-    calls = asks(ToolCall("1", "pay", {})), asks(ToolCall("2", "pay", {}))
+    calls = asks(ToolCallPart("1", "pay", {})), asks(ToolCallPart("2", "pay", {}))
     async with Agent(SEAT, provider=scripted(*calls), tools=[tool]) as agent:
         with pytest.raises(Paused, match="pay was begun"):
             await agent.send("go")

@@ -19,7 +19,7 @@ from tests.agent.helpers import SEAT, asks, scripted
 from tests.tools.mcp_hostile_server import CLOSING, ORDER
 from transom.agent import Agent
 from transom.errors import Paused, ToolError
-from transom.llm import ToolCall, ToolResults, render
+from transom.llm import ToolCallPart, ToolResults, render
 from transom.tools import ToolLimits
 from transom.tools.mcp import McpServer, ToolTerms
 
@@ -55,8 +55,8 @@ def transport(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def look(name: str = "look") -> ToolCall:
-    return ToolCall("1", name, {"at": "a"})
+def look(name: str = "look") -> ToolCallPart:
+    return ToolCallPart("1", name, {"at": "a"})
 
 
 @pytest.mark.slow

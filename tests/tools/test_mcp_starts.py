@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from transom.llm import ToolCall
+from transom.llm import ToolCallPart
 from transom.tools import Toolbox
 from transom.tools.mcp import McpServer
 
@@ -40,12 +40,12 @@ async def starting(folder: Path) -> None:
 async def test_what_is_being_started_ends_with_the_server(tmp_path: Path) -> None:
     async with McpServer([*SLOW, str(tmp_path)], seconds=300) as server:
         box = Toolbox(server.tools)
-        await box.run(ToolCall("1", "die", {}))
-        waiting = asyncio.ensure_future(box.run(ToolCall("3", "hello", {})))
+        await box.run(ToolCallPart("1", "die", {}))
+        waiting = asyncio.ensure_future(box.run(ToolCallPart("3", "hello", {})))
         await starting(tmp_path)
     closed = await waiting
     assert "it was closed" in closed.result.content and "go on without it" in closed.result.content
-    late = await box.run(ToolCall("4", "hello", {}))
+    late = await box.run(ToolCallPart("4", "hello", {}))
     assert "it was closed" in late.result.content
     await ended(starts(tmp_path)[1])
     assert len(starts(tmp_path)) == 2
@@ -58,13 +58,13 @@ async def test_a_server_that_does_not_start_in_its_own_time_was_asked_nothing(
     (tmp_path / "gate").touch()
     async with McpServer([*SLOW, str(tmp_path)], seconds=10) as server:
         box = Toolbox(server.tools)
-        assert (await box.run(ToolCall("1", "die", {}))).error == "ToolInDoubtError"
+        assert (await box.run(ToolCallPart("1", "die", {}))).error == "ToolInDoubtError"
         (tmp_path / "gate").unlink()
-        failed = await box.run(ToolCall("2", "hello", {}))
+        failed = await box.run(ToolCallPart("2", "hello", {}))
         assert "it did not answer within 10 s" in failed.result.content
         assert (
             "nothing was asked of it; the next call of its tools starts it again"
             in failed.result.content
         )
         (tmp_path / "gate").touch()
-        assert (await box.run(ToolCall("3", "hello", {}))).result.content == "hello"
+        assert (await box.run(ToolCallPart("3", "hello", {}))).result.content == "hello"

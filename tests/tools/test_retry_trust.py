@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from transom import Agent, Home, Role, SubAgent, ToolRetry, tool
-from transom.llm import Request, ToolCall, ToolResult, ToolResults
+from transom.llm import Request, ToolCallPart, ToolResultPart, ToolResults
 from transom.llm.render import render_turn
 from transom.testing import ScriptedProvider, asks
 from transom.tools import Toolbox, ToolDefinition
@@ -49,13 +49,13 @@ defined = ToolDefinition("defined", "Fetch a page.", PARAMETERS, handle)
 UNTRUSTED = [fetch, fetch_later, fetch_once, defined, replace(fetch, trust="untrusted")]
 
 
-def first_result(request: Request) -> ToolResult:
+def first_result(request: Request) -> ToolResultPart:
     last = request.window.turns[-1]
     assert isinstance(last, ToolResults)
     return last.results[0]
 
 
-def is_fenced(result: ToolResult) -> bool:
+def is_fenced(result: ToolResultPart) -> bool:
     """Return whether the model reads the page only between the markers of untrusted text."""
     sent = render_turn(ToolResults((result,)))
     before, _, rest = sent.partition("\n<untrusted-")
@@ -74,7 +74,7 @@ async def test_the_reason_of_an_untrusted_tool_is_fenced(definition: ToolDefinit
 async def test_the_reason_of_ones_own_tool_stands_without_a_fence() -> None:
     for definition in UNTRUSTED:
         own = replace(definition, trust="ours")
-        outcome = await Toolbox([own]).run(ToolCall("1", own.name, {"url": "a.example"}))
+        outcome = await Toolbox([own]).run(ToolCallPart("1", own.name, {"url": "a.example"}))
         result = outcome.result
         assert (result.is_error, result.trust, is_fenced(result)) == (True, "ours", False)
 
@@ -114,5 +114,5 @@ async def test_the_reason_is_fenced_after_a_restart(tmp_path: Path) -> None:
 
 async def test_the_words_of_the_runtime_on_a_wrong_call_stay_its_own() -> None:
     box = Toolbox([fetch])
-    for call in (ToolCall("1", "fetch", {}), ToolCall("2", "gone", {})):
+    for call in (ToolCallPart("1", "fetch", {}), ToolCallPart("2", "gone", {})):
         assert (await box.run(call)).result.trust == "ours"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from transom.errors import InvalidArgumentsError, ToolError
-from transom.llm import ToolCall
+from transom.llm import ToolCallPart
 from transom.tools import Toolbox, ToolDefinition
 
 
@@ -192,7 +192,7 @@ async def test_a_schema_is_checked_once_however_many_conversations_there_are() -
     LOOK["properties"]["late"] = {"type": "string"}  # what is changed later changes nothing
     check = look.check
     assert Toolbox([look]).tools[0].check is check
-    ran = await Toolbox([look]).run(ToolCall("1", "look", {"where": FIRST, "late": 3}))
+    ran = await Toolbox([look]).run(ToolCallPart("1", "look", {"where": FIRST, "late": 3}))
     assert json.loads(ran.result.content)["where"] == FIRST
     del LOOK["properties"]["late"]
 
@@ -203,5 +203,5 @@ async def test_a_complaint_repeats_no_schema_that_fills_a_window() -> None:
         "properties": {f"p{n}": {"type": "string"} for n in range(1_000)},
     }
     box = Toolbox([ToolDefinition("wide", "Wide.", wide, lambda arguments: "x")])
-    ran = await box.run(ToolCall("1", "wide", {"p7": 7}))
+    ran = await box.run(ToolCallPart("1", "wide", {"p7": 7}))
     assert "$.p7: 7 is not of type 'string'" in ran.result.content and len(ran.result.content) < 300

@@ -11,7 +11,7 @@ import pytest
 
 from transom.canonical import Json
 from transom.errors import EgressError, InputError, RunError, ToolError, ToolRefused
-from transom.llm import ToolCall
+from transom.llm import ToolCallPart
 from transom.tools import Toolbox, ToolDefinition, ToolLimits, ToolReturn
 from transom.tools.definition import Arguments, outcome_from_json
 
@@ -38,7 +38,7 @@ def tool(answer: object = "seen", *, name: str = "look", parameters: Json = None
 
 
 async def told(box: Toolbox, arguments: Json, name: str = "look") -> tuple[bool, str, str]:
-    result = (await box.run(ToolCall("7", name, arguments))).result
+    result = (await box.run(ToolCallPart("7", name, arguments))).result
     assert (result.id, result.name) == ("7", name)
     return result.is_error, result.trust, result.content
 
@@ -111,7 +111,7 @@ async def test_what_json_has_no_word_for_is_the_tools_failure() -> None:
 @pytest.mark.parametrize("error", [RunError("gone"), EgressError("stays"), KeyboardInterrupt()])
 async def test_what_concerns_the_run_itself_ends_it(error: BaseException) -> None:
     with pytest.raises(type(error)):
-        await Toolbox([tool(error)]).run(ToolCall("7", "look", {"path": "x"}))
+        await Toolbox([tool(error)]).run(ToolCallPart("7", "look", {"path": "x"}))
 
 
 @pytest.mark.parametrize(
@@ -166,18 +166,18 @@ async def test_what_is_not_repeated_is_told_to_its_tool_again() -> None:
         return ToolReturn("seen", {"bytes": 4})
 
     box = Toolbox([ToolDefinition("look", "", {"type": "object"}, run, recall=notes.append)])
-    ran = await box.run(ToolCall("1", "look", {}))
+    ran = await box.run(ToolCallPart("1", "look", {}))
     again = outcome_from_json(ran.to_json())
     assert again == ran
     box.recall(again)
-    box.recall(await box.run(ToolCall("2", "look", [])))
+    box.recall(await box.run(ToolCallPart("2", "look", [])))
     assert notes == [{"bytes": 4}]
     few = Toolbox([replace(box.tools[0], limits=ToolLimits(calls=1))])
-    few.recall(await few.run(ToolCall("3", "look", [])))
-    assert (await few.run(ToolCall("4", "look", {}))).error == "", (
+    few.recall(await few.run(ToolCallPart("3", "look", [])))
+    assert (await few.run(ToolCallPart("4", "look", {}))).error == "", (
         "what was never begun takes nothing of a quota"
     )
-    assert (await few.run(ToolCall("5", "look", {}))).error == "ToolQuotaError"
+    assert (await few.run(ToolCallPart("5", "look", {}))).error == "ToolQuotaError"
     with pytest.raises(ValueError, match="not the outcome"):
         outcome_from_json({"note": 1})
     with pytest.raises(ValueError, match="not a tool's result"):
@@ -193,12 +193,12 @@ async def test_a_note_is_taken_in_once_for_a_place_however_often_a_message_goes_
     tool = ToolDefinition(
         "look", "", {"type": "object"}, run, recall=notes.append, limits=ToolLimits(calls=2)
     )
-    ran = await Toolbox([tool]).run(ToolCall("1", "look", {}))
+    ran = await Toolbox([tool]).run(ToolCallPart("1", "look", {}))
     box = Toolbox([tool])
     for place in ("a", "a", "b"):
         box.recall(ran, place)
     assert notes == [0, 0]
-    assert (await box.run(ToolCall("2", "look", {}))).error == "ToolQuotaError", (
+    assert (await box.run(ToolCallPart("2", "look", {}))).error == "ToolQuotaError", (
         "two places were used"
     )
 
@@ -211,6 +211,6 @@ async def test_a_quota_holds_for_a_conversation_and_those_within_it_together() -
     outer = Toolbox([tool])
     inner = outer.within([tool])
     ends = [
-        (await box.run(ToolCall("1", "look", {}))).error for box in (inner, outer, outer, inner)
+        (await box.run(ToolCallPart("1", "look", {}))).error for box in (inner, outer, outer, inner)
     ]
     assert ends == ["", "", "ToolQuotaError", "ToolQuotaError"]

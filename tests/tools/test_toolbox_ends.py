@@ -14,7 +14,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, scripted
 from transom.agent import Agent
 from transom.errors import InputError, Paused, ToolError, ToolRefused
-from transom.llm import ToolCall
+from transom.llm import ToolCallPart
 from transom.telemetry import Redactor
 from transom.tools import Toolbox, ToolDefinition, ToolReturn
 
@@ -61,7 +61,7 @@ async def test_however_a_handler_ends_the_model_is_told(
     handler: Callable[[Any], Any], told: str
 ) -> None:
     box = Toolbox([ToolDefinition("look", "Looks.", ANY, handler)])
-    ran = await box.run(ToolCall("1", "look", {}))
+    ran = await box.run(ToolCallPart("1", "look", {}))
     assert (ran.result.is_error, ran.error) == (True, "ToolExecutionError")
     assert told in json.loads(ran.result.content)["error"]
 
@@ -98,10 +98,13 @@ async def test_what_was_carried_out_once_is_in_doubt_where_its_result_cannot_be_
         return pay(arguments)
 
     tool = ToolDefinition("pay", "Pays.", ANY, pay if plain else later, effect="once")
-    ran = await Toolbox([tool]).run(ToolCall("1", "pay", {"eur": 7}))
+    ran = await Toolbox([tool]).run(ToolCallPart("1", "pay", {"eur": 7}))
     assert (ran.error, ran.result.trust) == ("ToolInDoubtError", "untrusted")
     assert "it was carried out: do not make the same call again" in ran.result.content
-    again = asks(ToolCall("1", "pay", {"eur": 100})), asks(ToolCall("2", "pay", {"eur": 100}))
+    again = (
+        asks(ToolCallPart("1", "pay", {"eur": 100})),
+        asks(ToolCallPart("2", "pay", {"eur": 100})),
+    )
     async with Agent(SEAT, provider=scripted(*again), tools=[tool]) as agent:
         with pytest.raises(Paused, match="pay was begun"):
             await agent.send("go")
@@ -119,7 +122,7 @@ async def test_a_failure_is_cut_where_it_quotes_no_half_of_a_key(before: int) ->
         [ToolDefinition("look", "", ANY, raises(ValueError("x" * before + "planted-key")))],
         redact=Redactor({}, ["planted-key"]),
     )
-    told = (await box.run(ToolCall("1", "look", {}))).result.content
+    told = (await box.run(ToolCallPart("1", "look", {}))).result.content
     assert "x" * 485 in told and "pla" not in told
 
 
@@ -143,7 +146,7 @@ async def test_a_key_with_quotes_and_line_ends_is_taken_out_of_data_too(
     box = Toolbox(
         [ToolDefinition("look", "", ANY, handler)], redact=Redactor({"DB_PASSWORD": ODD_KEY})
     )
-    ran = await box.run(ToolCall("1", "look", {}))
+    ran = await box.run(ToolCallPart("1", "look", {}))
     told = f"{ran.result.content} {ran.note}"
     assert "[redacted]" in told
     assert not any(part in told for part in ("pa", "word", "and-more")), told
@@ -157,7 +160,7 @@ async def test_a_call_that_is_cancelled_is_no_result() -> None:
         await asyncio.sleep(600)
 
     box = Toolbox([ToolDefinition("look", "Looks.", ANY, hang)])
-    running = asyncio.create_task(box.run(ToolCall("1", "look", {})))
+    running = asyncio.create_task(box.run(ToolCallPart("1", "look", {})))
     await begun.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -170,7 +173,7 @@ async def test_the_time_that_was_left_is_told_in_few_digits(left: float, told: s
         await asyncio.sleep(600)
 
     late = await Toolbox([ToolDefinition("look", "Looks.", ANY, hang)]).run(
-        ToolCall("1", "look", {}), seconds=left
+        ToolCallPart("1", "look", {}), seconds=left
     )
     assert f"longer than the {told} that it may" in late.result.content
 
@@ -181,7 +184,7 @@ async def test_what_a_handler_does_to_its_arguments_is_its_own_business() -> Non
         arguments["inner"]["more"] = 1
         return arguments["xs"]
 
-    call = ToolCall("1", "look", {"xs": [3, 1, 2], "inner": {}})
+    call = ToolCallPart("1", "look", {"xs": [3, 1, 2], "inner": {}})
     ran = await Toolbox([ToolDefinition("look", "Looks.", ANY, sort)]).run(call)
     assert (ran.result.content, call.arguments) == ("[1, 2, 3]", {"xs": [3, 1, 2], "inner": {}})
 

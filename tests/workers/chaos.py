@@ -26,7 +26,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.store.postgres_server import Server, running_server, why_no_server
-from tests.workers.farm import Farm
+from tests.workers.farm import CALLS, Farm
 from tests.workers.invariants import broken_invariants, rows_of
 from tests.workers.network import Host, Network, why_no_network
 
@@ -35,6 +35,8 @@ PAUSE_SECONDS = 13.0
 """Longer than a lease, and than the silence after which a worker counts as dead."""
 CUT_SECONDS = (3.0, 20.0)
 FULL_SECONDS = 4.0
+CALL_SECONDS = 5.0
+"""How long a kill waits for a process that asks a model."""
 LONGEST_ROUND = 900.0
 FAULTS_A_ROUND = 10
 ONCE_RUNS = 400
@@ -147,11 +149,25 @@ class Storm:
                 process.kill()
 
     def _kill_hand(self) -> None:
-        worker = self.chance.choice(self.machines).worker
-        hands = _below(worker.pid) if worker is not None else []
-        if hands:
+        """Kill a process of a worker, while it waits for a model if any does so soon."""
+        deadline = time.monotonic() + CALL_SECONDS
+        while True:
+            hands: list[int] = []
+            for machine in self.machines:
+                if machine.worker is not None:
+                    hands += _below(machine.worker.pid)
+            asking = sorted(self._asking_processes().intersection(hands))
+            if asking or time.monotonic() > deadline:
+                break
+            time.sleep(0.05)
+        if asking or hands:
             with suppress(ProcessLookupError):
-                os.kill(self.chance.choice(hands), signal.SIGKILL)
+                os.kill(self.chance.choice(asking or hands), signal.SIGKILL)
+
+    def _asking_processes(self) -> set[int]:
+        """Return the processes that had a call of a model in flight, living or dead."""
+        calls = (self.farm.folder / CALLS).iterdir()
+        return {int(call.name.partition("-")[0]) for call in calls}
 
     def _pause_host(self) -> None:
         processes = self.chance.choice(self.machines).processes
@@ -313,12 +329,13 @@ def storm(seed: int, items: int, minutes: float) -> tuple[str, list[str]]:
             seconds = time.monotonic() - began
             asked, once = farm.asked(), _lines(Path(folder) / "effects")
             doubted = _lines(Path(folder) / "doubted")
+            met_calls = len([*(farm.folder / CALLS).iterdir()])
     finally:
         network.close()
     met = ", ".join(f"{name} {count}" for name, count in sorted(weather.counts.items()))
     line = (
         f"seed {seed}: {rounds} rounds of {items} items, {seconds:.0f} s; {met}; {asked} replies"
-        f" given, {once} effects of a once tool, {doubted} answers that a person is asked;"
+        f" given, {met_calls} calls in flight that a kill met, {once} effects of a once tool, {doubted} answers that a person is asked;"
         f" {problems or 'nothing broken'}"
     )
     return line, problems

@@ -27,7 +27,9 @@ import asyncio
 import os
 import random
 import sys
+import uuid
 from dataclasses import replace
+from pathlib import Path
 
 sys.path.append("ROOT")
 from tests.checklist.shipped_model import ShippedModel
@@ -41,8 +43,14 @@ class Slow(ShippedModel):
     async def complete(self, request, *, on_delta=None):
         with open("asked", "a") as file:
             file.write("x")
-        await asyncio.sleep(float(os.environ.get("SLOW_SECONDS", "0.4")))
-        return await super().complete(request, on_delta=on_delta)
+        # What is left here was in flight when its process was killed.
+        call = Path("calls", f"{os.getpid()}-{uuid.uuid4().hex}")
+        call.touch()
+        try:
+            await asyncio.sleep(float(os.environ.get("SLOW_SECONDS", "0.4")))
+            return await super().complete(request, on_delta=on_delta)
+        finally:
+            call.unlink(missing_ok=True)
 
 
 class Paid(Slow):
@@ -87,6 +95,8 @@ ITEM = "description: Confirm the netlist/SPEF version is correct.\n"
 """An item whose ItemSpec is written, and whose checker is not built: there is no log."""
 REPLIES = 5
 """How often a model is asked for an item."""
+CALLS = "calls"
+"""The folder of a farm that has a file for each call of a model in flight."""
 ROOT = Path(__file__).resolve().parents[2]
 WAIT_SECONDS = 60.0
 
@@ -103,6 +113,7 @@ class Farm:
     def items(self, name: str, count: int) -> list[str]:
         """Write items into a folder; returns their ids."""
         (self.folder / name).mkdir()
+        (self.folder / CALLS).mkdir(exist_ok=True)
         (self.folder / "slow.py").write_text(PROVIDERS.replace("ROOT", str(ROOT)))
         (self.folder / "prices.yaml").write_text(PRICES)
         ids = [f"{name}-{number:02}" for number in range(count)]

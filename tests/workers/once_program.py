@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 from transom.agent import call
+from transom.cli.command_session import Session
 from transom.cli.common_options import CommonOptions
-from transom.cli.session import Session
 from transom.errors import Paused, RunBusy, StoreError, TransomError
 from transom.llm import (
     Block,
@@ -24,7 +24,7 @@ from transom.llm import (
     ScriptedProvider,
     Text,
     Tier,
-    ToolCall,
+    ToolCallPart,
 )
 from transom.runs import Stage, text_file
 from transom.tools import Toolbox, ToolDefinition, ToolReturn
@@ -64,7 +64,7 @@ async def do_run(session: Session, number: int) -> None:
     async def answer(request: Request) -> Reply:
         await asyncio.sleep(0.2)
         if not request.window.turns:
-            return Reply((ToolCall("1", "pay", {"n": str(number)}),))
+            return Reply((ToolCallPart("1", "pay", {"n": str(number)}),))
         return Reply((Text("ok"),))
 
     async def stage(at: Stage) -> str:

@@ -13,7 +13,7 @@ from transom.context.in_thread import in_thread_if_large
 from transom.context.oversized import Oversized
 from transom.context.slices import READ_SLICE, read_slice
 from transom.errors import InvalidArgumentsError, ToolRefused
-from transom.llm import ToolResult
+from transom.llm import ToolResultPart
 from transom.llm.turns import strictest
 from transom.store import Store
 from transom.tools import Arguments, ToolDefinition, ToolOutcome, ToolReturn
@@ -51,13 +51,13 @@ def name_of(sha: str) -> str:
     return f"result-{sha[:10]}"
 
 
-def stored_result(store: Store, outcome: ToolOutcome) -> ToolResult:
+def stored_result(store: Store, outcome: ToolOutcome) -> ToolResultPart:
     """Return a stored result in full."""
     text = store.get_blob(outcome.kept).decode("utf-8", "surrogatepass")
     return replace(outcome.result, content=text)
 
 
-def whole_result(store: Store, outcome: dict[str, Any]) -> ToolResult:
+def whole_result(store: Store, outcome: dict[str, Any]) -> ToolResultPart:
     """Return a result as its tool returned it, whatever the model gets in its place.
 
     A program sees the same when the call is made and when it comes from the journal.
@@ -98,7 +98,7 @@ async def _read(arguments: Arguments) -> ToolReturn:
         result = stored_result(session.log.host.store, outcomes[name])
     elif (event := events.find(name)) and event.text.strip():
         egress = strictest(*[turn.egress for turn in event.turns])
-        result = ToolResult(name, name, event.text, egress=egress)
+        result = ToolResultPart(name, name, event.text, egress=egress)
     else:
         names = ", ".join([*outcomes, f"event 1 to event {events.count}"])
         raise InvalidArgumentsError(f"nothing is kept as {name!r}", hint=f"there is {names}")

@@ -384,4 +384,7 @@ async def keep_answer(session: AgentSession) -> None:
     place = f"{log.stage.place}/{log.id} message {number + 1}"
     for source in session.sources:
         if isinstance(source, KeepsAnswers):
-            await source.keep(place, message.answer.text, sources=sources, egress=log.state.egress)
+            with log.host.telemetry.span("keep answer", **of_conversation(log.stage.place, log.id)):
+                await source.keep(
+                    place, message.answer.text, sources=sources, egress=log.state.egress
+                )

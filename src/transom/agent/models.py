@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, TypeAlias
 from typing_extensions import TypeVar  # `typing` has no defaults before Python 3.13
 
 from transom.errors import InputError, ReplyError
-from transom.llm import Reply, Request, Text, ToolCall, ToolResult, Turn, Usage, Window
+from transom.llm import Reply, Request, Text, ToolCallPart, ToolResultPart, Turn, Usage, Window
 from transom.llm.checked import Output
 from transom.llm.deltas import Delta
 from transom.llm.prices import Prices
@@ -159,7 +159,7 @@ class ToolCallStarted:
     """The beginning of a tool call, also of one that is refused or was made before."""
 
     conversation: str
-    call: ToolCall
+    call: ToolCallPart
 
 
 @dataclass(frozen=True)
@@ -169,8 +169,8 @@ class ToolCallFinished:
     """
 
     conversation: str
-    call: ToolCall
-    result: ToolResult
+    call: ToolCallPart
+    result: ToolResultPart
 
 
 @dataclass(frozen=True)

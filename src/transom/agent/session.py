@@ -23,7 +23,7 @@ from transom.context.fitting import Frame
 from transom.context.oversized import BlockSource
 from transom.context.tokens import Measure
 from transom.context.window import UNCORRECTED, frame_of
-from transom.llm import Block, Request, Role, ToolCall, ToolResult, ToolResults, Turn
+from transom.llm import Block, Request, Role, ToolCallPart, ToolResultPart, ToolResults, Turn
 from transom.llm.codec import block_from_json
 from transom.llm.deltas import Delta
 from transom.llm.structured import Check, answer_check
@@ -175,7 +175,7 @@ class ConversationIndex:
         self.window = History()
         self._correction = UNCORRECTED
         self._corrections: dict[str, TokenCorrection] = {}
-        self._earlier_results: dict[str, ToolResult] = {}
+        self._earlier_results: dict[str, ToolResultPart] = {}
         # How far each of the values has come.
         self._turns = 0
         self._marks = 0
@@ -224,7 +224,7 @@ class ConversationIndex:
                 size = Measure(*record["size"])
                 self._corrections[model] = correction.learned(size, usage["input_tokens"])
 
-    def earlier_result(self, call: ToolCall) -> ToolResult | None:
+    def earlier_result(self, call: ToolCallPart) -> ToolResultPart | None:
         """Return the result of the first equal call that succeeded, or None."""
         if self._version != self._state.version:
             self._begin()
@@ -287,7 +287,7 @@ class ResultShortener(Protocol):
     """The function that shortens the stored result of a call for the model."""
 
     async def __call__(
-        self, session: AgentSession, number: int, call: ToolCall, outcome: ToolOutcome
+        self, session: AgentSession, number: int, call: ToolCallPart, outcome: ToolOutcome
     ) -> ToolOutcome:
         """Return the outcome as the model gets it.
 

@@ -40,7 +40,7 @@ from transom.errors import (
     TransomError,
     WindowOverflow,
 )
-from transom.llm import Block, Role, Strategy, Tier, ToolCall, UserMessage
+from transom.llm import Block, Role, Strategy, Tier, ToolCallPart, UserMessage
 from transom.llm.render import render_block
 from transom.llm.turns import Egress, strictest
 from transom.runs.observe import of_agent
@@ -175,7 +175,7 @@ def equip(session: AgentSession) -> AgentSession:
 
 
 async def _shorten(
-    session: AgentSession, number: int, call: ToolCall, outcome: ToolOutcome
+    session: AgentSession, number: int, call: ToolCallPart, outcome: ToolOutcome
 ) -> ToolOutcome:
     """Return a stored result as its outline, or as a summary by a sub-conversation."""
     log, budget, correction = session.log, session.window.budget, session.index.correction()

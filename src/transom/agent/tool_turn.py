@@ -17,7 +17,7 @@ from transom.agent.models import ToolCallFinished, ToolCallStarted
 from transom.agent.session import CALLER, AgentSession, Caller
 from transom.context.oversized import level
 from transom.errors import Paused, ToolRefused
-from transom.llm import ToolCall, ToolSpec
+from transom.llm import ToolCallPart, ToolSpec
 from transom.runs import A_PERSON
 from transom.runs.conversation import CallPlace
 from transom.runs.questions import PersonAnswer
@@ -34,7 +34,7 @@ from transom.tools.definition import ToolDefinition, ToolOutcome, outcome_from_j
 from transom.tools.toolbox import Accepted
 
 
-def call_batches(numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int]]:
+def call_batches(numbers: Sequence[int], calls: Sequence[ToolCallPart]) -> list[list[int]]:
     """Return the calls in batches that run side by side.
 
     A repeated call waits for the first one, from which it is answered.
@@ -159,14 +159,14 @@ class ToolTurn:
             session.listener.tell(ToolCallFinished(self._log.id, call, result))
 
     async def _act_instead(
-        self, call: ToolCall, outcome: ToolOutcome, begun: Interruption
+        self, call: ToolCallPart, outcome: ToolOutcome, begun: Interruption
     ) -> ToolOutcome:
         """Return the outcome of a call that is answered without its tool."""
         return _cut_off_outcome(call, begun) if begun else outcome
 
     async def _act(
         self,
-        call: ToolCall,
+        call: ToolCallPart,
         accepted: Accepted | None,
         seconds: float | None,
         place: CallPlace,
@@ -224,7 +224,7 @@ class ToolTurn:
             self._log.place(number), self._spec_of(call, None), call, act
         )
 
-    def _spec_of(self, call: ToolCall, accepted: Accepted | None) -> ToolSpec:
+    def _spec_of(self, call: ToolCallPart, accepted: Accepted | None) -> ToolSpec:
         """Return the spec of a call as the journal and the traces have it.
 
         The name of a tool that does not exist is the model's own words, so it is left out.
@@ -257,7 +257,7 @@ class ToolTurn:
                 record = {**stored.to_json(), "cut_from": sizes[number]}
                 self._log.stage.tools.replace_result(self._log.place(number), record)
 
-    async def _shorten(self, number: int, call: ToolCall, outcome: ToolOutcome) -> None:
+    async def _shorten(self, number: int, call: ToolCallPart, outcome: ToolOutcome) -> None:
         """Replace the outline of a stored result with what the role's strategy makes of it."""
         if self._session.shorten is None:
             return
@@ -270,7 +270,7 @@ class ToolTurn:
             self._log.stage.tools.replace_result(self._log.place(number), record)
 
 
-def refused_by(call: ToolCall, answer: PersonAnswer) -> ToolOutcome:
+def refused_by(call: ToolCallPart, answer: PersonAnswer) -> ToolOutcome:
     """Return the outcome of a call that a person refused."""
     refusal = f"{answer.by or A_PERSON} refused this call"
     if answer.reason:
@@ -278,6 +278,6 @@ def refused_by(call: ToolCall, answer: PersonAnswer) -> ToolOutcome:
     return refused(call, ToolRefused(refusal, hint="do not make it again; go on without it"))
 
 
-def _cut_off_outcome(call: ToolCall, begun: Interruption) -> ToolOutcome:
+def _cut_off_outcome(call: ToolCallPart, begun: Interruption) -> ToolOutcome:
     """Return the outcome of a call that began in an earlier process and is not repeated."""
     return done_before(call) if begun == "done" else stopped_while_running(call)

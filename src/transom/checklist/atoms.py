@@ -346,6 +346,10 @@ class Waivers(Shape):
         # A copy, since the caller's mapping must not change.
         data = dict(data)
         reasons = data.pop("waive_reasons", None) or []
+        # A text would be taken letter by letter.
+        if not isinstance(reasons, list | tuple):
+            message = "waive_reasons must be a list of reasons"
+            raise ValueError(message)
         padded = [*reasons, *([None] * len(data["waive_items"]))]
         rows = []
         for row, reason in zip(data["waive_items"], padded, strict=False):

@@ -140,7 +140,7 @@ class MutationRow(Shape):
     survivors: tuple[Survivor, ...] = ()
 
 
-class Expected(Shape):
+class ExpectedResult(Shape):
     """What comes of a test: the ids of the items that are found, violated or waived, and the
     waivers without use.
     """
@@ -162,8 +162,8 @@ class Combination(Shape):
     example: str
     requirements: Requirements
     waivers: Waivers
-    expected: Expected
-    result: Expected | None = None
+    expected: ExpectedResult
+    result: ExpectedResult | None = None
 
 
 class BuildResult(Shape):

@@ -49,7 +49,7 @@ class MatrixScenario:
     expected: Outcome | None
 
 
-class ScenarioRow(Shape):
+class ScenarioCheck(Shape):
     """What came of a scenario; `problem` is empty if it was what had to come."""
 
     scenario: int
@@ -65,7 +65,7 @@ class ScenarioRow(Shape):
 
 async def run_scenarios(
     checker: LoadedChecker, item: Item, inputs: Inputs, sandbox: Sandbox, as_of: str, folder: Path
-) -> tuple[ScenarioRow, ...]:
+) -> tuple[ScenarioCheck, ...]:
     """Write and run the scenarios of an item; the files go to `folder`."""
 
     async def verdict_of(requirements: Requirements, waivers: Waivers) -> Verdict:
@@ -77,7 +77,7 @@ async def run_scenarios(
     wrong = Requirements(value=1, pattern_items=(_NO_SUCH,)) if has_patterns else Requirements()
     # Without its waivers and with a pattern that fits nothing, the real values come to light.
     base = await verdict_of(wrong, Waivers())
-    rows: list[ScenarioRow] = []
+    rows: list[ScenarioCheck] = []
     for scenario in _scenarios(checker, base, wrong, has_patterns=has_patterns):
         if scenario.row not in fitting:
             continue
@@ -136,9 +136,9 @@ def _selective(checker: LoadedChecker, base: Verdict) -> Waivers:
     )
 
 
-def _row(scenario: MatrixScenario, name: str, base: Verdict, verdict: Verdict) -> ScenarioRow:
+def _row(scenario: MatrixScenario, name: str, base: Verdict, verdict: Verdict) -> ScenarioCheck:
     violations = _ids([*verdict.missing_items, *verdict.extra_items])
-    row = ScenarioRow(
+    row = ScenarioCheck(
         scenario=scenario.row,
         file=name,
         expected=scenario.expected,
@@ -151,7 +151,7 @@ def _row(scenario: MatrixScenario, name: str, base: Verdict, verdict: Verdict) -
     return row.model_copy(update={"problem": _problem(scenario, row, base)})
 
 
-def _problem(scenario: MatrixScenario, row: ScenarioRow, base: Verdict) -> str:
+def _problem(scenario: MatrixScenario, row: ScenarioCheck, base: Verdict) -> str:
     """Return what is wrong with an outcome, or ""."""
     # A PASS that waits for a person is one that the waivers let through.
     outcome = "FAIL" if row.violations else "PASS"

@@ -18,8 +18,8 @@ from transom.agent import Agent
 from transom.agent.outline import AgentOutline, mermaid_of
 from transom.cli.app import group
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.output import print_text
-from transom.cli.session import Session
 from transom.errors import InputError, TransomError
 from transom.llm.naming import imported
 

@@ -9,9 +9,9 @@ import typer
 
 from transom.cli.app import root
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.migrate import copy_workspace_database
 from transom.cli.output import counted
-from transom.cli.session import Session
 from transom.errors import InputError
 from transom.runs.backup import back_up, restore
 from transom.store import PostgresAddress, copy_file

@@ -19,9 +19,9 @@ from transom.agent.views import Message
 from transom.cli.agents import HeldAgent, opened_agent
 from transom.cli.app import root
 from transom.cli.command import AgentOption, command
+from transom.cli.command_session import Session
 from transom.cli.ending import Ending, orderly_end
 from transom.cli.output import print_text, printable, say, style, unread
-from transom.cli.session import Session
 from transom.errors import InputError, Paused, TransomError
 from transom.llm.deltas import Again
 from transom.llm.provider import Chain

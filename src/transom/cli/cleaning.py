@@ -16,10 +16,10 @@ import typer
 
 from transom.checklist.judging import APPROVAL
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.output import age, counted, say, table
 from transom.cli.run_lookup import history
 from transom.cli.runs import runs_app
-from transom.cli.session import Session
 from transom.errors import InputError, RunBusy, StoreError
 from transom.runs import Workspace, trace_id, write_file
 from transom.runs.checkpoints import SUCCESSES

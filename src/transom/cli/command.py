@@ -24,9 +24,9 @@ from pydantic_core import to_jsonable_python
 from typer.core import TyperCommand
 
 from transom.cli.app import HELP_NAMES, TREE, load
+from transom.cli.command_session import Session
 from transom.cli.common_options import CommonOptions
 from transom.cli.recorded_command import command_line, command_words, recorded_arguments
-from transom.cli.session import Session
 
 RunArgument = Annotated[
     str, typer.Argument(metavar="RUN", help="Run: its id, the beginning of the id, or its name.")

@@ -17,16 +17,19 @@ import transom
 from transom.checklist.building.flow import BuiltChecker
 from transom.checklist.item import load_item
 from transom.checklist.judging import Verdict, load_checker, text_report, together
-from transom.checklist.pipeline import Places, checker_of, verdict_of
+from transom.checklist.manner import Places
+from transom.checklist.pipeline import checker_of
+from transom.checklist.verdicts import verdict_of
 from transom.cli import investigate, story, study
 from transom.cli.app import root
-from transom.cli.check.options import CheckOptions, manner_of
+from transom.cli.check.learned import LEARNED
+from transom.cli.check.options import CheckArguments, manner_of
 from transom.cli.check.review import decide, lines_of
-from transom.cli.check.steps import LEARNED, answer_of
+from transom.cli.check.steps import answer_of
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.learn import opened
 from transom.cli.output import print_json, say, style, style_status
-from transom.cli.session import Session
 from transom.config.model import Paths
 from transom.errors import InputError, RunError, SandboxUnavailable, TransomError
 from transom.formats.yaml_models import nearest_key
@@ -110,7 +113,7 @@ async def _checklist(session: Session, examples: Path) -> Any:
     verdicts: list[Verdict] = []
     async with session.open_store() as store:
         for item in sorted(folder.glob("*.yaml")):
-            answer = await answer_of(quiet, store, CheckOptions(item=item, variables=variables))
+            answer = await answer_of(quiet, store, CheckArguments(item=item, variables=variables))
             if session.format == "json":
                 session.progress(f"{item.stem}: {answer.status}")
             if isinstance(answer, Verdict):
@@ -198,7 +201,7 @@ async def _learning(session: Session, examples: Path) -> dict[str, Any]:
 async def _build(session: Session, examples: Path, item_id: str) -> tuple[str, str]:
     """Build a checker and run it; returns the id of the run, and the verdict's status."""
     item = load_item(examples / f"{item_id}.yaml")
-    options = CheckOptions()
+    options = CheckArguments()
     spec = (examples / "ItemSpec.md").read_text("utf-8")
     spec = spec.replace("{item}", item_id).replace("{description}", item.description)
     replies = examples / "replies"

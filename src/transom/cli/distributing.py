@@ -6,8 +6,8 @@ import sys
 from typing import Any
 
 from transom.canonical import digest
+from transom.cli.command_session import Session
 from transom.cli.output import printable, say, unread
-from transom.cli.session import Session
 from transom.errors import TransomError
 from transom.store import open_jobs
 from transom.workers import ANSWERED, GROUPS, PROGRAM, Submission, follow, submit

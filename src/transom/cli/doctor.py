@@ -17,8 +17,8 @@ from transom import __version__
 from transom.cli.app import root
 from transom.cli.chains import without_credentials
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.output import sections, table
-from transom.cli.session import Session
 from transom.config import HostedSettings
 from transom.errors import InputError, MemoryUnavailable, StoreError, install_hint
 from transom.learning import Playbook

@@ -20,13 +20,13 @@ from transom.canonical import Json, digest, pretty_json, write_atomic
 from transom.checklist.embedded import digests_of_data
 from transom.checklist.evaluation import outcome_of, prompts_digest
 from transom.cli.app import group
-from transom.cli.check.options import CheckOptions
+from transom.cli.check.options import CheckArguments
 from transom.cli.check.steps import answer_of
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.investigate import InvestigateOptions, answered, inquiry_of, opened_run
 from transom.cli.learn import opened_memory
 from transom.cli.output import report_files, table, toned
-from transom.cli.session import Session
 from transom.errors import InputError, Paused, ProviderError
 from transom.evals import stored_evaluations
 from transom.evals.evaluation_report import change_lines, junit, text_lines
@@ -286,7 +286,7 @@ def checklist_runner(session: Session, chain: Chain) -> evals.Runner:
         folders = {name: case.inside(str(folder)) for name, folder in variables.items()}
         own_session = apart(session, case, chain)
         texts = tuple(f"{name}={folder}" for name, folder in folders.items())
-        options = CheckOptions(item=item, variables=texts)
+        options = CheckArguments(item=item, variables=texts)
         async with own_session.open_store() as store:
             answer = await answer_of(own_session, store, options)
             # The journal has the tokens of every call.

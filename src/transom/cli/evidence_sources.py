@@ -9,7 +9,7 @@ from typing import Annotated, Final, Protocol
 import typer
 
 from transom.canonical import Json
-from transom.cli.session import Session
+from transom.cli.command_session import Session
 from transom.errors import InputError
 from transom.formats.code_hosts import fetch_github, fetch_gitlab
 from transom.formats.jira_rest import fetch_issues

@@ -9,7 +9,7 @@ import typer
 
 from transom.cli.app import root
 from transom.cli.command import command
-from transom.cli.session import Session
+from transom.cli.command_session import Session
 from transom.formats.reports import shipped_formats
 from transom.formats.reports.listing import (
     FileList,

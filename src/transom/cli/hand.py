@@ -25,11 +25,11 @@ from typing import Any, NoReturn
 from transom.checklist.judging import reason_of
 from transom.cli.app import load, main
 from transom.cli.check.answers import verdict_for
-from transom.cli.check.options import CheckOptions
+from transom.cli.check.options import CheckArguments
 from transom.cli.check.steps import answer_of, run_one
 from transom.cli.command import arguments_of, words_of
+from transom.cli.command_session import Session
 from transom.cli.common_options import CommonOptions
-from transom.cli.session import Session
 from transom.errors import ProviderError, RunBusy, StoreError, TransomError
 from transom.store import Store
 from transom.workers import ITEM
@@ -40,7 +40,7 @@ async def _serve(session: Session, entry: dict[str, Any]) -> NoReturn:
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=1 << 24)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    options: CheckOptions = arguments_of(entry, "check batch")["options"]
+    options: CheckArguments = arguments_of(entry, "check batch")["options"]
     async with session.open_store() as store, asyncio.TaskGroup() as group:
         while line := await reader.readline():
             group.create_task(_answer_job(session, store, options, json.loads(line)))
@@ -49,7 +49,7 @@ async def _serve(session: Session, entry: dict[str, Any]) -> NoReturn:
 
 
 async def _answer_job(
-    session: Session, store: Store, options: CheckOptions, job: dict[str, Any]
+    session: Session, store: Store, options: CheckArguments, job: dict[str, Any]
 ) -> None:
     """Write one target's answer; its run is resumed by itself."""
     target = Path(job["target"])

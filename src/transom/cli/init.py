@@ -10,8 +10,8 @@ import typer
 
 from transom.cli.app import root
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.schemas import input_schema
-from transom.cli.session import Session
 from transom.config import FILE_NAMES, find_settings_file
 from transom.errors import InputError
 

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from textwrap import indent
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +17,7 @@ import typer
 from transom.canonical import Json
 from transom.cli.app import root
 from transom.cli.command import arguments_of, command
+from transom.cli.command_session import Session
 from transom.cli.evidence_sources import (
     ArtifactsOption,
     DataOption,
@@ -27,14 +29,14 @@ from transom.cli.evidence_sources import (
 from transom.cli.learn import PlaybookScope, learning, opened_memory
 from transom.cli.output import day_of, report_files, style_status
 from transom.cli.run_lookup import found_run
-from transom.cli.session import Session
 from transom.errors import InputError, Paused
-from transom.investigator.dialogue import follow_up, judged
+from transom.investigator.concluding import kept_answer
+from transom.investigator.dialogue import answer_beside, follow_up, judged
 from transom.investigator.inquiry import Inquiry
 from transom.investigator.lessons import DOMAIN, take_judgement
 from transom.investigator.phases import investigate as investigated
 from transom.investigator.policy import load_policy, load_waivers
-from transom.investigator.remembering import dependants
+from transom.investigator.remembering import dependants, similar_with_issues
 from transom.investigator.report import FORMATS, text_report
 from transom.investigator.result import Investigation, judged_line
 from transom.investigator.rules import investigator_rules
@@ -122,7 +124,10 @@ async def investigate(
         inquiry = replace(inquiry, playbook=playbook, memory=None if options.no_memory else memory)
         async with opened_run(session, inquiry, options) as run:
             result, pause = await answered(run, inquiry)
+            beside = await answer_beside(run, inquiry, result)
     text = text_report(result).rstrip("\n")
+    if beside is not None:
+        text += f"\n\n{question}\n" + indent(beside.answer, "  ")
     # The first verdict is the heading of the report.
     text = text.replace(result.verdict, style_status(result.verdict), 1)
     session.show(result, *text.split("\n"), reports=reports)
@@ -133,6 +138,10 @@ async def investigate(
             f"transom: {pause.hint}; give the reason with --reason TEXT; then: transom"
             f" resume {run.id}"
         )
+    if beside is not None and beside.needs_model:
+        # The verdict alone is no answer to what was asked.
+        _warn_of_model(session, question, run.id)
+        return result.exit_code or Paused.exit_code
     return result.exit_code
 
 
@@ -209,9 +218,12 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
     # The run has what the servers said, so they are not asked again.
     inquiry = inquiry_of(session, arguments["question"], options, again=True)
     async with opened_memory(session) as memory, opened_run(session, inquiry, options) as run:
-        recalled = await dependants(
-            None if options.no_memory else memory, question, inquiry.data.features
-        )
+        with run.telemetry.span("recall"):
+            known = None if options.no_memory else memory
+            recalled = await dependants(known, question, inquiry.data)
+            if conclusion := kept_answer(run.folder):
+                feature_id = conclusion.investigation.feature_id
+                recalled += await similar_with_issues(known, question, feature_id)
         reply = await follow_up(run, question, inquiry.data, recalled, inquiry.policy)
         if before.is_closed:
             # A question reopens the run, and changes nothing of how it ended.
@@ -222,9 +234,13 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
     session.show(reply, *lines)
     if not reply.needs_model:
         return 0
+    _warn_of_model(session, question, run_id)
+    return Paused.exit_code
+
+
+def _warn_of_model(session: Session, question: str, run_id: str) -> None:
     command_line = shlex.join(["transom", KIND, question, "--follow-up", run_id, "--model"])
     session.warn(f"transom: the question needs a model; ask it with: {command_line} PROVIDER:NAME")
-    return Paused.exit_code
 
 
 async def demo(session: Session, examples: Path) -> list[Investigation]:

@@ -6,6 +6,7 @@ All commands open a workspace's playbook and memory here.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -18,8 +19,8 @@ import typer
 from transom.canonical import Json
 from transom.cli.app import group
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.output import counted, sections, style, table
-from transom.cli.session import Session
 from transom.errors import InputError
 from transom.learning import Insight, Playbook
 from transom.learning.caching import cache_stats
@@ -29,6 +30,7 @@ from transom.learning.session import close_session, open_session, session_of
 from transom.learning.session import note as note_in
 from transom.memory import Direction, Embedder, MemoryEntry, SqliteMemory, find_embedder
 from transom.store.sqlite_errors import is_read_only
+from transom.telemetry import Telemetry
 
 Task = Annotated[str, typer.Argument(metavar="TASK", help="Kind of work, e.g. debug_error.")]
 Objective = Annotated[str, typer.Option(metavar="TEXT", help="Goal of the session.")]
@@ -321,6 +323,25 @@ async def opened_memory(session: Session, access: Access = "make") -> AsyncItera
 
 
 @asynccontextmanager
+async def _traced_memory(
+    session: Session, command_name: str, access: Access = "make"
+) -> AsyncIterator[SqliteMemory]:
+    """Open the workspace's memory for a command; its operations are spans of a trace of its own.
+
+    A workspace that is missing, or can only be read, is left as it is.
+    """
+    async with opened_memory(session, access) as memory:
+        folder = session.workspace_root
+        if access != "make" and not os.access(folder, os.W_OK):
+            yield memory
+            return
+        workspace = session.workspace
+        trace = Telemetry.open(workspace.traces, None, session.redact, workspace.exporter)
+        with trace, trace.span(f"memory {command_name}"):
+            yield memory
+
+
+@asynccontextmanager
 async def learning(
     session: Session, scope: PlaybookScope
 ) -> AsyncIterator[tuple[Playbook, SqliteMemory]]:
@@ -336,7 +357,7 @@ async def learning(
 async def add(session: Session, text: Text, key: Key = None, metadata: Metadata = None) -> int:
     """Remember a text, and print its id."""
     data = parse_metadata(metadata or ())
-    async with opened_memory(session) as memory:
+    async with _traced_memory(session, "add") as memory:
         stored = await memory.store(text, data, key=key)
         entry = await memory.get(stored)
     # Another process may have removed it meanwhile.
@@ -347,7 +368,7 @@ async def add(session: Session, text: Text, key: Key = None, metadata: Metadata 
 async def search(session: Session, query: Query, limit: Limit = 5, where: Filters = None) -> int:
     """Find entries by words, and by meaning with embeddings."""
     filters = parse_filters(where or ())
-    async with opened_memory(session, "search") as memory:
+    async with _traced_memory(session, "search", "search") as memory:
         matches = await memory.retrieve(query, limit, filters)
     rows: list[tuple[str, MemoryEntry]] = []
     for match in matches:
@@ -358,7 +379,7 @@ async def search(session: Session, query: Query, limit: Limit = 5, where: Filter
 @command(memory_app, "relate", example="transom memory relate checkout depends_on gateway")
 async def relate(session: Session, source: Id, relationship: Relationship, target: Id) -> int:
     """Record how two entries are related."""
-    async with opened_memory(session) as memory:
+    async with _traced_memory(session, "relate") as memory:
         await memory.relate(source, target, relationship)
         entry = await memory.get(source)
     return _show_entries(session, [(f"{source} {relationship} {target}", entry)] if entry else [])
@@ -375,7 +396,7 @@ async def neighbours(
     """List the entries connected with an entry. To list all that depend on X: --name depends_on
     --direction in --hops 0.
     """
-    async with opened_memory(session, "read") as memory:
+    async with _traced_memory(session, "neighbours", "read") as memory:
         entries = await memory.neighbours(key, hops or None, relationship=name, direction=direction)
     rows: list[tuple[str, MemoryEntry]] = []
     for neighbour in entries:

@@ -15,8 +15,8 @@ import typer
 from transom import __version__
 from transom.cli.app import root
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.output import say
-from transom.cli.session import Session
 from transom.errors import SettingsError, install_hint
 
 _CODES = {

@@ -9,8 +9,8 @@ import typer
 
 from transom.cli.app import root
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.output import counted, table
-from transom.cli.session import Session
 from transom.errors import InputError
 from transom.learning.ledger import CONTENT as LEARNING
 from transom.memory.sqlite import CONTENT as MEMORY

@@ -9,6 +9,7 @@ import typer
 
 from transom.cli.app import group
 from transom.cli.command import PersonOption, command
+from transom.cli.command_session import Session
 from transom.cli.learn import (
     Access,
     Limit,
@@ -19,7 +20,6 @@ from transom.cli.learn import (
     print_list,
 )
 from transom.cli.output import counted, plain, print_text, say, sections, style
-from transom.cli.session import Session
 from transom.errors import InputError
 from transom.learning import Curator, ErrorPatterns, Insight, InsightCategory, InsightSource
 from transom.learning.curator import ReviewQuestion

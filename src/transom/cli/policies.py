@@ -9,8 +9,8 @@ import typer
 
 from transom.cli.app import group
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.output import day_of
-from transom.cli.session import Session
 from transom.errors import InputError
 from transom.formats.yaml_files import dump_yaml
 from transom.investigator.measures import MEASURES, words_of

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from transom.cli.app import nearest
 from transom.cli.command import can_resume
-from transom.cli.session import Session
+from transom.cli.command_session import Session
 from transom.errors import InputError
 from transom.runs.history import RunHistory, RunView, all_runs, view
 from transom.runs.summarising import RunRow

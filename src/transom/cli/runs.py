@@ -10,9 +10,9 @@ import typer
 
 from transom.cli.app import group, root
 from transom.cli.command import RunArgument, can_resume, command, line_of, resume_command
+from transom.cli.command_session import Session
 from transom.cli.output import counted, sections, style_status, table
 from transom.cli.run_lookup import found_run, next_step, run_history
-from transom.cli.session import Session
 from transom.errors import RunError
 from transom.llm.egress import EgressPolicy
 from transom.runs import checkpoints, trace_id

@@ -13,8 +13,8 @@ import typer
 
 from transom.cli.app import nearest, root
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.output import print_json, table
-from transom.cli.session import Session
 from transom.errors import InputError
 
 INPUTS = {

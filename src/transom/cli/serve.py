@@ -13,9 +13,9 @@ import typer
 
 from transom.cli.app import root
 from transom.cli.command import AgentOption, command
+from transom.cli.command_session import Session
 from transom.cli.ending import orderly_end
 from transom.cli.learn import PlaybookScope, opened
-from transom.cli.session import Session
 from transom.errors import InputError, SettingsError, install_hint
 from transom.runs.history import RunHistory
 
@@ -72,7 +72,7 @@ def serve(
     certificate = None
     if certificate_file and key_file:
         certificate = server.Certificate(certificate_file, key_file)
-        certificate.check()
+        certificate.context()
     elif certificate_file or key_file:
         raise InputError("--tls-cert and --tls-key need each other", hint="give both")
     _check_exposure(host, is_encrypted=bool(certificate or proxy_name))

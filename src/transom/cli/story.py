@@ -17,11 +17,11 @@ import typer
 from transom.canonical import pretty_json
 from transom.cli.app import group
 from transom.cli.command import RunArgument, command
+from transom.cli.command_session import Session
 from transom.cli.learn import PlaybookScope
 from transom.cli.learn import opened as playbook_of
 from transom.cli.output import plain, report_files, style_status, table
 from transom.cli.run_lookup import found_run, next_step
-from transom.cli.session import Session
 from transom.config.model import StoriesSettings, WorkerKind, Workers
 from transom.errors import InputError
 from transom.llm import Provider

@@ -14,8 +14,8 @@ import typer
 from transom.canonical import Json
 from transom.cli.app import group
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.learn import PlaybookScope, opened
-from transom.cli.session import Session
 from transom.errors import InputError, RunBusy, SettingsError, install_hint
 from transom.runs import write_file
 
@@ -93,7 +93,7 @@ async def _solved(
 
     The result is None if another process leads the study, and this one only helped.
     """
-    from transom.studies.pipeline import run_study
+    from transom.studies.study_stages import run_study
 
     inputs: dict[str, Json] = {"study": study.study, "problem": study.definition}
     # Rules explain nothing, so only a model is asked for advice.
@@ -135,8 +135,8 @@ async def report(session: Session, name: _Study, folder: ReportFolder = None) ->
     """Report a study: plots, failures, insights, in one page that needs no network."""
     study = _study_named(session, name)
     from transom.studies.pictures import write_pictures
-    from transom.studies.pipeline import standing
     from transom.studies.report import report_html
+    from transom.studies.study_stages import standing
 
     with _opened(session, study, is_known=True) as runner:
         trials, result = runner.trials(), standing(runner)
@@ -196,7 +196,7 @@ async def forget(session: Session, name: _Study, trials: Forgotten = "all") -> i
     stay in the storage.
     """
     study = _study_named(session, name)
-    from transom.studies.pipeline import forget as forget_trials
+    from transom.studies.study_stages import forget as forget_trials
 
     with _opened(session, study, is_known=True, learns=True) as runner:
         numbers = _numbers(trials, [trial.number for trial in runner.trials()])
@@ -230,7 +230,7 @@ def _opened(
         is_known: whether it must have been run in the workspace before.
         learns: whether the playbook of a known study is written to.
     """
-    from transom.studies.pipeline import runner_of
+    from transom.studies.study_stages import runner_of
 
     root = session.workspace_root / "studies"
     access: Literal["read", "make"] = "read" if is_known and not learns else "make"
@@ -243,6 +243,6 @@ def _study_named(session: Session, study: str) -> Study:
     # Checked here, since the modules of studies import them at once.
     if not all(find_spec(name) for name in ("optuna", "psutil", "matplotlib")):
         raise SettingsError("the extra `studies` is not installed", hint=install_hint("studies"))
-    from transom.studies.pipeline import find_study
+    from transom.studies.study_stages import find_study
 
     return find_study(study, session.workspace_root / "studies")

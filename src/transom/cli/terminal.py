@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from transom.cli.command_session import Session
 from transom.cli.output import print_text, style, typed
-from transom.cli.session import Session
 from transom.runs.open_questions import OpenQuestion
 
 

@@ -14,9 +14,9 @@ from transom.checklist.judging.audit import user_name
 from transom.cli.app import root
 from transom.cli.check.accepting import accept_caps, accept_unchecked
 from transom.cli.command import MoreRepairs, command
+from transom.cli.command_session import Session
 from transom.cli.output import counted, gravest, print_text, style
 from transom.cli.run_lookup import found_run, next_step, run_history
-from transom.cli.session import Session
 from transom.cli.terminal import ask_on_terminal
 from transom.errors import InputError
 from transom.formats.yaml_files import dump_yaml, load_yaml
@@ -103,7 +103,7 @@ def _since(time: str) -> str:
 
 
 @dataclass(frozen=True)
-class PersonAnswer:
+class AnswerArguments:
     """The answer of a person to a run that waits."""
 
     words: Annotated[
@@ -138,7 +138,7 @@ class PersonAnswer:
 
 @command(root, "answer", example="transom answer 20261121-0930 keep")
 async def answer(
-    session: Session, run: AnyRun = None, *, options: PersonAnswer, sheet: Sheet = None
+    session: Session, run: AnyRun = None, *, options: AnswerArguments, sheet: Sheet = None
 ) -> int:
     """Answer an open question.
 
@@ -166,7 +166,7 @@ async def answer(
     return gravest(codes)
 
 
-async def _ask_all(session: Session, person: str) -> list[tuple[str, PersonAnswer]]:
+async def _ask_all(session: Session, person: str) -> list[tuple[str, AnswerArguments]]:
     """Ask every open question on the terminal; an empty line leaves it open."""
     if not sys.stdin.isatty():
         hint = "see `transom waiting`, and name a RUN, or give --file"
@@ -176,10 +176,10 @@ async def _ask_all(session: Session, person: str) -> list[tuple[str, PersonAnswe
     questions = open_questions(await _waiting_views(session))
     if not questions:
         print_text("nothing waits for a person")
-    answers: list[tuple[str, PersonAnswer]] = []
+    answers: list[tuple[str, AnswerArguments]] = []
     for question in questions:
         if text := ask_on_terminal(question):
-            answer = PersonAnswer(text, question.question or None, person=person)
+            answer = AnswerArguments(text, question.question or None, person=person)
             # Several runs may ask the same.
             answers += [(run, answer) for run in question.runs]
     return answers
@@ -197,7 +197,7 @@ async def _waiting_views(session: Session) -> list[RunView]:
     return views
 
 
-async def _accept(session: Session, name: str, answer: PersonAnswer) -> int:
+async def _accept(session: Session, name: str, answer: AnswerArguments) -> int:
     """Write an acceptance into the file of a run's item."""
     if answer.words or answer.choose:
         option = "--accept" if answer.accept else "--until"
@@ -209,7 +209,7 @@ async def _accept(session: Session, name: str, answer: PersonAnswer) -> int:
     return await accept_unchecked(session, name, answer.person, answer.reason, answer.until or "")
 
 
-async def _answer(session: Session, name: str, answer: PersonAnswer) -> int:
+async def _answer(session: Session, name: str, answer: AnswerArguments) -> int:
     """Record one answer in the journal of its run. It does not resume the run."""
     if answer.accept or answer.until is not None:
         return await _accept(session, name, answer)
@@ -263,16 +263,16 @@ def _step_after(recorded: RecordedAnswer, run: RunView) -> str:
     return next_step(run)
 
 
-def _read_sheet(path: Path) -> list[tuple[str, PersonAnswer]]:
+def _read_sheet(path: Path) -> list[tuple[str, AnswerArguments]]:
     """Return the answers of a sheet, one for each run."""
     rows: Any = load_yaml(path).data
-    answers: list[tuple[str, PersonAnswer]] = []
+    answers: list[tuple[str, AnswerArguments]] = []
     try:
         for row in rows:
             # An entry that was left empty stays open.
             if row["answer"] in (None, ""):
                 continue
-            answer = PersonAnswer(
+            answer = AnswerArguments(
                 str(row["answer"]),
                 row["question"] or None,
                 person=str(row["by"] or ""),

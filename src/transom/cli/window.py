@@ -11,9 +11,9 @@ import typer
 
 from transom.cli.app import group
 from transom.cli.command import RunArgument, command
+from transom.cli.command_session import Session
 from transom.cli.output import age, plain, say, style, table
 from transom.cli.run_lookup import found_run, history, pick
-from transom.cli.session import Session
 from transom.context.changes import changes, lines_of_changes
 from transom.errors import InputError
 from transom.llm.prices import Prices

@@ -12,8 +12,8 @@ import typer
 
 from transom.cli.app import nearest, root
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.output import counted, table
-from transom.cli.session import Session
 from transom.errors import InputError
 from transom.store import PostgresAddress, open_jobs
 from transom.workers import GROUPS, QueueWorker, WorkersOverview, overview_of

@@ -14,8 +14,9 @@ from typing import Any
 
 from transom.canonical import digest
 from transom.context import DEFAULT_SHARES, Mark
-from transom.learning import CompactionManager as _CompactionManager
 from transom.learning import (
+    CachedContextWriter,
+    CompactedLog,
     ContextBudgetManager,
     ErrorPatterns,
     ExposedState,
@@ -29,7 +30,6 @@ from transom.learning import (
     TaskType,
     exchange,
 )
-from transom.learning import ContextCacheOptimizer as _ContextCacheOptimizer
 from transom.learning import Insight as PlaybookItem
 from transom.learning import Reflector as AtomizerReflector
 from transom.learning import SessionState as AtomizerSessionState
@@ -110,7 +110,7 @@ class ContextEvent:
     timestamp: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
 
-class CompactionManager(_CompactionManager):
+class CompactionManager(CompactedLog):
     """A log of events that also takes them as `ContextEvent`."""
 
     def add_event(self, event: ContextEvent) -> None:
@@ -158,7 +158,7 @@ class ContextSection:
         return digest(self.content)
 
 
-class ContextCacheOptimizer(_ContextCacheOptimizer):
+class ContextCacheOptimizer(CachedContextWriter):
     """A writer of contexts, with its statistics as `CacheStats`."""
 
     @property

@@ -14,8 +14,8 @@ from transom.context.tokens import Measure, measure
 from transom.llm import (
     AssistantMessage,
     Dropped,
-    ToolCall,
-    ToolResult,
+    ToolCallPart,
+    ToolResultPart,
     ToolResults,
     Turn,
     UserMessage,
@@ -109,18 +109,18 @@ class Event:
         )
 
     @property
-    def calls(self) -> tuple[ToolCall, ...]:
+    def calls(self) -> tuple[ToolCallPart, ...]:
         """The tool calls in it."""
-        calls: list[ToolCall] = []
+        calls: list[ToolCallPart] = []
         for turn in self.turns:
             if isinstance(turn, AssistantMessage):
                 calls += turn.calls
         return tuple(calls)
 
     @property
-    def results(self) -> tuple[ToolResult, ...]:
+    def results(self) -> tuple[ToolResultPart, ...]:
         """The results of its calls."""
-        results: list[ToolResult] = []
+        results: list[ToolResultPart] = []
         for turn in self.turns:
             if isinstance(turn, ToolResults):
                 results += turn.results

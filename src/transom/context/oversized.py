@@ -11,7 +11,7 @@ from transom.context.outline import outline
 from transom.context.slices import READ_SLICE
 from transom.context.summary import summary_room
 from transom.context.tokens import TokenCorrection
-from transom.llm import Block, Strategy, Tier, ToolResult
+from transom.llm import Block, Strategy, Tier, ToolResultPart
 from transom.llm.turns import Egress
 
 PURPOSE, SOURCE = "purpose", "source"
@@ -57,13 +57,13 @@ class Oversized:
             and its summary does.
     """
 
-    result: ToolResult
+    result: ToolResultPart
     source: str
     tokens: int
     limit: int
     remedy: Literal["refer", "delegate"]
 
-    def reference(self, tokens: TokenCorrection) -> ToolResult:
+    def reference(self, tokens: TokenCorrection) -> ToolResultPart:
         """Return the result that the model sees in its place."""
         head = (
             f"The result has about {self.tokens} tokens; one may take {self.limit}. It is kept"
@@ -91,7 +91,7 @@ class Oversized:
         limit = max(self.limit - tokens.count(self._head), self.limit // 2)
         return summary_room(self.tokens, limit, ratio)
 
-    def in_brief(self, summary: str) -> ToolResult:
+    def in_brief(self, summary: str) -> ToolResultPart:
         """Return the result with a summary in place of its content."""
         return replace(self.result, content=f"{self._head}\n{summary}")
 
@@ -118,7 +118,7 @@ def level(sizes: Sequence[int], limit: int) -> int:
 
 
 def oversized(
-    result: ToolResult,
+    result: ToolResultPart,
     source: str,
     strategy: Strategy,
     budget: WindowBudget,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
-from transom.llm import ToolCall, ToolResult
+from transom.llm import ToolCallPart, ToolResultPart
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _WHOLE = 10**16  # from here on Python prints floats with a power of ten
@@ -18,10 +18,10 @@ class CountableEvent(Protocol):
     """The parts of an event that are counted."""
 
     @property
-    def calls(self) -> tuple[ToolCall, ...]: ...
+    def calls(self) -> tuple[ToolCallPart, ...]: ...
 
     @property
-    def results(self) -> tuple[ToolResult, ...]: ...
+    def results(self) -> tuple[ToolResultPart, ...]: ...
 
     @property
     def values(self) -> Mapping[str, tuple[float, ...]]: ...

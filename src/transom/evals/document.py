@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from transom.evals.models import ScenarioModel, Used
+from transom.evals.scenario_models import ScenarioModel, Used
 
 Status = Literal["pass", "fail", "error"]
 

@@ -20,7 +20,7 @@ from transom.errors import (
     RateLimited,
     RequestRefused,
 )
-from transom.evals.models import Fault, Scenario
+from transom.evals.scenario_models import Fault, Scenario
 from transom.llm import Chain, OnDelta, Provider, Reply, Request, render
 
 T = TypeVar("T")

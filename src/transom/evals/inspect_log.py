@@ -13,7 +13,7 @@ from typing import Final
 
 from transom.canonical import Json, digest
 from transom.evals.document import EpochRow, Evaluation, ScenarioRow
-from transom.evals.models import Used
+from transom.evals.scenario_models import Used
 
 _VERSION: Final = 2
 _PASSED: Final = "passed"

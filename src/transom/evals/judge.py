@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from transom.agent import call
 from transom.canonical import Json, pretty_json
 from transom.errors import ReplyError
-from transom.evals.models import Scenario, ScenarioModel, ScenarioOutcome
+from transom.evals.scenario_models import Scenario, ScenarioModel, ScenarioOutcome
 from transom.evals.scorers import RUBRIC, SCORERS, Score
 from transom.llm import Block, CallSettings, Role, Tier
 from transom.llm.strict_json import read_json

@@ -20,7 +20,7 @@ from pydantic import BeforeValidator, Field
 
 from transom.canonical import Json, digest
 from transom.errors import NeedsModel, NotUnderstood
-from transom.evals.models import ScenarioModel, Texts, listed
+from transom.evals.scenario_models import ScenarioModel, Texts, listed
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 from transom.llm import (
@@ -31,7 +31,7 @@ from transom.llm import (
     Request,
     Role,
     Text,
-    ToolCall,
+    ToolCallPart,
     Usage,
     UserMessage,
     estimate_tokens,
@@ -112,5 +112,5 @@ def _reply(written: str | CalledTool, number: int, tokens: int) -> Reply:
     if isinstance(written, str):
         usage = Usage(tokens, estimate_tokens(written))
         return Reply((Text(written),), usage=usage, by=WrittenReplies.name)
-    call = ToolCall(f"call{number}", written.tool, written.arguments)
+    call = ToolCallPart(f"call{number}", written.tool, written.arguments)
     return Reply((call,), stop="tool_calls", usage=Usage(tokens, 0), by=WrittenReplies.name)

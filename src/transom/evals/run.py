@@ -19,7 +19,7 @@ from transom.evals.document import (
 )
 from transom.evals.faults import ScenarioCase, prepared
 from transom.evals.judge import judge
-from transom.evals.models import Scenario, ScenarioOutcome, Used
+from transom.evals.scenario_models import Scenario, ScenarioOutcome, Used
 from transom.evals.scorers import DIMENSIONS, VERDICT, below, by_dimension, score
 from transom.evals.suite import Suite
 from transom.runs import Run, Stage, model_file

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from transom.evals.faults import ScenarioCase
-from transom.evals.models import (
+from transom.evals.scenario_models import (
     EvaluationCitation,
     Expected,
     ExpectedTool,

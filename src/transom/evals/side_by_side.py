@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from transom.evals.document import Evaluation, ScenarioRow
-from transom.evals.models import Used
+from transom.evals.scenario_models import Used
 
 HEAD: Final = ("scenario", "status", "verdict", "tokens", "cost", "answer")
 _LONGEST_ANSWER: Final = 600

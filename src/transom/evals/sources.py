@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from transom.errors import InputError
-from transom.evals.models import EvaluationCitation, ScenarioOutcome
+from transom.evals.scenario_models import EvaluationCitation, ScenarioOutcome
 from transom.evidence.facts import FactSource, facts_of
 from transom.formats.places import PlaceIndex as Place
 from transom.formats.places import stands_in

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transom.errors import InputError
-from transom.evals.models import Defaults, Scenario
+from transom.evals.scenario_models import Defaults, Scenario
 from transom.evals.scenario_table import TABLE_FILE, scenarios_in_table
 from transom.evals.scorers import SCORERS
 from transom.formats.yaml_files import load_yaml

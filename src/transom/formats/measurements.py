@@ -28,13 +28,13 @@ explains.
 ABSENT: frozenset[State] = frozenset({"absent", "empty", "placeholder", "unreadable"})
 
 
-class Shape(BaseModel):
+class MeasurementShape(BaseModel):
     """Base of the models: frozen, no unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Operand(Shape):
+class Operand(MeasurementShape):
     """An operand of a calculated value."""
 
     value: str
@@ -42,7 +42,7 @@ class Operand(Shape):
     quote: str = ""
 
 
-class Observation(Shape):
+class Observation(MeasurementShape):
     """One statement of a source, with its place.
 
     Attributes:
@@ -76,7 +76,7 @@ class Observation(Shape):
         return self.value if isinstance(self.value, float) else None
 
 
-class Remark(Shape):
+class Remark(MeasurementShape):
     """Something to report that is not a measurement."""
 
     kind: RemarkKind
@@ -87,7 +87,7 @@ class Remark(Shape):
     measure: str = ""
 
 
-class SubjectFact(Shape):
+class SubjectFact(MeasurementShape):
     """A statement of a source on what it is about, or on when it was made."""
 
     facet: Facet
@@ -95,7 +95,7 @@ class SubjectFact(Shape):
     locator: str = ""
 
 
-class Reading(Shape):
+class Reading(MeasurementShape):
     """The result of reading one source.
 
     Attributes:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from transom.investigator.deciding import Decision
+from transom.investigator.features import Feature
 from transom.investigator.gathering import SourceReport
 from transom.investigator.ledger import Ledger
-from transom.investigator.policy import Policy, Waiver
+from transom.investigator.policy import CriterionWaiver, Policy
 from transom.investigator.remembering import Remembered
 from transom.investigator.result import Unsupported
-from transom.investigator.sources import DataFolder, Feature
+from transom.investigator.sources import DataFolder
 from transom.learning import Playbook
 from transom.memory import Memory
 
@@ -34,7 +35,7 @@ class Inquiry:
     policy: Policy
     as_of: date
     target: str | None = None
-    waivers: Sequence[Waiver] = field(default_factory=tuple)
+    waivers: Sequence[CriterionWaiver] = field(default_factory=tuple)
     memory: Memory | None = None
     playbook: Playbook | None = None
 

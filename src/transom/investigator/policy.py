@@ -19,9 +19,10 @@ from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import nearest_key, validate_yaml
 from transom.investigator.measures import MEASURES
 from transom.investigator.reading.recognition import ANALYSIS_TYPES
-from transom.investigator.reading.words import Status, plain_words
+from transom.investigator.reading.vocabulary import Status, plain_words
 
 _SHIPPED = Path(__file__).parent / "knowledge" / "policy.yaml"
+# Of two stages in a question, the one behind such a word is asked for.
 _BEFORE_STAGE = {"for", "to", "into", "in", "enter", "reach", "towards", "go", "on"}
 
 
@@ -61,6 +62,7 @@ class Rule(_Shape):
 
     @model_validator(mode="after")
     def _one_bound(self) -> Self:
+        # Two bounds would be two rules, and a failure could not name the one that it missed.
         if sum(entry is not None for entry in (self.at_most, self.at_least, self.equal)) != 1:
             raise ValueError("give exactly one of at_most, at_least, is")
         return self
@@ -122,7 +124,7 @@ class Criterion(_Shape):
         return source
 
 
-class Stage(_Shape):
+class LadderStage(_Shape):
     """A stage of the ladder, and its other names."""
 
     stage: str
@@ -131,7 +133,7 @@ class Stage(_Shape):
     category: Literal["", "new", "indeterminate", "done"] = ""
 
 
-class Waiver(_Shape):
+class CriterionWaiver(_Shape):
     """A person's decision that a criterion need not be met.
 
     Attributes:
@@ -150,7 +152,7 @@ class Waiver(_Shape):
         return fnmatchcase(criterion, self.criterion) and self.feature in ("", *feature)
 
 
-def unknown_criterion(waiver: Waiver, criteria: Sequence[str]) -> str:
+def unknown_criterion(waiver: CriterionWaiver, criteria: Sequence[str]) -> str:
     """Return why a waiver covers none of these criteria, with the nearest one; "" if it does."""
     if any(fnmatchcase(criterion, waiver.criterion) for criterion in criteria):
         return ""
@@ -162,7 +164,7 @@ def unknown_criterion(waiver: Waiver, criteria: Sequence[str]) -> str:
 class WaiverFile(_Shape):
     """A file given by `--waivers`."""
 
-    waivers: list[Waiver]
+    waivers: list[CriterionWaiver]
 
 
 class Policy(_Shape):
@@ -177,9 +179,9 @@ class Policy(_Shape):
 
     schema_: Literal["transom.investigation_policy/1"] = Field(alias="schema")
     name: str = ""
-    ladder: Annotated[list[Stage], Field(min_length=2)]
+    ladder: Annotated[list[LadderStage], Field(min_length=2)]
     criteria: Annotated[list[Criterion], Field(min_length=1)]
-    waivers: list[Waiver] = []
+    waivers: list[CriterionWaiver] = []
     fresh: str | None = "30 days"
     dated: Literal["reported", "required"] = "reported"
     subject: dict[Literal["commit", "branch", "version", "image"], str] = {}
@@ -208,6 +210,7 @@ class Policy(_Shape):
                     f" {', '.join(names)}"
                 )
         ids = [criterion.id for criterion in self.criteria]
+        # Waivers and overrides find a criterion by its id.
         double = next((identifier for identifier in ids if ids.count(identifier) > 1), None)
         if double:
             raise ValueError(f"two criteria have the id {double}")
@@ -232,8 +235,12 @@ class Policy(_Shape):
         for step in self.ladder:
             if words in [" ".join(plain_words(name)) for name in (step.stage, *step.synonyms)]:
                 return step.stage
+        # "Dev / Testing": the lower stage, since nobody promised the higher one.
         parts = [self.stage_of(part) for part in status.split("/")] if "/" in status else []
-        stages = [part for part in parts if part]
+        stages = []
+        for part in parts:
+            if part:
+                stages.append(part)
         if stages:
             return min(stages, key=self.rank)
         return next(
@@ -255,6 +262,7 @@ class Policy(_Shape):
     def stage_in(self, text: str) -> str | None:
         """Return the stage that a question or a line of a document mentions, or None."""
         words = plain_words(text)
+        # Longer names win over shorter ones, and later ones over earlier: "from UAT to production".
         hits: list[tuple[int, int, str]] = []
         for step in self.ladder:
             for name in (step.stage, *step.spoken):
@@ -277,11 +285,11 @@ class Policy(_Shape):
 
     def criteria_for(self, stage: str) -> list[Criterion]:
         """Return the criteria of a stage, including those of earlier stages."""
-        return [
-            criterion
-            for criterion in self.criteria
-            if self.rank(criterion.from_) <= self.rank(stage)
-        ]
+        criteria = list[Criterion]()
+        for criterion in self.criteria:
+            if self.rank(criterion.from_) <= self.rank(stage):
+                criteria.append(criterion)
+        return criteria
 
     def after(self, stage: str) -> str:
         """Return the next stage; the last one is followed by itself."""
@@ -296,16 +304,21 @@ def _policy_in(path: Path, _: int) -> Policy:
     if path == _SHIPPED or not isinstance(own, dict) or "ladder" in own:
         return validate_yaml(Policy, file)
     # A policy without a ladder changes the shipped one, criterion by criterion and key by key.
+    # The own criteria come first while the file is checked, so that errors name its lines.
     shipped = load_yaml(_SHIPPED).data
     assert isinstance(shipped, dict)
     merged = {**shipped, **own, "criteria": _merged_criteria(own, shipped)}
     policy = validate_yaml(Policy, replace(file, data=merged))
+    # Reports keep the order that people know; what a team adds comes behind.
     order = [criterion.id for criterion in load_policy().criteria]
     shipped_criteria = sorted(
         (criterion for criterion in policy.criteria if criterion.id in order),
         key=lambda criterion: order.index(criterion.id),
     )
-    added = [criterion for criterion in policy.criteria if criterion.id not in order]
+    added = []
+    for criterion in policy.criteria:
+        if criterion.id not in order:
+            added.append(criterion)
     return policy.model_copy(update={"criteria": [*shipped_criteria, *added]})
 
 
@@ -328,6 +341,7 @@ def load_policy(path: Path | None = None) -> Policy:
     Raises:
         InputError: it cannot be read, with file:line; an unknown key names the nearest known one.
     """
+    # The time of the file is part of the key: an edited policy is read again in a server.
     path = path or _SHIPPED
     return _policy_in(path, path.stat().st_mtime_ns if path.is_file() else 0)
 
@@ -337,7 +351,7 @@ def shipped_text() -> str:
     return _SHIPPED.read_text(encoding="utf-8")
 
 
-def load_waivers(path: Path, policy: Policy) -> list[Waiver]:
+def load_waivers(path: Path, policy: Policy) -> list[CriterionWaiver]:
     """Read the waivers from a file.
 
     Raises:

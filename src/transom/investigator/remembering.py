@@ -6,27 +6,33 @@ An investigation goes on when memory is off or broken; the answer tells that.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Literal
 
 from transom.canonical import Json
 from transom.errors import MemoryUnavailable
-from transom.formats.measurements import Reading, Shape
-from transom.investigator.reading.words import plain_words, singular
+from transom.formats.measurements import MeasurementShape, Reading
+from transom.investigator.features import Feature
+from transom.investigator.reading.documents import read_document
+from transom.investigator.reading.vocabulary import plain_words, singular
 from transom.investigator.result import Investigation
-from transom.investigator.sources import Feature
+from transom.investigator.sources import DataFolder
 from transom.memory import Memory, Neighbour
+from transom.memory.observing import observed
 from transom.runs import Run, Stage, model_file
+from transom.telemetry import keys
 
 _log = logging.getLogger(__name__)
 
 Status = Literal["ok", "off", "broken"]
 DEPENDS, HAS = "depends_on", "has_component"
 _MOST = 6
+SIMILAR_WORDS = {"similar", "alike", "comparable", "resembling"}
+# Words that name nothing alone: "payment service" is found by "payment".
 _GENERIC = {"service", "system", "gateway", "provider", "feature", "group", "store"}
 
 
-class Earlier(Shape):
+class Earlier(MeasurementShape):
     """The previous assessment."""
 
     verdict: str
@@ -35,7 +41,7 @@ class Earlier(Shape):
     criteria: dict[str, str]
 
 
-class Remembered(Shape):
+class Remembered(MeasurementShape):
     """The state of the memory before the verdict."""
 
     status: Status
@@ -56,7 +62,9 @@ async def recall(
         if memory is None:
             return Remembered(status="off")
         try:
-            entry = await memory.get(assessment_key(feature_id, target))
+            with observed("retrieve") as span:
+                entry = await memory.get(assessment_key(feature_id, target))
+                span.set(keys.FOUND, int(entry is not None))
         except MemoryUnavailable as error:
             _log.warning("%s; the investigation goes on without memory", error)
             return Remembered(status="broken")
@@ -80,9 +88,9 @@ def changed(earlier: Earlier | None, result: Investigation) -> str | None:
         (criterion, earlier.criteria.get(criterion.id, criterion.status))
         for criterion in result.criteria
     ]
-    parts += [
-        f"{entry.id} was {was} and is {entry.status}" for entry, was in pairs if was != entry.status
-    ]
+    for entry, was in pairs:
+        if was != entry.status:
+            parts.append(f"{entry.id} was {was} and is {entry.status}")
     differences = "; ".join(parts) or "nothing changed"
     return f"on {earlier.as_of}: {differences}"
 
@@ -95,6 +103,7 @@ async def remember(
     status: Status,
 ) -> Status:
     """Store an assessment, and the feature's components and dependencies, each with its source."""
+    # A broken memory is not written either: half of an assessment would be compared later.
     if memory is None or status == "broken":
         return status
     try:
@@ -116,11 +125,10 @@ async def _keep(
         as_of=as_of,
         criteria={item.id: item.status for item in result.criteria},
     )
-    open_ = [
-        criterion.name
-        for criterion in result.criteria
-        if criterion.required and criterion.status in ("fail", "unknown")
-    ]
+    open_ = []
+    for criterion in result.criteria:
+        if criterion.required and criterion.status in ("fail", "unknown"):
+            open_.append(criterion.name)
     text = f"{result.feature_name} was judged {result.verdict} for {result.target_stage} on {as_of}"
     text += f"; open: {', '.join(open_)}" if open_ else ""
     await memory.store(
@@ -146,6 +154,7 @@ async def _keep(
             target = (
                 f"{kind}/{_slug(name if kind == 'dependency' else f'{result.feature_id} {name}')}"
             )
+            # Several features depend on one thing, so its sources are added up.
             entry = await memory.get(target)
             metadata: dict[str, Json] = (
                 dict(entry.metadata) if entry is not None else {"kind": kind, "name": name}
@@ -157,25 +166,23 @@ async def _keep(
 
 
 async def dependants(
-    memory: Memory | None, question: str, features: Sequence[Feature] = ()
+    memory: Memory | None, question: str, data: DataFolder | None = None
 ) -> list[str]:
     """Return sentences on what depends on a thing that a question names, with their sources.
 
     Args:
-        features: all features of the data; those that nobody investigated are named.
+        data: the data of all features; of those that nobody investigated the documents are read.
     """
     if memory is None:
         return []
     question_words = {singular(word) for word in plain_words(question)}
     try:
         neighbours = await memory.retrieve(question, _MOST, {"kind": ["dependency", "feature"]})
-        sentences = []
+        sentences = list[str]()
         for entry in neighbours:
             name = str(entry.entry.metadata.get("name") or entry.entry.content)
-            words = {singular(word) for word in plain_words(name.partition("(")[0])}
-            telling = words - _GENERIC or words
-            least = 1 if entry.entry.metadata.get("kind") == "feature" else len(telling)
-            if len(telling & question_words) < least:
+            is_feature = entry.entry.metadata.get("kind") == "feature"
+            if not _is_named(name, question_words, is_feature=is_feature):
                 continue
             depending = await memory.neighbours(
                 entry.entry.id, None, relationship=DEPENDS, direction="in"
@@ -191,16 +198,82 @@ async def dependants(
                 sentences.append(f"What depends on {name}: {_names(depending)}{places}.")
             if using:
                 sentences.append(f"{name} depends on: {_names(using)}.")
-        unknown = list[str]()
-        for feature in features if sentences else ():
+        unknown = list[Feature]()
+        for feature in data.features if data else ():
             if await memory.get(f"feature/{feature.feature_id}") is None:
-                unknown.append(feature.summary)
-        # An incomplete answer must not look complete.
-        if unknown:
-            sentences.append(f"Not investigated yet, so not included: {'; '.join(unknown)}.")
+                unknown.append(feature)
     except MemoryUnavailable as error:
         _log.warning("%s; the answer leaves out what depends on it", error)
         return []
+    if data is None or not unknown:
+        return sentences
+    declared = _declared_dependants(data, unknown, question_words)
+    # An incomplete answer must not look complete.
+    if sentences or declared:
+        listing = "; ".join(feature.summary for feature in unknown)
+        declared.append(
+            f"Not investigated yet, so only what their documents say is included: {listing}."
+        )
+    return sentences + declared
+
+
+async def similar_with_issues(memory: Memory | None, question: str, feature_id: str) -> list[str]:
+    """Return sentences on the similar features whose last assessment left something open.
+
+    Similar features depend on the same things. A question that does not ask for similar ones has
+    no such sentences.
+    """
+    if memory is None or not SIMILAR_WORDS & set(plain_words(question)):
+        return []
+    own = f"feature/{feature_id}"
+    try:
+        if await memory.get(own) is None:
+            return []
+        shared = dict[str, list[str]]()
+        for used in await memory.neighbours(own, 1, relationship=DEPENDS, direction="out"):
+            key = used.entry.id
+            for other in await memory.neighbours(key, 1, relationship=DEPENDS, direction="in"):
+                if other.entry.id != own:
+                    shared.setdefault(other.entry.id, []).append(used.entry.content)
+        sentences = list[str]()
+        for other_key, names in shared.items():
+            assessments = await memory.neighbours(
+                other_key, 1, relationship="assesses", direction="in"
+            )
+            for assessment in assessments:
+                data = Earlier.model_validate(assessment.entry.metadata["assessment"])
+                if data.verdict != "READY":
+                    same = ", ".join(names)
+                    sentences.append(f"{assessment.entry.content} (depends on {same}, too).")
+    except MemoryUnavailable as error:
+        _log.warning("%s; the answer leaves out similar features", error)
+        return []
+    return sentences or ["No similar feature with an open issue was investigated."]
+
+
+def _is_named(name: str, question_words: Set[str], *, is_feature: bool) -> bool:
+    """Return whether a question names a thing: all of its telling words, of a feature one."""
+    words = {singular(word) for word in plain_words(name.partition("(")[0])}
+    telling = words - _GENERIC or words
+    return len(telling & question_words) >= (1 if is_feature else len(telling))
+
+
+def _declared_dependants(
+    data: DataFolder, features: Sequence[Feature], question_words: Set[str]
+) -> list[str]:
+    """Return a sentence for each feature whose documents say that it depends on a named thing."""
+    sentences = list[str]()
+    for feature in features:
+        places = dict[str, list[str]]()
+        for file in data.docs(feature):
+            reading = read_document(file.path, file.source, file.recognition.name)
+            for observation in reading.observations:
+                name = " ".join(str(observation.value).split())
+                is_dependency = observation.measure == "document.depends"
+                if is_dependency and _is_named(name, question_words, is_feature=False):
+                    places.setdefault(name, []).append(f"{file.source}#{observation.locator}")
+        for name, named_at in places.items():
+            sentences.append(f"{feature.summary} depends on {name} ({', '.join(named_at)}).")
     return sentences
 
 

@@ -10,10 +10,10 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from transom.errors import ReplyError
-from transom.formats.measurements import Shape
+from transom.formats.measurements import MeasurementShape
 
 CITED = re.compile(r"\[(E\d+)\]")
-S = TypeVar("S", bound=Shape)
+S = TypeVar("S", bound=MeasurementShape)
 
 
 def read_plain(text: str) -> str:

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from transom.evidence.caps import CapRule
 from transom.evidence.claims import CheckedSentence
-from transom.formats.measurements import Shape
+from transom.formats.measurements import MeasurementShape
 from transom.investigator.ledger import Evidence
 
 Verdict = Literal["READY", "NOT_READY", "NEEDS_JUDGEMENT", "INSUFFICIENT_DATA"]
@@ -25,7 +25,7 @@ EXIT_CODES: dict[Verdict, int] = {
 }
 
 
-class CriterionResult(Shape):
+class CriterionResult(MeasurementShape):
     """The result of one criterion.
 
     Attributes:
@@ -45,7 +45,7 @@ class CriterionResult(Shape):
     source: str = ""
 
 
-class Risk(Shape):
+class Risk(MeasurementShape):
     """A risk."""
 
     text: str
@@ -53,7 +53,7 @@ class Risk(Shape):
     evidence: list[str] = Field(default_factory=list)
 
 
-class Unsupported(Shape):
+class Unsupported(MeasurementShape):
     """A claim without support: a struck sentence, or a statement in the data that needs a
     person's waiver.
     """
@@ -70,7 +70,7 @@ def unsupported_of(sentences: Iterable[CheckedSentence], where: str) -> list[Uns
     ]
 
 
-class Injection(Shape):
+class Injection(MeasurementShape):
     """Text in the data that gives instructions to a model."""
 
     source: str
@@ -78,7 +78,7 @@ class Injection(Shape):
     quote: str
 
 
-class Contradiction(Shape):
+class Contradiction(MeasurementShape):
     """Two places that contradict each other."""
 
     text: str
@@ -86,7 +86,7 @@ class Contradiction(Shape):
     criterion: str = ""
 
 
-class Unread(Shape):
+class Unread(MeasurementShape):
     """A source that was not read, or only in part.
 
     Attributes:
@@ -98,7 +98,7 @@ class Unread(Shape):
     could_matter: bool = True
 
 
-class SourceUse(Shape):
+class SourceUse(MeasurementShape):
     """A file of the feature: what it was taken for, and of what and when it is.
 
     Attributes:
@@ -117,7 +117,7 @@ class SourceUse(Shape):
     reason: str = ""
 
 
-class CapRow(Shape):
+class CapRow(MeasurementShape):
     """What holds a READY back, and the entry of a policy that accepts it."""
 
     rule: CapRule
@@ -127,7 +127,7 @@ class CapRow(Shape):
     accept: str = ""
 
 
-class WaiverUse(Shape):
+class WaiverOutcome(MeasurementShape):
     """A waiver, and whether it applied."""
 
     criterion: str
@@ -138,7 +138,7 @@ class WaiverUse(Shape):
     why: str = ""
 
 
-class SubConversation(Shape):
+class ReaderConversation(MeasurementShape):
     """The conversation of one source's reader."""
 
     id: str
@@ -148,7 +148,7 @@ class SubConversation(Shape):
     tokens_returned: int = 0
 
 
-class UsageRow(Shape):
+class UsageRow(MeasurementShape):
     """Tokens and their cost in USD."""
 
     input_tokens: int = 0
@@ -156,7 +156,7 @@ class UsageRow(Shape):
     cost_usd: float | None = None
 
 
-class Judgement(Shape):
+class Judgement(MeasurementShape):
     """A person's verdict beside the first one, within the hard gates."""
 
     verdict: Verdict
@@ -165,7 +165,7 @@ class Judgement(Shape):
     asked: Verdict
 
 
-class Investigation(Shape):
+class Investigation(MeasurementShape):
     """The whole answer.
 
     Attributes:
@@ -199,12 +199,12 @@ class Investigation(Shape):
     questions: list[str] = Field(default_factory=list)
     unread: list[Unread] = Field(default_factory=list)
     sources: list[SourceUse] = Field(default_factory=list)
-    waivers: list[WaiverUse] = Field(default_factory=list)
+    waivers: list[WaiverOutcome] = Field(default_factory=list)
     changed_since: str | None = None
     memory_status: Literal["ok", "off", "broken"] = "off"
     justification: str = ""
     judgement: Judgement | None = None
-    sub_conversations: list[SubConversation] = Field(default_factory=list)
+    sub_conversations: list[ReaderConversation] = Field(default_factory=list)
     usage: UsageRow = UsageRow()
     trace_id: str = ""
     run_id: str = ""

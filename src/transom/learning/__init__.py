@@ -2,8 +2,8 @@
 score.
 """
 
-from transom.learning.caching import ContextCacheOptimizer, StablePrefixBuilder
-from transom.learning.compaction import CompactionManager, ContextBudgetManager
+from transom.learning.caching import CachedContextWriter, StablePrefixBuilder
+from transom.learning.compaction import CompactedLog, ContextBudgetManager
 from transom.learning.curator import Curator
 from transom.learning.exchange import import_json
 from transom.learning.feedback import FeedbackLoop
@@ -21,9 +21,9 @@ from transom.learning.tasks import TaskType
 Source = InsightSource
 
 __all__ = [
-    "CompactionManager",
+    "CachedContextWriter",
+    "CompactedLog",
     "ContextBudgetManager",
-    "ContextCacheOptimizer",
     "Curator",
     "ErrorPatterns",
     "ExposedState",

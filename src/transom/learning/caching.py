@@ -62,7 +62,7 @@ class StablePrefixBuilder:
         return tuple(Block(name, self._texts[name], Tier.STABLE) for name in names)
 
 
-class ContextCacheOptimizer:
+class CachedContextWriter:
     """A writer of contexts with three tiers, which measures how much of them a cache can read.
 
     Args:

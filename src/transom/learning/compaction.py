@@ -18,7 +18,7 @@ _ALL = 10**12
 _LONGEST = 200  # characters of a milestone's name in its mark
 
 
-class CompactionManager:
+class CompactedLog:
     """A log of events whose older part is compacted, as that of a conversation is.
 
     Args:
@@ -40,7 +40,7 @@ class CompactionManager:
             self._policy = Compaction(compaction_threshold, keep_recent)
         except ValueError as error:
             raise InputError(
-                str(error), place="CompactionManager", hint="keep fewer, or fold later"
+                str(error), place="CompactedLog", hint="keep fewer, or fold later"
             ) from error
         self._keep_errors = keep_errors
         self._maximise = maximise

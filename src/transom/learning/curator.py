@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -176,7 +176,7 @@ class Curator:
         Raises:
             InputError: nothing came of it.
         """
-        retired, shared, withdrawn = [], [], 0
+        retired, shared = [], []
         insights = {item.id: item for item in self._playbook.everywhere()}
         for insight in insights.values():
             origins = [_is_from(source, origin) for source in insight.sources]
@@ -185,12 +185,7 @@ class Curator:
                 retired.append(insight.id)
             elif any(origins):
                 shared.append(insight.id)
-        for event in self._playbook.events():
-            source = InsightSource.from_json(event.data.get("source") or {})
-            if event.kind != "feedback" or not _is_from(source, origin):
-                continue
-            data = {**event.data, "of": event.seq, "by": by}
-            withdrawn += self._append_once("withdrawn", event.insight, data, f"-{event.seq}")
+        withdrawn = self.withdraw(lambda source: _is_from(source, origin), by=by)
         if not (retired or shared or withdrawn):
             raise InputError(
                 f"nothing in the playbook came of {origin!r}",
@@ -198,6 +193,20 @@ class Curator:
                 hint="transom playbook show ID names the sources of an insight",
             )
         return Forgotten(tuple(retired), tuple(shared), withdrawn)
+
+    def withdraw(self, is_withdrawn: Callable[[InsightSource], bool], *, by: str = "") -> int:
+        """Take back the outcomes whose sources a function selects.
+
+        Returns:
+            How many counted until now.
+        """
+        withdrawn = 0
+        for event in self._playbook.events():
+            source = InsightSource.from_json(event.data.get("source") or {})
+            if event.kind == "feedback" and is_withdrawn(source):
+                data = {**event.data, "of": event.seq, "by": by}
+                withdrawn += self._append_once("withdrawn", event.insight, data, f"-{event.seq}")
+        return withdrawn
 
     def restore(self, key: str, *, by: str = "") -> Insight:
         """Use a retired insight again.

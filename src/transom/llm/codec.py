@@ -14,8 +14,8 @@ from transom.llm.turns import (
     Opaque,
     Part,
     Text,
-    ToolCall,
-    ToolResult,
+    ToolCallPart,
+    ToolResultPart,
     ToolResults,
     Turn,
     UserMessage,
@@ -39,10 +39,10 @@ def reply_from_json(data: Any) -> Reply:
         raise ValueError(f"not a reply: {error}") from error
 
 
-def result_from_json(data: Any) -> ToolResult:
-    """Read what `ToolResult.to_json` wrote; ValueError if the data is not a tool's result."""
+def result_from_json(data: Any) -> ToolResultPart:
+    """Read what `ToolResultPart.to_json` wrote; ValueError if the data is not a tool's result."""
     try:
-        return ToolResult(**data)
+        return ToolResultPart(**data)
     except _WRONG_SHAPE as error:
         raise ValueError(f"not a tool's result: {error}") from error
 
@@ -99,7 +99,7 @@ def _parts(data: list[Any]) -> tuple[Part, ...]:
             case {"kind": "text", "text": str(text)}:
                 parts.append(Text(text))
             case {"kind": "tool_call", "id": str(ident), "name": str(name), "arguments": arguments}:
-                parts.append(ToolCall(ident, name, arguments))
+                parts.append(ToolCallPart(ident, name, arguments))
             case {"kind": "opaque", "data": payload}:
                 parts.append(Opaque(payload))
             case _:

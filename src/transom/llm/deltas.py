@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from transom.llm.reply import Reply
-from transom.llm.turns import Text, ToolCall
+from transom.llm.turns import Text, ToolCallPart
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Again:
     why: str
 
 
-Delta: TypeAlias = Text | ToolCall | Again
+Delta: TypeAlias = Text | ToolCallPart | Again
 """A piece of the text; a tool call, once it is whole; or `Again`."""
 
 OnDelta: TypeAlias = Callable[[Delta], None]
@@ -30,7 +30,7 @@ def tell(reply: Reply, on_delta: OnDelta | None) -> Reply:
     if on_delta:
         # Opaque parts are meant for the vendor, not for a listener.
         for part in reply.parts:
-            if isinstance(part, Text | ToolCall):
+            if isinstance(part, Text | ToolCallPart):
                 on_delta(part)
     return reply
 

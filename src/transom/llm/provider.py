@@ -31,7 +31,7 @@ from transom.llm.shapes import Request, Role
 from transom.llm.strict_json import bounded_arguments, is_deep
 from transom.llm.structured import with_visible_schema
 from transom.llm.tokens import estimate_tokens
-from transom.llm.turns import EGRESS, Part, ToolCall, check_marks
+from transom.llm.turns import EGRESS, Part, ToolCallPart, check_marks
 
 _log = logging.getLogger(__name__)
 
@@ -318,8 +318,8 @@ def _check_reply(reply: Any, provider: Provider) -> None:
 
 
 def _bounded(part: Part) -> Part:
-    if isinstance(part, ToolCall):
-        return ToolCall(part.id, part.name, bounded_arguments(part.arguments))
+    if isinstance(part, ToolCallPart):
+        return ToolCallPart(part.id, part.name, bounded_arguments(part.arguments))
     return part
 
 

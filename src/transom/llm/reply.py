@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from transom.canonical import Json
-from transom.llm.turns import Egress, Part, Text, ToolCall, calls_of
+from transom.llm.turns import Egress, Part, Text, ToolCallPart, calls_of
 from transom.once import once
 
 Stop = Literal["end", "tool_calls", "length", "refusal", "pause"]
@@ -98,7 +98,7 @@ class Reply:
         return "".join(part.text for part in self.parts if isinstance(part, Text))
 
     @once
-    def calls(self) -> tuple[ToolCall, ...]:
+    def calls(self) -> tuple[ToolCallPart, ...]:
         return calls_of(self.parts)
 
     def to_json(self) -> dict[str, Json]:

@@ -14,9 +14,9 @@ from transom.llm.provider import Provider
 from transom.llm.reply import Reply, Usage
 from transom.llm.shapes import Request
 from transom.llm.tokens import estimate_tokens
-from transom.llm.turns import Text, ToolCall
+from transom.llm.turns import Text, ToolCallPart
 
-Reaction: TypeAlias = str | ToolCall | Reply
+Reaction: TypeAlias = str | ToolCallPart | Reply
 AnswerFunction: TypeAlias = Callable[[Request], Reaction | Awaitable[Reaction]]
 Answer: TypeAlias = Reaction | Exception | AnswerFunction
 _PIECE = re.compile(r"\S*\s*")
@@ -113,7 +113,7 @@ class ScriptedProvider(Provider):
 def _stream(reply: Reply, on_delta: OnDelta) -> None:
     """Call a listener with text word by word, as models do, and with each call in one piece."""
     for part in reply.parts:
-        if isinstance(part, ToolCall):
+        if isinstance(part, ToolCallPart):
             on_delta(part)
         elif isinstance(part, Text):
             for piece in _PIECE.findall(part.text):
@@ -122,6 +122,6 @@ def _stream(reply: Reply, on_delta: OnDelta) -> None:
 
 
 def _reply(answer: object) -> Reply:
-    if isinstance(answer, ToolCall):
+    if isinstance(answer, ToolCallPart):
         return Reply((answer,), stop="tool_calls")
     return Reply((Text(str(answer)),))

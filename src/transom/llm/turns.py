@@ -42,7 +42,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class ToolCall:
+class ToolCallPart:
     """A tool call of the model."""
 
     id: str
@@ -68,15 +68,15 @@ class Opaque:
         return {"kind": "opaque", "data": self.data}
 
 
-Part = Text | ToolCall | Opaque
+Part = Text | ToolCallPart | Opaque
 
 
-def calls_of(parts: Sequence[Part]) -> tuple[ToolCall, ...]:
+def calls_of(parts: Sequence[Part]) -> tuple[ToolCallPart, ...]:
     """Return the tool calls among the parts."""
     # Most replies have no call or one, and a comprehension is a call of its own.
-    calls: tuple[ToolCall, ...] = ()
+    calls: tuple[ToolCallPart, ...] = ()
     for part in parts:
-        if isinstance(part, ToolCall):
+        if isinstance(part, ToolCallPart):
             calls += (part,)
     return calls
 
@@ -104,7 +104,7 @@ class AssistantMessage(_Turn):
     egress: ClassVar[Egress] = "any"
 
     @once
-    def calls(self) -> tuple[ToolCall, ...]:
+    def calls(self) -> tuple[ToolCallPart, ...]:
         return calls_of(self.parts)
 
     def to_json(self) -> dict[str, Json]:
@@ -113,7 +113,7 @@ class AssistantMessage(_Turn):
 
 
 @dataclass(frozen=True)
-class ToolResult:
+class ToolResultPart:
     """The result of one tool call.
 
     Attributes:
@@ -153,7 +153,7 @@ class ToolResult:
 class ToolResults(_Turn):
     """The results of all calls of one reply, in the order of the calls."""
 
-    results: tuple[ToolResult, ...]
+    results: tuple[ToolResultPart, ...]
 
     @property
     def egress(self) -> Egress:

@@ -11,8 +11,9 @@ from transom.telemetry import Span, child_span, keys
 
 _log = logging.getLogger("transom.memory")
 
-Operation: TypeAlias = Literal["store", "retrieve", "relate", "neighbours", "forget"]
+Operation: TypeAlias = Literal["store", "get", "retrieve", "relate", "neighbours", "forget"]
 
+# A look-up by id is mostly a step of another operation, so it is no query that may miss.
 _QUERIES = ("retrieve", "neighbours")
 
 

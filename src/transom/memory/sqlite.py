@@ -136,7 +136,9 @@ class SqliteMemory:
             return await self._do(lambda: self._put(entry_id, content, metadata, egress))
 
     async def get(self, key: str) -> MemoryEntry | None:
-        entries = await self._do(lambda: self._entries([key]))
+        with observed("get") as span:
+            entries = await self._do(lambda: self._entries([key]))
+            span.set(keys.FOUND, len(entries))
         return entries.get(key)
 
     async def retrieve(

@@ -31,8 +31,8 @@ from transom.context.marks import Mark
 from transom.llm import (
     AssistantMessage,
     Reply,
-    ToolCall,
-    ToolResult,
+    ToolCallPart,
+    ToolResultPart,
     ToolResults,
     Turn,
     Usage,
@@ -362,5 +362,7 @@ class ConversationState:
             self.egress = "local"
 
 
-def _not_run(call: ToolCall, error: str) -> ToolResult:
-    return ToolResult(call.id, call.name, f'{{"error": "{error}"}}', is_error=True, trust="ours")
+def _not_run(call: ToolCallPart, error: str) -> ToolResultPart:
+    return ToolResultPart(
+        call.id, call.name, f'{{"error": "{error}"}}', is_error=True, trust="ours"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from asyncio import Future
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,14 +26,25 @@ from transom.runs.questions import (
     options_of,
 )
 from transom.runs.silence import SilenceWatch
-from transom.runs.summarising import SILENT_KINDS, STREAM, RunRow, Summariser
-from transom.store import Record, Store, keep_unchanged
+from transom.runs.summarising import (
+    ENDING_KINDS,
+    SILENT_KINDS,
+    STREAM,
+    TURNING_KINDS,
+    RunRow,
+    Summariser,
+)
+from transom.store import Record, Store, Summarise, keep_unchanged
 from transom.telemetry import Redactor, Telemetry
 
 STAGE_SECONDS = 300.0
 _UNSYNCED = frozenset({"opened", "closed", "user_message", "conversation_opened", "reset"})
 """Kinds that cost nothing and decide nothing. They survive a kill at once, and a power cut together
 with the next record of another kind.
+"""
+_SUMMARY_SECONDS = 1.0
+"""How long the summary of a run that runs may miss records: each summary that is written costs as
+much as a record. Whoever lists the run counts the missing ones.
 """
 
 
@@ -81,6 +93,8 @@ class RunHost:
         self.telemetry = telemetry
         self._stream = f"{STREAM}{row.id}"
         self._summariser = Summariser(row)
+        self._summary_due = 0.0  # the time from which the summary is written with any record
+        self._is_at_work = False
         self.stage_seconds = STAGE_SECONDS
         self.log_calls = True
         self.on_delta: OnDelta | None = None
@@ -120,7 +134,7 @@ class RunHost:
         if self._pending:
             self._resubmit_refused()
         self._appends += 1
-        summarise = keep_unchanged if kind in SILENT_KINDS else self._summariser
+        summarise = self._summarise_with(kind)
         try:
             position = await self.store.append(
                 self._stream, kind, data, sync=sync, summarise=summarise
@@ -191,8 +205,24 @@ class RunHost:
                 record.position = self._hand_over(record.kind, record.data)
 
     def _hand_over(self, kind: str, data: dict[str, Any]) -> Future[int]:
-        summarise = keep_unchanged if kind in SILENT_KINDS else self._summariser
+        summarise = self._summarise_with(kind)
         return self.store.append_soon(self._stream, kind, data, summarise=summarise)
+
+    def _summarise_with(self, kind: str) -> Summarise:
+        """Return what an append of this kind does with the summary of the run."""
+        if kind in SILENT_KINDS:
+            return keep_unchanged
+        now = time.monotonic()
+        if kind not in TURNING_KINDS and self._is_at_work and now < self._summary_due:
+            return keep_unchanged
+        # Now, not after its commit: a record that is submitted from now on comes after this one.
+        # Of a run that does not run any more, no list looks for missing records.
+        if kind == "opened":
+            self._is_at_work = True
+        elif kind in ENDING_KINDS:
+            self._is_at_work = False
+        self._summary_due = now + _SUMMARY_SECONDS
+        return self._summariser
 
     async def _wait_for_pending(self) -> None:
         while self._pending:

@@ -99,7 +99,7 @@ class RunHistory:
         runs: list[RunSummary] = []
         for summary in rows:
             if summary.kind != OUTDATED:
-                runs.append(self._as_it_stands(RunSummary.of(summary)))
+                runs.append(self._as_it_stands(summary))
         return runs
 
     def with_calls(self, since: str, at_most: int) -> tuple[int, list[RunSummary]]:
@@ -111,16 +111,17 @@ class RunHistory:
         """
         count = 0
         runs: list[RunSummary] = []
-        for summary in self.store.summaries(limit=at_most):
-            facts: Any = summary.data
-            if summary.kind == OUTDATED:
+        for stored in self.store.summaries(limit=at_most):
+            if stored.kind == OUTDATED:
                 continue
+            summary = self._counted_to_the_end(stored)
+            facts: Any = summary.data
             if facts["started_at"] < since:
                 break
             count += 1
             # Most runs ask the rules alone, and a summary in full costs as much as its row.
             if facts["usage"]:
-                runs.append(self._as_it_stands(RunSummary.of(summary)))
+                runs.append(self._as_it_stands(summary))
         return count, runs
 
     def all_summaries(self) -> list[RunSummary]:
@@ -132,7 +133,7 @@ class RunHistory:
             summary = summaries.get(f"{STREAM}{row.id}")
             if summary is None or summary.kind == OUTDATED:
                 summary = _folded(self.store, row)
-            runs.append(self._as_it_stands(RunSummary.of(summary)))
+            runs.append(self._as_it_stands(summary))
         return runs
 
     def summary(self, run_id: str) -> RunSummary:
@@ -156,8 +157,22 @@ class RunHistory:
         """Return a run with its journal; InputError if there is none."""
         return view(self.workspace, self.store, self.row(self.summary(run_id)))
 
-    def _as_it_stands(self, run: RunSummary) -> RunSummary:
+    def _counted_to_the_end(self, summary: StreamSummary) -> StreamSummary:
+        """Return the summary of a run with the newest records of its journal, which it may miss
+        while the run runs, or if its process was killed.
+        """
+        counted = summary.counted
+        if summary.status != RUNNING or counted is None:
+            return summary
+        facts: Any = summary.data
+        run_id = summary.stream.removeprefix(STREAM)
+        summarise = Summariser(RunRow(run_id, summary.kind, facts["name"], {}, facts["key"]))
+        records = self.store.read(summary.stream, after=counted)
+        return summarise(summary, records) if records else summary
+
+    def _as_it_stands(self, summary: StreamSummary) -> RunSummary:
         """Return a run whose process has gone as interrupted, or paused if it asks a person."""
+        run = RunSummary.of(self._counted_to_the_end(summary))
         # The journal cannot tell: a process that is killed writes nothing.
         if run.status != RUNNING or self.workspace.is_held(self.store, run.id):
             return run

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from transom.canonical import canonical_json, digest
 from transom.errors import InputError
-from transom.llm import ToolCall
+from transom.llm import ToolCallPart
 from transom.llm.turns import Egress
 
 Choice: TypeAlias = dict[str, Any]
@@ -38,7 +38,11 @@ def slot(choice: Choice) -> Slot:
 
 
 def of_call(
-    kind: str, key: Mapping[str, object], call: ToolCall, fingerprint: str, egress: Egress = "any"
+    kind: str,
+    key: Mapping[str, object],
+    call: ToolCallPart,
+    fingerprint: str,
+    egress: Egress = "any",
 ) -> Choice:
     """Return the choice that a run pauses with for a tool call.
 

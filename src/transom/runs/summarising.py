@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
@@ -75,6 +75,7 @@ class RunSummary:
         facts: Any = summary.data
         columns = {name: facts[name] for name in _FACTS if name in _SHOWN}
         columns["reason"] = facts["reason"] or None
+        columns["seconds"] = round(facts["seconds"], 3)
         columns["usage"] = {name: Usage(**tokens) for name, tokens in facts["usage"].items()}
         return RunSummary(
             id=summary.stream.removeprefix(STREAM),
@@ -117,27 +118,40 @@ def new_summary(stream: str, row: RunRow) -> StreamSummary:
 
 SILENT_KINDS = frozenset({"tool_started", "tool_result"})
 """Records that change nothing in a list of runs. Their time counts with the next record."""
+ENDING_KINDS = frozenset({"failed", "paused", "closed"})
+"""Records after which a run does not run any more."""
+TURNING_KINDS = ENDING_KINDS | {"opened", "decided", "settled", "handed"}
+"""Records that may change the status of a run, or what it waits for."""
 
 
 @dataclass(frozen=True)
 class Summariser:
-    """Sums up one run, record after record; see `Store.append`."""
+    """Sums up one run, in any number of steps; see `Store.append`."""
 
     row: RunRow
 
-    def __call__(self, before: StreamSummary | None, record: Record) -> StreamSummary:
-        """Return the summary after a record."""
-        before = before or new_summary(record.stream, self.row)
+    def __call__(self, before: StreamSummary | None, records: Sequence[Record]) -> StreamSummary:
+        """Return the summary after further records."""
+        before = before or new_summary(records[0].stream, self.row)
         earlier: Any = before.data
         # A copy: the store may call this twice, after a transaction that was rolled back.
         facts: dict[str, Any] = dict(earlier)
-        facts["started_at"] = facts["started_at"] or record.at
-        # Before it was opened, nobody worked on it.
-        if record.kind != "opened" and before.last_at:
-            facts["seconds"] = round(facts["seconds"] + _between(before.last_at, record.at), 3)
-        status = _take(facts, before.status, record)
-        waits = _waits(facts, status)
-        return StreamSummary(record.stream, self.row.kind, status, waits, record.at, facts)
+        status, last_at = before.status, before.last_at
+        began_at = last_at  # the beginning of the time that is still to be counted
+        for record in records:
+            if record.kind in SILENT_KINDS:
+                continue
+            facts["started_at"] = facts["started_at"] or record.at
+            # Before it was opened, nobody worked on it; a clock that goes back counts for nothing.
+            if record.kind == "opened" or record.at < last_at or not began_at:
+                facts["seconds"] = _lengthened(facts["seconds"], began_at, last_at)
+                began_at = record.at
+            status, last_at = _take(facts, status, record), record.at
+            facts["counted"] = [record.seq, last_at]
+        facts["seconds"] = _lengthened(facts["seconds"], began_at, last_at)
+        return StreamSummary(
+            before.stream, self.row.kind, status, _waits(facts, status), last_at, facts
+        )
 
 
 def _take(facts: dict[str, Any], status: str, record: Record) -> str:
@@ -214,7 +228,12 @@ def _add_usage(facts: dict[str, Any], name: str, tokens: Mapping[str, Any]) -> N
     facts["usage"] = {**facts["usage"], name: total}
 
 
-def _between(earlier: str, later: str) -> float:
-    """Return the seconds between two records; a clock that goes back counts for nothing."""
-    gap = datetime.fromisoformat(later) - datetime.fromisoformat(earlier)
-    return gap / timedelta(seconds=1) if later > earlier else 0.0
+def _lengthened(seconds: float, began_at: str, last_at: str) -> float:
+    """Return the seconds and those between two times.
+
+    They have all digits of the times, so that it does not matter in how many steps they are added.
+    """
+    if began_at == last_at or not began_at:
+        return seconds
+    gap = datetime.fromisoformat(last_at) - datetime.fromisoformat(began_at)
+    return round(seconds + gap / timedelta(seconds=1), 6)

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from transom.canonical import Json, digest
 from transom.errors import Paused, RunError
-from transom.llm import ToolCall, ToolSpec
+from transom.llm import ToolCallPart, ToolSpec
 from transom.llm.turns import Egress, strictest
 from transom.runs.conversation import CallPlace, ConversationKey
 from transom.runs.event_log import RunHost
@@ -105,7 +105,7 @@ did not outlive it
 and its effect is not known."""
 
 
-def _mark_of(call: ToolCall) -> str:
+def _mark_of(call: ToolCallPart) -> str:
     """Return the digest that equal calls share."""
     return digest(call.content_key)[:16]
 
@@ -124,7 +124,7 @@ class ToolJournal:
         self._run, self._place, self._is_walked = run, place, is_walked
         self._in_flight: set[CallPlace] = set()
 
-    async def approval(self, place: CallPlace, call: ToolCall) -> PersonAnswer:
+    async def approval(self, place: CallPlace, call: ToolCallPart) -> PersonAnswer:
         """Return a person's answer about a call of the last reply; Paused until there is one.
 
         An equal call elsewhere needs an answer of its own.
@@ -140,7 +140,7 @@ class ToolJournal:
         self,
         place: CallPlace,
         tool: ToolSpec,
-        call: ToolCall,
+        call: ToolCallPart,
         act: Callable[[Interruption], Awaitable[Came]],
     ) -> Came:
         """Carry out a call of the last reply that has no result, with `act`, and journal what comes
@@ -181,7 +181,7 @@ class ToolJournal:
             # Whatever came of it, it does not run any more.
             self._in_flight.discard(place)
 
-    def was_once(self, place: CallPlace, call: ToolCall) -> bool:
+    def was_once(self, place: CallPlace, call: ToolCallPart) -> bool:
         """Whether a call was begun as one that must not be repeated."""
         return place in self._equal_calls(place, _mark_of(call))
 
@@ -189,7 +189,7 @@ class ToolJournal:
         """Journal what a call is answered with in the place of its result."""
         self._run.append_soon("tool_result", {**place.to_json(), "outcome": outcome})
 
-    async def _begin(self, place: CallPlace, tool: ToolSpec, call: ToolCall) -> Interruption:
+    async def _begin(self, place: CallPlace, tool: ToolSpec, call: ToolCallPart) -> Interruption:
         """Journal that a call begins, unless it must not begin again."""
         event = place.to_json()
         attempts = self._run.state.conversation(place.key).call_starts.get(place.call, 0)
@@ -205,7 +205,7 @@ class ToolJournal:
         await self._run.append("tool_started", {**event, "mark": _mark_of(call), **settles})
         return ""
 
-    async def decision(self, place: CallPlace, call: ToolCall) -> PersonAnswer | None:
+    async def decision(self, place: CallPlace, call: ToolCallPart) -> PersonAnswer | None:
         """Return what a person decided about a `once` call of the last reply that is in doubt.
 
         A call is in doubt if it, or an equal one, was begun and nobody knows whether it was carried
@@ -228,7 +228,9 @@ class ToolJournal:
         reason = f"tool {call.name} was begun, and whether it was carried out is not known"
         raise await self._pause(BEGUN, place, call, fingerprint, reason)
 
-    def answers(self, key: ConversationKey) -> Iterator[tuple[CallPlace, ToolCall, PersonAnswer]]:
+    def answers(
+        self, key: ConversationKey
+    ) -> Iterator[tuple[CallPlace, ToolCallPart, PersonAnswer]]:
         """Yield the calls of a conversation's last reply that have no result, and about which a
         person has answered.
 
@@ -247,7 +249,7 @@ class ToolJournal:
             if sub_key in self._run.state.conversations:
                 yield from self.answers(sub_key)
 
-    def _answer_about(self, place: CallPlace, call: ToolCall) -> PersonAnswer | None:
+    def _answer_about(self, place: CallPlace, call: ToolCallPart) -> PersonAnswer | None:
         """Return what a person answered last about a call, unless another question is open."""
         state, stage = self._run.state, place.key.stage
         attempts = state.conversation(place.key).call_starts.get(place.call, 0)
@@ -259,11 +261,11 @@ class ToolJournal:
             return None
         return self._run.answer(stage, self._approval_fingerprint(place, call))
 
-    def _approval_fingerprint(self, place: CallPlace, call: ToolCall) -> str:
+    def _approval_fingerprint(self, place: CallPlace, call: ToolCallPart) -> str:
         return digest([APPROVAL, self._run.id, place.to_json(), call.name, call.arguments])
 
     async def _pause(
-        self, kind: str, place: CallPlace, call: ToolCall, fingerprint: str, reason: str
+        self, kind: str, place: CallPlace, call: ToolCallPart, fingerprint: str, reason: str
     ) -> Paused:
         egress = self._run.state.conversation(place.key).egress
         return await self._run.pause(

@@ -177,6 +177,7 @@ class ChatCompletions:
         self._workspace = workspace
         self._store = store
         self._began = int(time.time())
+        self._claiming = asyncio.Lock()
 
     def routes(self) -> list[Route]:
         """Return the routes of the endpoints."""
@@ -199,7 +200,11 @@ class ChatCompletions:
         """Answer the last message of a conversation."""
         try:
             chat = ChatRequest.parse(await _document(request))
-            claim = await self._claim(chat, request.headers.get("idempotency-key", ""))
+            # One claim at a time: of equal requests that arrive together, the one that finds the
+            # conversation must also be the one that gets the key, else the message is answered in
+            # a new conversation.
+            async with self._claiming:
+                claim = await self._claim(chat, request.headers.get("idempotency-key", ""))
         except TransomError as error:
             return _error(error)
         agent = self._agent.copy(at=Home(self._workspace.root, claim.name, self._store))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -66,12 +67,20 @@ class BoundedConnection(H11Protocol):
     """One connection of a client, whose requests have to arrive whole in time.
 
     If there is no place for another connection, the one that has waited longest for a request gives
-    up its place; one whose request is being answered never does.
+    up its place; one whose request is being answered never does. An encrypted connection counts
+    from its opening: a client may begin no handshake, too.
+
+    Args:
+        context: encrypts the connection; None for one in the clear.
     """
 
-    def __init__(self, *args: Any, **options: Any) -> None:
+    def __init__(self, *args: Any, context: ssl.SSLContext | None = None, **options: Any) -> None:
         super().__init__(*args, **options)
         self.opened = time.monotonic()
+        self._context = context
+        self._handshake: asyncio.Task[None] | None = None
+        # What arrives right behind the handshake, before the encrypted transport is here.
+        self._early: list[bytes] = []
         self._phase: object = None
         self._deadline: asyncio.TimerHandle | None = None
 
@@ -84,6 +93,25 @@ class BoundedConnection(H11Protocol):
         other_connections = [connection for connection in connections if connection is not self]
         if len(other_connections) >= most_connections():
             self._make_room(other_connections)
+        if self._context is not None and not transport.is_closing():
+            self._handshake = self.loop.create_task(self._encrypt(transport, self._context))
+
+    async def _encrypt(self, transport: asyncio.Transport, context: ssl.SSLContext) -> None:
+        """Replace the connection's transport by an encrypted one."""
+        try:
+            encrypted = await self.loop.start_tls(
+                transport, self, context, server_side=True, ssl_handshake_timeout=HEAD_SECONDS
+            )
+        except OSError:  # also for no TLS, and for none in time
+            encrypted = None
+        self._handshake = None
+        # There is none either if the client has left meanwhile.
+        if not isinstance(encrypted, asyncio.Transport) or encrypted.is_closing():
+            self.connection_lost(None)
+            return
+        super().connection_made(encrypted)
+        for data in self._early:
+            self.data_received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._deadline:
@@ -91,6 +119,9 @@ class BoundedConnection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self._handshake is not None:
+            self._early.append(data)
+            return
         super().data_received(data)
         # The phase may have changed: a head is complete, or a body.
         self._set_deadline()
@@ -138,6 +169,9 @@ class BoundedConnection(H11Protocol):
 
     def refuse(self, status: bytes) -> None:
         """Close the connection, with a status if no response has begun."""
+        if self._handshake is not None:
+            self.transport.abort()
+            return
         # After the first bytes of a response, a status would be a part of its body.
         if self.is_waiting or not self.cycle.response_started:
             head = b"HTTP/1.1 " + status + b"\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"

@@ -13,15 +13,15 @@ from transom.learning.caching import cache_stats
 from transom.learning.curator import learning_report
 from transom.learning.session import session_of
 from transom.server.problems import documented
-from transom.server.shapes import (
-    CacheStats,
+from transom.server.schemas import (
+    CacheFigures,
     Context,
     ContextQuery,
     Deleted,
     Feedback,
     FeedbackIn,
     InsightIn,
-    Item,
+    InsightItem,
     ItemQuery,
     LearningReport,
     PlaybookStats,
@@ -61,14 +61,16 @@ def summary(book: Book) -> PlaybookStats:
 
 
 @router.get("/playbook/items")
-def list_items(book: Book, query: Annotated[ItemQuery, Query()], response: Response) -> list[Item]:
+def list_items(
+    book: Book, query: Annotated[ItemQuery, Query()], response: Response
+) -> list[InsightItem]:
     """List insights; the header `X-Total-Count` has their number on all pages."""
     insights = [insight for insight in book.items.values() if _matches(insight, query)]
     # By id at last, so that the pages of a list neither overlap nor leave anything out.
     insights.sort(key=lambda insight: (-getattr(insight, query.sort), insight.id))
     response.headers["X-Total-Count"] = str(len(insights))
     page = insights[query.offset : query.offset + query.limit]
-    return [Item.of(insight) for insight in page]
+    return [InsightItem.of(insight) for insight in page]
 
 
 def _matches(insight: Insight, query: ItemQuery) -> bool:
@@ -80,9 +82,9 @@ def _matches(insight: Insight, query: ItemQuery) -> bool:
 
 
 @router.get("/playbook/items/{item_id}", responses=documented(404))
-def get_item(book: Book, item_id: str) -> Item:
+def get_item(book: Book, item_id: str) -> InsightItem:
     """Get one insight."""
-    return Item.of(_living(book, item_id))
+    return InsightItem.of(_living(book, item_id))
 
 
 @router.delete("/playbook/items/{item_id}", responses=documented(404))
@@ -111,11 +113,11 @@ def record_feedback(book: Book, feedback: FeedbackIn) -> Feedback:
     "/playbook/insights",
     status_code=201,
     responses={
-        200: {"description": "An equal insight exists", "model": Item},
+        200: {"description": "An equal insight exists", "model": InsightItem},
         **documented(400, 409),
     },
 )
-def add_insight(book: Book, draft: InsightIn, response: Response) -> Item:
+def add_insight(book: Book, draft: InsightIn, response: Response) -> InsightItem:
     """Add an insight; an equal one gets its tags and its source instead."""
     epoch = book.epoch
     source = InsightSource(trial=draft.source_trial, by=BY)
@@ -130,7 +132,7 @@ def add_insight(book: Book, draft: InsightIn, response: Response) -> Item:
     # The events since the call tell whether the insight is new or was there before.
     if not any(event.kind == "added" for event in book.ledger.events(insight.id, epoch)):
         response.status_code = 200
-    return Item.of(insight)
+    return InsightItem.of(insight)
 
 
 @router.post("/playbook/prune")
@@ -164,9 +166,9 @@ def session_context(root: Root) -> SessionContext:
 
 
 @router.get("/cache/stats")
-def cache(root: Root) -> CacheStats:
+def cache(root: Root) -> CacheFigures:
     """Get the statistics of vendors' prompt caches for the newest calls."""
-    return CacheStats(**cache_stats(root))
+    return CacheFigures(**cache_stats(root))
 
 
 @router.get("/learning/report")

@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import uvicorn
@@ -88,14 +89,20 @@ class Certificate:
     file: Path
     key: Path
 
-    def check(self) -> None:
-        """Raise InputError if they cannot be read, or do not belong together."""
+    def context(self) -> ssl.SSLContext:
+        """Return what encrypts connections with them.
+
+        Raises:
+            InputError: they cannot be read, or do not belong together.
+        """
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         try:
-            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.file, self.key)
+            context.load_cert_chain(self.file, self.key)
         except OSError as error:
             hint = "give a certificate and its key, without a password, as PEM files"
             problem = f"cannot be used ({error.strerror})"
             raise InputError(problem, place=f"{self.file}, {self.key}", hint=hint) from error
+        return context
 
 
 def serve(
@@ -124,12 +131,11 @@ async def serve_in_loop(
 ) -> None:
     """Serve in the event loop that runs, as `serve` does; Ctrl-C is raised at the end."""
     raise_file_limit()
-    cert_file, key_file = (certificate.file, certificate.key) if certificate else (None, None)
+    # uvicorn would make no connection before its handshake, so nobody could count those without.
+    protocol = partial(BoundedConnection, context=certificate.context() if certificate else None)
     config = uvicorn.Config(
         app,
-        http=BoundedConnection,
-        ssl_certfile=cert_file,
-        ssl_keyfile=key_file,
+        http=protocol,  # type: ignore[arg-type]  # it is only called
         log_config=None,
         access_log=False,
         server_header=False,

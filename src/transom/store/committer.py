@@ -23,6 +23,7 @@ from transom.store.sqlite_errors import (
 _LOG_PAGES = 256
 # SQLite's write-ahead log: its header, and pages with a header each
 _LOG_BYTES = 32 + _LOG_PAGES * (24 + 4096)
+_ZEROS = bytes(64 * 1024)
 _QUICK = 0.005  # seconds that a commit may block the event loop
 PROVEN = 3
 """Number of quick commits in a row after which the next one is expected to be quick."""
@@ -186,9 +187,13 @@ class Committer:
             log = os.open(f"{self._path}-wal", os.O_WRONLY | os.O_CLOEXEC)
             try:
                 length = os.fstat(log).st_size
-                missing = max(0, _LOG_BYTES - length)
-                if os.pwrite(log, bytes(missing), length) < missing:
-                    os.ftruncate(log, length)  # leave the last space on the disk to real data
+                # In pieces: Linux caches what is written at once as one block, and looks at the
+                # whole block for each page of a reply that is written into it later.
+                for place in range(length, _LOG_BYTES, len(_ZEROS)):
+                    missing = min(len(_ZEROS), _LOG_BYTES - place)
+                    if os.pwrite(log, _ZEROS[:missing], place) < missing:
+                        os.ftruncate(log, length)  # leave the last space on the disk to real data
+                        break
             finally:
                 os.close(log)
 

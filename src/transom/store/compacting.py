@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from transom.store.sqlite import connect_for_writing
+from transom.store.connecting import connect_for_writing
 from transom.store.sqlite_errors import typed_errors
 
 _BUSY_SECONDS: Final = 5.0

@@ -46,7 +46,8 @@ class StreamSummary:
         status: how it stands.
         waits: what it waits for; "" for nothing.
         last_at: the time of its last record.
-        data: all else that a list shows.
+        data: all else that a list shows. A summary that may miss later records of its stream has
+            the member `counted`: number and time of the last record that it counts.
     """
 
     stream: str
@@ -56,19 +57,32 @@ class StreamSummary:
     last_at: str
     data: Json
 
+    @property
+    def counted(self) -> int | None:
+        """The number of the last record that it counts; None if it misses none."""
+        match self.data:
+            # Another time: code that knew nothing of missing records has changed the summary.
+            case {"counted": [int() as number, self.last_at]}:
+                return number
+        return None
 
-Summarise: TypeAlias = Callable[[StreamSummary | None, Record], StreamSummary]
-"""Returns the summary of a stream after a record, from the one before it."""
+
+Summarise: TypeAlias = Callable[[StreamSummary | None, Sequence[Record]], StreamSummary]
+"""Returns the summary of a stream after further records, at least one, from the summary before
+them.
+"""
 
 
-def keep_unchanged(before: StreamSummary | None, record: Record) -> StreamSummary:
-    """Leave a summary as it is: `Summarise` for a record that no list shows, which costs nothing.
+def keep_unchanged(before: StreamSummary | None, records: Sequence[Record]) -> StreamSummary:
+    """Leave a summary as it is: `Summarise` for a record that no list shows, or that is counted
+    later, which costs nothing.
 
     Raises:
         LookupError: The stream has no summary yet.
     """
     if before is None:
-        raise LookupError(f"{record.stream} has no summary before its record {record.kind!r}")
+        first = records[0]
+        raise LookupError(f"{first.stream} has no summary before its record {first.kind!r}")
     return before
 
 
@@ -127,8 +141,9 @@ class Store(Protocol):
         Args:
             sync: whether it has to survive power loss.
             summarise: gives the stream's summary after the record, which is kept in the same
-                transaction; it may be called twice. `keep_unchanged` leaves the row alone.
-                Without it the summary becomes outdated.
+                transaction; it may be called twice. `keep_unchanged` leaves the row alone; if the
+                summary says what it has `counted`, the next append that does not leave it alone
+                counts the records since then, too. Without it the summary becomes outdated.
         """
         ...
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import sqlite3
-import time
 import zlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -20,7 +20,7 @@ from transom.errors import StoreError
 from transom.store.chains import chain_of
 from transom.store.codec import check_name, checksum, decode, encode, now
 from transom.store.committer import Committer, RefusingCommitter, Work
-from transom.store.migrations import migrate
+from transom.store.connecting import connect, connect_for_writing
 from transom.store.protocol import (
     EVERY,
     Record,
@@ -28,9 +28,10 @@ from transom.store.protocol import (
     Summarise,
     SummaryCount,
     SummaryFilter,
+    keep_unchanged,
 )
 from transom.store.read_only import connect_for_reading
-from transom.store.sqlite_errors import damaged, primary_code, typed_errors
+from transom.store.sqlite_errors import damaged, typed_errors
 from transom.store.summaries import (
     COUNT,
     FORGET,
@@ -47,6 +48,10 @@ _BUSY_SECONDS = 30.0
 _INLINE_BYTES = 64 * 1024  # compressing more than this would block the event loop
 
 _READ = "SELECT seq, kind, data, at, crc FROM records WHERE stream = ? AND seq > ? ORDER BY seq"
+_READ_CHECKSUMS = (
+    "SELECT seq, at, crc FROM records WHERE stream = ? AND seq > ? AND seq < ? ORDER BY seq"
+)
+_MOST_UNCOUNTED = 1024
 _LAST_CHAIN = "SELECT chain FROM records WHERE stream = ? ORDER BY seq DESC LIMIT 1"
 _INSERT = "INSERT INTO records (stream, kind, data, at, crc, chain) VALUES (?, ?, ?, ?, ?, ?)"
 _PUT = "INSERT OR REPLACE INTO documents (name, key, value, crc) VALUES (?, ?, ?, ?)"
@@ -70,6 +75,9 @@ class SqliteStore:
         self._reader = reader
         self._reading = Lock()
         self._closed = False
+        # Records that this object appended, and whose summaries are still to count them, with their
+        # checksums.
+        self._uncounted: dict[int, tuple[int, Record]] = {}
 
     @classmethod
     def open(
@@ -97,7 +105,7 @@ class SqliteStore:
         with typed_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             connection = connect_for_writing(path, busy_seconds)
-            reader = _connect(path, busy_seconds)
+            reader = connect(path, busy_seconds)
             reader.execute("PRAGMA query_only = ON")
             committer = Committer(connection, path, busy_seconds, full_sync=full_sync)
         return cls(path, Writer(committer, path, after_append), reader)
@@ -135,19 +143,18 @@ class SqliteStore:
         summarise: Summarise | None = None,
     ) -> int:
         number: int = await self._writer.submit(
-            _insertion(stream, kind, data, summarise), sync=sync, stream=stream
+            self._insertion(stream, kind, data, summarise), sync=sync, stream=stream
         )
         return number
 
     def append_soon(
         self, stream: str, kind: str, data: Json, *, summarise: Summarise | None = None
     ) -> asyncio.Future[int]:
-        insertion = _insertion(stream, kind, data, summarise)
+        insertion = self._insertion(stream, kind, data, summarise)
         return self._writer.hand_over_soon(insertion, stream=stream)
 
     def read(self, stream: str, after: int = 0) -> list[Record]:
-        rows = self._query(_READ, stream, after)
-        return [self._record(seq, stream, *columns) for seq, *columns in rows]
+        return self._records(stream, self._query(_READ, stream, after))
 
     def read_all(self, after: int) -> list[Record]:
         rows = self._query(
@@ -179,8 +186,7 @@ class SqliteStore:
 
     async def summarise_again(self, stream: str, summarise: Summarise) -> None:
         def work(connection: sqlite3.Connection) -> None:
-            rows = connection.execute(_READ, (stream, 0)).fetchall()
-            records = [self._record(seq, stream, *columns) for seq, *columns in rows]
+            records = self._records(stream, connection.execute(_READ, (stream, 0)))
             # The write lock is held, so no record can come in between.
             if summary := summarise_records(records, summarise):
                 write_summary(connection, summary)
@@ -289,6 +295,47 @@ class SqliteStore:
     ) -> None:
         await self.close()
 
+    def _insertion(self, stream: str, kind: str, data: Json, summarise: Summarise | None) -> Work:
+        check_name(stream, "stream")
+        check_name(kind, "kind of record")
+        text, at = encode(data, stream), now()
+        row = (stream, kind, text, at, checksum(stream, kind, text, at))
+
+        def insert(connection: sqlite3.Connection) -> int | None:
+            last = connection.execute(_LAST_CHAIN, (stream,)).fetchone()
+            chain = chain_of(last[0] if last else None, stream, kind, text, at)
+            seq = connection.execute(_INSERT, (*row, chain)).lastrowid
+            record = Record(seq or 0, stream, kind, data, at)
+            if summarise is keep_unchanged:
+                if len(self._uncounted) >= _MOST_UNCOUNTED:
+                    self._uncounted.clear()
+                self._uncounted[record.seq] = row[-1], record
+            else:
+                read = partial(self._uncounted_records, connection, record)
+                keep_summary(connection, record, summarise, read)
+            return seq
+
+        return insert
+
+    def _uncounted_records(
+        self, connection: sqlite3.Connection, record: Record, after: int
+    ) -> list[Record]:
+        """Return the records of a stream between a number and a record that was just inserted."""
+        rows = connection.execute(_READ_CHECKSUMS, (record.stream, after, record.seq)).fetchall()
+        records: list[Record] = []
+        for seq, at, crc in rows:
+            known_crc, known = self._uncounted.pop(seq, (None, None))
+            # The number alone may be that of a transaction that was rolled back.
+            if known is None or (known.stream, known.at, known_crc) != (record.stream, at, crc):
+                return self._records(
+                    record.stream, connection.execute(_READ, (record.stream, after))
+                )[:-1]
+            records.append(known)
+        return records
+
+    def _records(self, stream: str, rows: Iterable[Any]) -> list[Record]:
+        return [self._record(seq, stream, *columns) for seq, *columns in rows]
+
     def _record(
         self, seq: int, stream: str, kind: str, data: str, at: str, crc: int | None
     ) -> Record:
@@ -320,70 +367,9 @@ class SqliteStore:
             return self._reader.execute(sql, values).fetchall()
 
 
-def _insertion(stream: str, kind: str, data: Json, summarise: Summarise | None) -> Work:
-    check_name(stream, "stream")
-    check_name(kind, "kind of record")
-    text, at = encode(data, stream), now()
-    row = (stream, kind, text, at, checksum(stream, kind, text, at))
-
-    def insert(connection: sqlite3.Connection) -> int | None:
-        last = connection.execute(_LAST_CHAIN, (stream,)).fetchone()
-        chain = chain_of(last[0] if last else None, stream, kind, text, at)
-        seq = connection.execute(_INSERT, (*row, chain)).lastrowid
-        keep_summary(connection, Record(seq or 0, stream, kind, data, at), summarise)
-        return seq
-
-    return insert
-
-
 def _document(table: str, key: str, value: Json) -> tuple[str, str, str, int]:
     """Return the row of a document, for `_PUT`."""
     check_name(table, "table")
     check_name(key, "key")
     text = encode(value, f"{table}/{key}")
     return table, key, text, checksum(table, key, text)
-
-
-def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
-    # Autocommit: transactions are explicit. Other threads use it: the writer's, or readers behind a
-    # lock.
-    return sqlite3.connect(
-        path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
-    )
-
-
-def connect_for_writing(path: Path, busy_seconds: float, *, wal: bool = True) -> sqlite3.Connection:
-    """Connect to a database and bring its tables up to date; `wal=False` for a database in
-    memory.
-    """
-    connection = _connect(path, busy_seconds)
-    try:
-        if wal:
-            _prepare(connection, path, busy_seconds)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _prepare(connection: sqlite3.Connection, path: Path, busy_seconds: float) -> None:
-    """Switch to WAL and bring the tables up to date.
-
-    SQLite does not wait for a lock during the switch (it might deadlock), so processes that open a
-    new database at once get a busy error; hence the retries.
-    """
-    deadline = time.monotonic() + busy_seconds
-    while True:
-        try:
-            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-            if mode != "wal":
-                raise StoreError(
-                    f"the file system does not support WAL (journal mode {mode})",
-                    place=str(path),
-                    hint="set state_dir to a folder on a local disk",
-                )
-            return migrate(connection, path)
-        except sqlite3.OperationalError as error:
-            if primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)

@@ -10,9 +10,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from transom.store.connecting import connect_for_writing
 from transom.store.content import RECORDS, IndexContent, Row, TableContent, WordStems
 from transom.store.read_only import connect_for_reading
-from transom.store.sqlite import connect_for_writing
 from transom.store.sqlite_errors import typed_errors
 from transom.store.sqlite_words import SqliteWordIndex
 

@@ -4,7 +4,7 @@ many streams reads none of their records.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from transom.store.codec import checksum, decode, encode
@@ -12,6 +12,7 @@ from transom.store.protocol import (
     OUTDATED,
     Connection,
     Record,
+    StatementResult,
     StreamSummary,
     Summarise,
     SummaryFilter,
@@ -19,7 +20,7 @@ from transom.store.protocol import (
 )
 
 _COLUMNS = "stream, kind, status, waits, last_at, data, crc"
-_READ = f"SELECT {_COLUMNS} FROM summaries WHERE stream = ?"
+READ = f"SELECT {_COLUMNS} FROM summaries WHERE stream = ?"
 # Most records change neither kind, status nor waits: their index is then left alone.
 _REPLACE_DATA = "UPDATE summaries SET last_at = ?, data = ?, crc = ? WHERE stream = ?"
 _PUT = f"""
@@ -75,24 +76,42 @@ def summary_of(row: Sequence[Any]) -> StreamSummary:
     return StreamSummary(stream, kind, status, waits, last_at, value)
 
 
-def keep_summary(connection: Connection, record: Record, summarise: Summarise | None) -> None:
+def reads_summary(summarise: Summarise | None) -> bool:
+    """Return whether `keep_summary` reads the summary before the record."""
+    return summarise is not None and summarise is not keep_unchanged
+
+
+def keep_summary(
+    connection: Connection,
+    record: Record,
+    summarise: Summarise | None,
+    read: Callable[[int], Sequence[Record]],
+    reading: StatementResult | None = None,
+) -> None:
     """Write the summary of a stream after a record, in the transaction that appends the record.
 
-    Without `summarise` the summary is marked as outdated: whoever lists it makes it again.
+    Args:
+        connection: the connection of the transaction.
+        record: the record.
+        summarise: as for `Store.append`. Without it the summary is marked as outdated: whoever
+            lists it makes it again.
+        read: returns the records of the stream between a number and this record.
+        reading: the result of `READ`, where it was sent together with the record.
     """
     if summarise is None:
         write_summary(connection, _outdated(record))
         return
-    if summarise is keep_unchanged:
-        return
-    row = connection.execute(_READ, (record.stream,)).fetchone()
+    row = (reading or connection.execute(READ, (record.stream,))).fetchone()
     before = None
     if row:
         known = _recent.get(record.stream)
         before = known[1] if known and known[0] == row else summary_of(row)
         if before.kind == OUTDATED:
             return
-    after = summarise(before, record)
+    uncounted: Sequence[Record] = ()
+    if before is not None and before.counted is not None:
+        uncounted = read(before.counted)
+    after = summarise(before, [*uncounted, record])
     place = (after.kind, after.status, after.waits)
     text, crc = _encoded(after)
     if before is None or (before.kind, before.status, before.waits) != place:
@@ -113,10 +132,7 @@ def write_summary(connection: Connection, summary: StreamSummary) -> None:
 
 def summarise_records(records: Sequence[Record], summarise: Summarise) -> StreamSummary | None:
     """Return the summary of a stream from all its records; None if there are none."""
-    summary = None
-    for record in records:
-        summary = summarise(summary, record)
-    return summary
+    return summarise(None, records) if records else None
 
 
 def _outdated(record: Record) -> StreamSummary:

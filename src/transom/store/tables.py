@@ -13,9 +13,10 @@ from typing import Any, Self, TypeVar
 
 from transom.errors import StoreError
 from transom.store.cleaning import Cleaner
+from transom.store.connecting import connect_for_writing
 from transom.store.protocol import Connection, MigrationStep, Value
 from transom.store.read_only import connect_for_reading
-from transom.store.sqlite import IN_MEMORY, connect_for_writing
+from transom.store.sqlite import IN_MEMORY
 from transom.store.sqlite_errors import is_read_only, typed_errors
 from transom.store.sqlite_words import SqliteWordIndex, creation_of
 from transom.telemetry.redact import Redactor

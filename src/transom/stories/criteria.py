@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pydantic import Field
 
 from transom.stories.proof import Proof
-from transom.stories.story import Record, Story
+from transom.stories.story import Story, StoryRecord
 from transom.stories.testrun import TestRun
 
 _DOC_LINE = re.compile(r" \(line \d+\)$")
@@ -20,7 +20,7 @@ MOST_CRITERIA = 2
 """Criteria that one test may stand for."""
 
 
-class Covering(Record):
+class Covering(StoryRecord):
     """A criterion and its tests.
 
     Attributes:

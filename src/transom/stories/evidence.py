@@ -26,7 +26,7 @@ from transom.stories.harness import (
 )
 from transom.stories.proof import StoryFiles
 from transom.stories.story import Story
-from transom.stories.testrun import Comparison
+from transom.stories.testrun import RunComparison
 from transom.stories.weakening import weakened
 
 # Endings decide here: a document that tests read is rare, and then one yes settles it.
@@ -54,7 +54,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class AttemptEvidence:
     """The evaluation of a Dev attempt; no `findings` means that nothing speaks against it.
 
     Attributes:
@@ -138,8 +138,8 @@ async def judge(
     rules: Rules,
     commits: tuple[str, str, str],
     read: Read,
-    tests: Comparison,
-) -> Evidence:
+    tests: RunComparison,
+) -> AttemptEvidence:
     """Judge an attempt by Dev's reply and the orchestrator's own test run.
 
     `commits`: the baseline, the attempt's start, and its end.
@@ -183,7 +183,7 @@ async def judge(
         for case in cases
         if is_same_test(case, f"{path}::{name.replace('.', '::')}")
     ]
-    return Evidence(tuple(findings), changes, claimed, tuple(changed_tests), tuple(doubts))
+    return AttemptEvidence(tuple(findings), changes, claimed, tuple(changed_tests), tuple(doubts))
 
 
 def has_tests(path: str, text: str) -> bool:

@@ -16,7 +16,7 @@ from transom.formats.yaml_files import dump_yaml
 from transom.runs.artifact import write_file
 from transom.stories.decisions import Read, read_reply, references
 from transom.stories.story import Action, Story, count_words, is_testable, placeholders
-from transom.stories.testrun import Comparison
+from transom.stories.testrun import RunComparison
 
 STAGES = ("sm", "po", "dev", "qa")
 _USUAL = HandoffSettings()
@@ -264,7 +264,7 @@ class AgentValidator:
     def validate_qa_output(
         output: str,
         handoff: StoryHandoff,
-        tests: Comparison | None = None,
+        tests: RunComparison | None = None,
         uncovered: Sequence[int] = (),
     ) -> Checked:
         """Whether QA made one decision, and a PASS agrees with the orchestrator's own test run.

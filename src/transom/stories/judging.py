@@ -18,7 +18,7 @@ from transom.stories.canaries import CanaryWords
 from transom.stories.criteria import Covering, cover
 from transom.stories.decisions import Read
 from transom.stories.evidence import (
-    Evidence,
+    AttemptEvidence,
     Rules,
     changed_harness,
     changed_texts,
@@ -31,17 +31,17 @@ from transom.stories.harness import importable_modules, named_files, scripts_nam
 from transom.stories.merge import tested, tested_with
 from transom.stories.proof import Proof, check_command_fails, prove
 from transom.stories.shared import Baseline, Epic
-from transom.stories.story import Record, Story
-from transom.stories.testrun import Comparison, TestRun, compare, readable
+from transom.stories.story import Story, StoryRecord
+from transom.stories.testrun import RunComparison, TestRun, compare, readable
 
 
-class Seed(Record):
+class Seed(StoryRecord):
     """The secret from which the canaries of a proof are made."""
 
     word: str
 
 
-class CommandTrial(Record):
+class CommandTrial(StoryRecord):
     """Whether the test command reports a failing test; `problem`: why not, or ""."""
 
     problem: str = ""
@@ -120,7 +120,7 @@ class StoryJudge:
 
     async def look(
         self, number: int, story: Story, read: Read, commits: tuple[str, str], before: TestRun
-    ) -> tuple[Evidence, Comparison]:
+    ) -> tuple[AttemptEvidence, RunComparison]:
         """Collect the evidence of an attempt: tests, diff, claims, and the proof of a green run.
 
         Args:
@@ -188,7 +188,9 @@ class StoryJudge:
         return {}
 
 
-def _with_proof(story: Story, evidence: Evidence, tests: Comparison, proof: Proof) -> Evidence:
+def _with_proof(
+    story: Story, evidence: AttemptEvidence, tests: RunComparison, proof: Proof
+) -> AttemptEvidence:
     """Return the evidence with what the proof showed."""
     findings = [f"tests: {problem}" for problem in proof.problems]
     coverage: tuple[Covering, ...] = ()

@@ -10,7 +10,7 @@ from pathlib import Path
 from transom.stories.backlog_search import Backlog
 from transom.stories.criteria import Covering
 from transom.stories.git import OWN_TRAILER, STORY_TRAILER, Git
-from transom.stories.shared import Baseline, Epic, Merged
+from transom.stories.shared import Baseline, Epic, MergeResult
 from transom.stories.status import set_sprint_status, set_story_status, tick_tasks
 from transom.stories.story import Story
 from transom.stories.submodules import fill_submodules
@@ -27,7 +27,7 @@ async def merge(
     head: str,
     before: TestRun,
     coverage: Sequence[Covering] = (),
-) -> Merged:
+) -> MergeResult:
     """Merge a story's work, which was judged at `head`; `before`: the test run at the baseline.
 
     The commit's message lists what covers each criterion.
@@ -42,27 +42,27 @@ async def merge(
     for _ in range(_MOST_RACES):
         merged = await project.merged(epic.backlog.epic, base.target, base.base)
         if story.id in merged:
-            return Merged(commit=merged[story.id])
+            return MergeResult(commit=merged[story.id])
         target = await project("rev-parse", f"refs/heads/{base.target}")
         problem = ""
         if target != base.base:
             problem = await _join(epic, story, worktree, base.target, target, before)
         if problem:
             await worktree.take(head)
-            return Merged(problem=problem)
+            return MergeResult(problem=problem)
         commit = await _merge_commit(epic, story, worktree, target, coverage)
         async with places.lock:
             # Noted before the target moves: another epic looks at any time.
             await project.note_merge(commit)
             problem = await project.forward(base.target, target, commit)
         if not problem:
-            return Merged(commit=commit)
+            return MergeResult(commit=commit)
         # Another epic, or a person, committed meanwhile: the work is tested with that, too.
         if await project("rev-parse", f"refs/heads/{base.target}") == target:
             break
         # Nothing of others is above the judged work, so nothing is parked.
         await worktree.take(head)
-    return Merged(problem=problem)
+    return MergeResult(problem=problem)
 
 
 async def _merge_commit(

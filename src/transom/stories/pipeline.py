@@ -24,16 +24,16 @@ from transom.stories.acceptance import Capped, Lack, Work, accept_lacks
 from transom.stories.approval import ApprovalFlow, token_counts
 from transom.stories.criteria import Covering
 from transom.stories.decisions import read_reply
-from transom.stories.evidence import Evidence
+from transom.stories.evidence import AttemptEvidence
 from transom.stories.git import Change, Git
 from transom.stories.handoff import AgentValidator, timestamp
 from transom.stories.judging import StoryJudge
 from transom.stories.merge import merge
 from transom.stories.results import FileChange, StoryResult, quality
 from transom.stories.seats import Seats
-from transom.stories.shared import Baseline, Merged, SeatReply, Stopped
+from transom.stories.shared import Baseline, MergeResult, SeatReply, Stopped
 from transom.stories.story import Story
-from transom.stories.testrun import Comparison, TestRun
+from transom.stories.testrun import RunComparison, TestRun
 from transom.stories.workers import AgentLimit
 
 _DIFF_SHOWN = 40_000  # characters of the diff that QA sees
@@ -222,8 +222,8 @@ class StoryFlow(ApprovalFlow):
         raise Stopped("failed", f"after {number} attempts: {findings[0]}")
 
     async def _cover(
-        self, number: int, head: str, evidence: Evidence, earlier: tuple[str, ...]
-    ) -> tuple[tuple[str, ...], Evidence]:
+        self, number: int, head: str, evidence: AttemptEvidence, earlier: tuple[str, ...]
+    ) -> tuple[tuple[str, ...], AttemptEvidence]:
         """Return what Dev has to mend about uncovered criteria, else the evidence with what a
         person accepts.
 
@@ -266,7 +266,7 @@ class StoryFlow(ApprovalFlow):
 
     async def _look(
         self, number: int, start: str, worked: Artifact[SeatReply], before: TestRun
-    ) -> tuple[Evidence, Comparison]:
+    ) -> tuple[AttemptEvidence, RunComparison]:
         """Collect the evidence of an attempt, and record it."""
         reply = worked.value
         read = read_reply(reply.reply)
@@ -310,7 +310,7 @@ class StoryFlow(ApprovalFlow):
         return sorted(changes, key=written)
 
     async def _inspect(
-        self, number: int, head: str, evidence: Evidence, tests: Comparison
+        self, number: int, head: str, evidence: AttemptEvidence, tests: RunComparison
     ) -> tuple[str, ...]:
         """Ask QA about work without findings; returns QA's findings."""
         results: dict[str, Any] = {
@@ -365,7 +365,7 @@ class StoryFlow(ApprovalFlow):
     ) -> None:
         """Merge the work into the target; a failed merge pauses the story."""
 
-        async def step(stage: Stage, head: str) -> Merged:
+        async def step(stage: Stage, head: str) -> MergeResult:
             merged = await merge(self.epic, self.story, self.base, head, before, coverage)
             # A merge that failed is tried again when the command is run again.
             stage.memoise = not merged.problem
@@ -376,7 +376,7 @@ class StoryFlow(ApprovalFlow):
             name = f"{self.name}/merge#{number}"
             self.epic.merges += 1  # counted at start and end, so that observers notice a merge
             merged_result = (
-                await self.run.stage(name, step, head, out=model_file("merge.json", Merged))
+                await self.run.stage(name, step, head, out=model_file("merge.json", MergeResult))
             ).value
             self.epic.merges += 1
         if merged_result.problem:

@@ -32,7 +32,7 @@ from transom.stories.canaries import (
     made_to_fail,
     without_canaries,
 )
-from transom.stories.story import Record
+from transom.stories.story import StoryRecord
 from transom.stories.testrun import TestRun
 
 RunWith = Callable[[str, Mapping[str, str | None]], Awaitable[TestRun]]
@@ -63,7 +63,7 @@ class StoryFiles:
         return {path: texts[0] for path, texts in self.code.items()}
 
 
-class Proof(Record):
+class Proof(StoryRecord):
     """What the runs after a green run showed.
 
     Attributes:

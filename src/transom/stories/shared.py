@@ -14,7 +14,7 @@ from transom.learning import Playbook
 from transom.runs import PersonAnswer, Question, Run
 from transom.stories.backlog_search import Backlog
 from transom.stories.results import State
-from transom.stories.story import Record
+from transom.stories.story import StoryRecord
 from transom.stories.testrun import TestCommand
 from transom.stories.worktrees import Worktrees
 
@@ -84,7 +84,7 @@ class Stopped(Exception):
         self.status, self.reason = status, reason
 
 
-class Baseline(Record):
+class Baseline(StoryRecord):
     """The start of a story, recorded before its worktree is made."""
 
     base: str
@@ -97,7 +97,7 @@ class Outside(RootModel[dict[str, str]]):
     """State outside a worktree before an attempt: path or ref -> digest."""
 
 
-class SeatReply(Record):
+class SeatReply(StoryRecord):
     """A seat's reply; for Dev also the commit, the damage to its branch (`strayed`), and changes
     `outside`.
 
@@ -115,7 +115,7 @@ class SeatReply(Record):
     left_out: tuple[str, ...] = ()
 
 
-class Merged(Record):
+class MergeResult(StoryRecord):
     """The merge commit of a story's work, or the problem that prevented the merge."""
 
     commit: str = ""

@@ -63,13 +63,13 @@ _CLOSED_WORD = re.compile(rf"\b(?:{CLOSED_NAMES})d?\b")
 _NOT_YET = re.compile(rf"\b(?:not|never|be|until|once|before)\s(?:yet\s)?(?:{CLOSED_NAMES})d?\b")
 
 
-class Record(BaseModel):
+class StoryRecord(BaseModel):
     """A frozen record."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Task(Record):
+class Task(StoryRecord):
     """A task, and the numbers of its criteria."""
 
     text: str
@@ -77,7 +77,7 @@ class Task(Record):
     criteria: tuple[int, ...] = ()
 
 
-class Story(Record):
+class Story(StoryRecord):
     """One story; criteria are numbered from 1.
 
     Attributes:

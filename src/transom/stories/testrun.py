@@ -97,7 +97,7 @@ class TestRun(BaseModel):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RunComparison:
     """A test run after Dev, compared with the run before; no `problems` means that the tests
     pass.
     """
@@ -107,7 +107,7 @@ class Comparison:
     problems: tuple[str, ...] = ()
 
 
-def compare(before: TestRun, after: TestRun) -> Comparison:
+def compare(before: TestRun, after: TestRun) -> RunComparison:
     """Compare two runs: only new failures count, at least one test ran, none is lost, exit code
     and report agree.
     """
@@ -134,7 +134,7 @@ def compare(before: TestRun, after: TestRun) -> Comparison:
         ("tests are skipped now", skipped, ", "),
     ):
         problems += [f"{len(names)} {problem}: {between.join(names[:_NAMED])}"] if names else []
-    return Comparison(after, tuple(sorted(after.bad & before.bad)), tuple(problems))
+    return RunComparison(after, tuple(sorted(after.bad & before.bad)), tuple(problems))
 
 
 def check_command(command: TestCommand) -> None:

@@ -7,7 +7,7 @@ all studies, in an append-only file beside it.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,7 +18,7 @@ from typing import Any
 from transom.canonical import digest
 from transom.errors import InputError
 from transom.learning import Curator, InsightCategory, InsightSource, Playbook
-from transom.studies.rules import FailureRule, SolveRow, learn
+from transom.studies.failure_rules import FailureRule, SolveRow, learn
 from transom.studies.storage import FileLock, append_line, read_lines
 
 RULE, DESIGN, NUMERICS = "rule", "design", "numerics"
@@ -164,6 +164,16 @@ class Advice:
             key, helpful != mistake, followed=not mistake, source=source, key=f"{study}/{trial}"
         )
 
+    def withdraw(self, study: str, trials: Iterable[int]) -> None:
+        """Take back the outcomes of trials."""
+        numbers = set(trials)
+
+        def is_of_trials(source: InsightSource) -> bool:
+            return (source.by, source.study) == (_BY, study) and source.trial in numbers
+
+        if numbers:
+            Curator(self.playbook).withdraw(is_of_trials, by=_BY)
+
     def keep(self, scope: str, study: str, rows: Sequence[SolveRow]) -> None:
         """Store the solves of a study, replacing its earlier ones."""
         data = [[dict(row.features), row.failure] for row in rows]
@@ -189,8 +199,12 @@ class Advice:
                 Curator(self.playbook).retire(entry, _FORGOTTEN, by=_BY)
 
     @property
-    def forgets(self) -> int:
-        """How often something was forgotten, by any process."""
+    def version(self) -> tuple[int, int]:
+        """Return what changes if the standing of an insight does, by any process."""
+        return self.playbook.epoch, self._forgotten_times()
+
+    def _forgotten_times(self) -> int:
+        """Return how often something was forgotten."""
         with suppress(FileNotFoundError), self.path.open("rb") as lines:
             lines.seek(self._counted)  # only what came since the last look is read
             for line in lines:

@@ -23,8 +23,8 @@ from transom.llm import Block, CallSettings, Role, Tier
 from transom.llm.strict_json import read_json
 from transom.runs import Run, Stage, model_file
 from transom.studies.advice import RULE, StudyInsight
+from transom.studies.failure_rules import FeatureCondition, measured
 from transom.studies.guide import StudyGuide
-from transom.studies.rules import FeatureCondition, measured
 from transom.studies.study import Data
 from transom.studies.trials import StudyTrial, counts, failures, ranked, used_insights
 from transom.tools import Toolbox, ToolLimits, tool

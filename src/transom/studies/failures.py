@@ -83,6 +83,7 @@ class FailureClass(Data):
 
     Attributes:
         severity: who is to blame; `unclear` if it may be the design or the machine.
+        own_words: words of a file of one's own, which blame a design without a noun beside them.
         errors: names of error numbers of the operating system, such as ESTALE; their texts are
             words of the class.
         exceptions: exceptions of Python; they and the built-in ones below them are words, too.
@@ -92,6 +93,7 @@ class FailureClass(Data):
     severity: Severity
     advice: str = ""
     words: tuple[Pattern, ...] = ()
+    own_words: tuple[Pattern, ...] = ()
     errors: tuple[str, ...] = ()
     exceptions: tuple[str, ...] = ()
 
@@ -118,10 +120,18 @@ def _exceptions_below(exception: type[BaseException]) -> list[str]:
 
 
 class Taxonomy(Data):
-    """All classes and patterns."""
+    """All classes and patterns.
+
+    Attributes:
+        design_nouns: what a design or its equations have, such as an element or an increment.
+        machine_nouns: what a machine has, such as a licence server. A message blames a design only
+            if it names something of the design and nothing of the machine.
+    """
 
     messages: tuple[MessageStart, ...] = ()
     completion: tuple[Completion, ...] = ()
+    design_nouns: tuple[Pattern, ...] = ()
+    machine_nouns: tuple[Pattern, ...] = ()
     return_codes: dict[int, str] = Field(default_factory=dict)
     classes: dict[str, FailureClass] = Field(default_factory=dict)
 
@@ -133,49 +143,78 @@ class Taxonomy(Data):
         return re.compile("^(?:" + ("|".join(parts) or r"(?!)") + ")", re.MULTILINE)
 
     @cached_property
-    def words(self) -> dict[str, re.Pattern[str]]:
-        every = {}
+    def words(self) -> dict[str, tuple[re.Pattern[str], re.Pattern[str]]]:
+        """Patterns of each class: its words in files of one's own, and its shipped ones."""
+        words = {}
         for name, failure_class in self.classes.items():
-            every[name] = "|".join(f"(?:{word})" for word in failure_class.patterns)
-        expressions = {}
-        for name, words in every.items():
-            if words:
-                expressions[name] = re.compile(words, re.IGNORECASE)
-        return expressions
+            words[name] = (_any_of(failure_class.own_words), _any_of(failure_class.patterns))
+        return words
 
     def class_of(self, text: str) -> str | None:
         """Return the first class whose words occur in a message, or None."""
+        blames_design = self.blames_design(text)
         # The first class wins, so their order in the file matters.
-        return next((name for name, words in self.words.items() if words.search(text)), None)
+        for name, failure_class in self.classes.items():
+            own, shipped = self.words[name]
+            is_allowed = blames_design or failure_class.severity != "design"
+            if own.search(text) or (is_allowed and shipped.search(text)):
+                return name
+        return None
+
+    def blames_design(self, text: str) -> bool:
+        """Return whether a message names something of a design, and nothing of a machine."""
+        return self._design.search(text) is not None and not self.names_machine(text)
+
+    def names_machine(self, text: str) -> bool:
+        """Return whether a message names something of a machine."""
+        return self._machine.search(text) is not None
+
+    @cached_property
+    def _design(self) -> re.Pattern[str]:
+        return _any_of(self.design_nouns)
+
+    @cached_property
+    def _machine(self) -> re.Pattern[str]:
+        return _any_of(self.machine_nouns)
 
     def leaves_cause_open(self, failure: str | None) -> bool:
         """Return whether a class leaves open if the design or the machine is the cause."""
         return failure not in self.classes or self.classes[failure].severity == "unclear"
 
     def merged(self, own: Taxonomy) -> Taxonomy:
-        """Return this taxonomy, with another one taking precedence."""
-        classes = dict(own.classes)
+        """Return this taxonomy with that of a file of one's own, which takes precedence."""
+        classes = {}
+        for name, added in own.classes.items():
+            classes[name] = added.model_copy(update={"words": (), "own_words": added.words})
         for name, shipped in self.classes.items():
             # A file of one's own adds words to a shipped class, and need not repeat its words.
-            extended = own.classes.get(name)
-            classes[name] = (
-                extended.model_copy(update={"words": (*extended.words, *shipped.words)})
-                if extended
-                else shipped
-            )
+            if extended := classes.get(name):
+                own_words = (*extended.own_words, *shipped.own_words)
+                shipped = extended.model_copy(
+                    update={"words": shipped.words, "own_words": own_words}
+                )
+            classes[name] = shipped
         return Taxonomy(
             messages=(*own.messages, *self.messages),
             completion=(*own.completion, *self.completion),
+            design_nouns=(*own.design_nouns, *self.design_nouns),
+            machine_nouns=(*own.machine_nouns, *self.machine_nouns),
             return_codes={**self.return_codes, **own.return_codes},
             classes=classes,
         )
+
+
+def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
+    """Return a pattern that finds any of the patterns; without one, nothing."""
+    return re.compile("|".join(f"(?:{one})" for one in patterns) or r"(?!)", re.IGNORECASE)
 
 
 def load_taxonomy(*own: Path) -> Taxonomy:
     """Load the shipped taxonomy and files that extend it; InputError if one is wrong."""
     taxonomy = Taxonomy()
     for path in (Path(__file__).with_name("failures.yaml"), *own):
-        taxonomy = taxonomy.merged(validate_yaml(Taxonomy, load_yaml(path)))
+        read = validate_yaml(Taxonomy, load_yaml(path))
+        taxonomy = taxonomy.merged(read) if taxonomy.classes else read
         for name in (
             *taxonomy.return_codes.values(),
             *(completion.otherwise for completion in taxonomy.completion),
@@ -432,15 +471,16 @@ def _unfinished(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
                     yield tool.otherwise, observation
             break
         if not is_known and not job.return_code:
-            yield from _unconverged(name, text)
+            yield from _unconverged(name, text, taxonomy)
 
 
-def _unconverged(name: str, text: str) -> Iterator[_Seen]:
+def _unconverged(name: str, text: str, taxonomy: Taxonomy) -> Iterator[_Seen]:
     """Yield that the last word on convergence, near the end of an output, is that there is none."""
     lines = text.rstrip().splitlines()
     for number in range(len(lines), max(0, len(lines) - _LATEST), -1):
         line = lines[number - 1]
-        if not _CONVERGENCE.search(line):
+        # A licence server or a network converges, too.
+        if not _CONVERGENCE.search(line) or taxonomy.names_machine(line):
             continue
         # `did not converge, retrying` goes on: only a statement at the end of its line is a
         # verdict.

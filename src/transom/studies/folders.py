@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from transom.studies.pipeline import find_study
 from transom.studies.reading import kept_studies, kept_trials
 from transom.studies.storage import FileLock
+from transom.studies.study_stages import find_study
 from transom.studies.trials import front
 
 

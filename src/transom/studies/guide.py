@@ -16,8 +16,8 @@ from typing import Any
 
 from transom.studies.advice import DESIGN, NUMERICS, RULE, Advice, StudyInsight
 from transom.studies.control import learnable
+from transom.studies.failure_rules import Features, SolveRow
 from transom.studies.failures import Taxonomy, load_taxonomy
-from transom.studies.rules import Features, SolveRow
 from transom.studies.study import Number, Study, nearby_design, random_design
 from transom.studies.trials import StudyTrial, ranked
 from transom.studies.verify import Verification
@@ -51,7 +51,7 @@ class StudyGuide:
 
     def __post_init__(self) -> None:
         self.features = Features.of(self.study)
-        self._seen = (-1, -1)
+        self._version = (-1, -1)
         self.insights = self.advice.insights(self.study.scope)
         self.refresh()
         self.acting_at_start = frozenset(item.id for item in self.insights if item.acts)
@@ -64,10 +64,10 @@ class StudyGuide:
         since the start wait for the next study.
         """
         # Each design asks for this, so nothing is read if nothing was said or forgotten.
-        seen = (self.advice.playbook.epoch, self.advice.forgets)
-        if seen == self._seen:
+        version = self.advice.version
+        if version == self._version:
             return
-        self._seen = seen
+        self._version = version
         # The study file is the nearest word of a person: it overrides the playbook's marks.
         marks = {
             **dict.fromkeys(self.study.learning.pin, "pin"),
@@ -130,13 +130,24 @@ class StudyGuide:
     def score(self, trial: StudyTrial) -> None:
         """Count the outcome of a design that rules had rejected, or that came from another
         study.
+
+        A failure that the machine may have caused counts at the end, if it does.
         """
+        if trial.kind == "failed" and self.taxonomy.leaves_cause_open(trial.failure):
+            return
+        self._score(trial)
+
+    def _score(self, trial: StudyTrial) -> None:
         origin: dict[str, Any] = {"study": self.study.study, "trial": trial.number}
         # Being tried all the same is a test of the rule: a failure confirms it.
         for rule in trial.audit:
             self.advice.outcome(rule, helpful=trial.kind == "failed", **origin)
         if trial.source in {insight.id for insight in self.insights}:
             self.advice.outcome(trial.source, helpful=trial.feasible, **origin)
+
+    def take_back(self, numbers: Sequence[int]) -> None:
+        """Take back the outcomes of trials of this study."""
+        self.advice.withdraw(self.study.study, numbers)
 
     def designs(self) -> list[tuple[str, dict[str, Number]]]:
         """Return the first designs, and the insights that they come from."""
@@ -192,6 +203,9 @@ class StudyGuide:
     def learn(self, trials: Sequence[StudyTrial], verification: Verification) -> list[str]:
         """Store this study's findings for the next; returns the ids of new insights."""
         self.keep_rows(trials)
+        for trial in learnable(trials, self.taxonomy):
+            if trial.kind == "failed" and trial.same_as is None:
+                self._score(trial)
         ids = self.advice.learn(self.study.scope, self.study.study, self.in_words)
         # A design that only coarse settings made feasible is no example for others.
         good = ranked(self.study, trials)

@@ -19,8 +19,8 @@ from transom.errors import InputError
 from transom.studies.advice import RULE, Advice, StudyInsight
 from transom.studies.control import learnable
 from transom.studies.expression import Formula
+from transom.studies.failure_rules import Features, SolveRow
 from transom.studies.failures import Diagnosis, JobOutput, classify, load_taxonomy
-from transom.studies.rules import Features, SolveRow
 from transom.studies.trials import StudyTrial
 
 OBJECTIVE = ("objective", "_objective", "_objective_function", "evaluate")
@@ -51,19 +51,29 @@ class Learning:
         self._features = Features(
             {name: Formula.parse(text) for name, text in (features or {}).items()}
         )
-        insights = self.advice.insights(self.scope)
-        self._known = {insight.id for insight in insights}
-        rules = []
-        for insight in insights:
-            if insight.kind == RULE and insight.acts:
-                rules.append(insight)
-        self.rules = rules
+        self._known = {insight.id for insight in self.advice.insights(self.scope)}
+        self._version = (-1, -1)  # of the advice, when the rules were read
+        self._rules: list[StudyInsight] = []
         self.seen: list[SolveRow] = []
         # For each row: its trial, whose number is its place, and the number that the runner uses.
         self._trials: list[StudyTrial] = []
         self._numbers: list[int] = []
         self.used: Counter[str] = Counter()
         self.added: list[str] = []
+
+    @property
+    def rules(self) -> list[StudyInsight]:
+        """Rules of earlier studies, as the playbook has them now: one that is retired ends."""
+        version = self.advice.version
+        if version != self._version:
+            self._version = version
+            rules = []
+            # What is learned meanwhile waits for the next study.
+            for insight in self.advice.insights(self.scope):
+                if insight.id in self._known and insight.kind == RULE and insight.acts:
+                    rules.append(insight)
+            self._rules = rules
+        return self._rules
 
     def _measure(self, params: Mapping[str, Any]) -> dict[str, float]:
         numbers = {}
@@ -208,16 +218,16 @@ class Learning:
             return lambda: None
         import optuna  # noqa: PLC0415  slow
 
-        from transom.studies.samplers import TransomSampler  # noqa: PLC0415  slow: Optuna
+        from transom.studies.samplers import FollowingSampler  # noqa: PLC0415  slow: Optuna
 
         own_samplers = []
         for attribute in vars(runner).values():
             if isinstance(attribute, optuna.Study):
                 own_samplers.append((attribute, attribute.sampler))
                 texts = {name: formula.text for name, formula in self._features.formulas.items()}
-                guided = TransomSampler(features=texts, base=attribute.sampler)
-                guided.rules = self.rules
-                attribute.sampler = guided
+                attribute.sampler = FollowingSampler(
+                    lambda: self.rules, features=texts, base=attribute.sampler
+                )
 
         def restore() -> None:
             for study, sampler in own_samplers:

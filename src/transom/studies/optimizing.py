@@ -21,10 +21,10 @@ from transom.studies.expression import Formula
 from transom.studies.failures import load_taxonomy
 from transom.studies.function_digest import UnknownFunction, function_digest
 from transom.studies.functions import VALUE, FunctionSolver
-from transom.studies.pipeline import conclude
 from transom.studies.runner import StudyRunner
 from transom.studies.study import JobLimits, Number
 from transom.studies.study_file import check_study
+from transom.studies.study_stages import conclude
 from transom.studies.trials import StudyTrial, failures, ranked
 from transom.studies.verify import Verification
 
@@ -156,7 +156,7 @@ def optimize(
         except StudyStopped as error:
             stopped = str(error)
         # Rules are learned of a stopped study, too.
-        conclude(runner, runner.trials(), Verification(asked=False))
+        conclude(runner, Verification(asked=False))
         return _optimum(runner, stopped)
 
 

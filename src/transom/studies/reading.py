@@ -10,11 +10,11 @@ from typing import Any
 from transom.learning import Playbook
 from transom.studies.advice import Advice
 from transom.studies.control import FORGOTTEN
-from transom.studies.pipeline import STUDY, ended, find_study, has_trials
 from transom.studies.report import insight_rows
 from transom.studies.result import StudyResult, result_of
 from transom.studies.storage import open_storage
 from transom.studies.study import Study
+from transom.studies.study_stages import STUDY, ended, find_study, has_trials
 from transom.studies.trials import StudyTrial
 
 

@@ -63,7 +63,7 @@ def insight_rows(
         right = sum(trial.kind == "failed" for trial in audited)
         began = []
         for trial in trials:
-            if trial.source == insight.id:
+            if trial.source == insight.id and trial.kind != "lost":
                 began.append(trial)
         did = (
             [f"rejected {rejected} designs, about {rejected * cost:.0f} s of solves"]
@@ -178,7 +178,9 @@ def rows_of(study: Study, trials: Iterable[StudyTrial]) -> list[dict[str, Any]]:
         )
     records = []
     for trial, values in rows:
-        records.append(origin | trial.model_dump(exclude={"values"}) | {"objectives": values})
+        # When and where it was solved only tells of the machine.
+        fields = trial.model_dump(exclude={"values", "span", "worker"})
+        records.append(origin | fields | {"objectives": values})
     return records
 
 

@@ -9,10 +9,13 @@ again otherwise.
 from __future__ import annotations
 
 import logging
+import os
 import shutil
+import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -116,9 +119,29 @@ class StudyRunner:
             self._reject,
             self._report,
         )
-        self.machine = MachineCheck(self._optuna, self.taxonomy, self._solve_control)
-        # Held from the end of a solve until its trial is recorded: each failure is seen once.
+        self.machine = MachineCheck(
+            self._optuna, self.taxonomy, self._solve_control, self.guide.take_back
+        )
         self._recording, self._recording_lock = FileLock(self.folder / "recording.lock"), Lock()
+
+    @contextmanager
+    def recording(self, wait_line: str = "") -> Iterator[None]:
+        """Hold the lock under which ends of solves are recorded, forgotten and learned from.
+
+        Each failure is seen once, and what is forgotten stays forgotten.
+
+        Args:
+            wait_line: a line of progress if another process has the lock.
+        """
+        with self._recording_lock:
+            if not self._recording.acquire(wait=False):
+                if wait_line:
+                    self.progress(wait_line)
+                self._recording.acquire()
+            try:
+                yield
+            finally:
+                self._recording.release()
 
     def _report(self, line: str) -> None:
         self.progress(line)
@@ -177,7 +200,7 @@ class StudyRunner:
         self._began, self._done_before = time.monotonic(), spent(self.trials())
         if self._done_before < budget:
             # Of two processes that start at once, the second one sees what the first one found.
-            with self._recording_lock, self._recording:
+            with self.recording():
                 self.machine.before_run(self.trials())
         workers = min(self.study.budget.workers, max(1, budget - self._done_before))
         threads = []
@@ -254,7 +277,7 @@ class StudyRunner:
         else:
             equal_trial, orphan = self._solved_elsewhere(trial)
             try:
-                outcome = None
+                outcome, began = None, time.time()
                 if equal_trial is None:
                     outcome = self._design_solver.solve_trial(trial.number, trial.params)
             finally:
@@ -266,11 +289,25 @@ class StudyRunner:
                 own = {**about, "same_as": equal_trial.number, "reason": reason, "seconds": 0.0}
                 ended = equal_trial.model_copy(update={**own, "ended": _timestamp()})
             elif outcome:
-                ended = StudyTrial(**about, **outcome, ended=_timestamp())
+                worker = f"{socket.gethostname()}/{os.getpid()}"
+                times = {"ended": _timestamp(), "span": (began, time.time()), "worker": worker}
+                ended = StudyTrial(**about, **outcome, **times)
             else:
                 return  # stopped by us; the next run takes the trial over
-        with self._recording_lock, self._recording:
-            if ended.kind == "failed" and ended.same_as is None and not record:
+        self._end(trial, ended, is_recorded=bool(record))
+        self._progress(ended, budget)
+
+    def _end(self, trial: optuna.Trial, ended: StudyTrial, *, is_recorded: bool) -> None:
+        """Record how a trial ended, and act on it.
+
+        Args:
+            is_recorded: whether its worker was killed after it had stored the outcome.
+
+        Raises:
+            StudyStopped: the machine or the set-up fails, or a person has to look.
+        """
+        with self.recording():
+            if ended.kind == "failed" and ended.same_as is None and not is_recorded:
                 try:
                     ended = self.machine.before_recording(ended, self.trials())
                 except StudyStopped:
@@ -283,12 +320,13 @@ class StudyRunner:
                     self.study, ended, self._design_solver.trial_folder(ended.number)
                 ):
                     self.progress(line)
-            if ended.kind == "failed" and ended.same_as is None:
+            is_own = ended.kind in ("solved", "failed") and ended.same_as is None
+            if is_own and ended.number not in self.machine.forgotten:
+                self.guide.score(ended)
+            if is_own and ended.kind == "failed":
                 self.machine.after_recording(self.trials())
-        if ended.kind in ("solved", "failed") and ended.same_as is None:
-            self.guide.score(ended)
+        if is_own:
             self._clean_up()
-        self._progress(ended, budget)
 
     def _record(self, trial: optuna.Trial, ended: StudyTrial) -> None:
         """Store how a trial ended, and report it."""

@@ -23,7 +23,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from transom.studies.advice import RULE, Advice, StudyInsight
 from transom.studies.expression import Formula
-from transom.studies.rules import Features, SolveRow, choice_features
+from transom.studies.failure_rules import Features, SolveRow, choice_features
 from transom.studies.trials import FAILED_BY
 
 See = Callable[[FrozenTrial], FrozenTrial | None]
@@ -160,7 +160,7 @@ class TransomSampler(SeeingSampler):
         # Failures wait for the next good trial: until then, the machine may be the cause.
         self._waiting: list[SolveRow] = []
         self._new_failures = 0
-        self._epoch = 0  # of the playbook, when the rules were loaded
+        self._version = (0, 0)  # of the advice, when the rules were loaded
         self._lock = Lock()
         self._audited: dict[int, tuple[str, ...]] = {}
         self._learn()
@@ -199,7 +199,7 @@ class TransomSampler(SeeingSampler):
         self._directions = study.directions
         if self._new_failures >= _LEARNED_AFTER:
             self._learn()
-        elif self._advice is not None and self._advice.playbook.epoch != self._epoch:
+        elif self._advice is not None and self._advice.version != self._version:
             self._load()
         super().before_trial(study, trial)
 
@@ -310,7 +310,7 @@ class TransomSampler(SeeingSampler):
         """Take the rules of the scope that all its trials confirm and nobody retired."""
         assert self._advice is not None
         # Read first: what changes while the rules are read is taken before the next trial.
-        self._epoch = self._advice.playbook.epoch
+        self._version = self._advice.version
         rows = self._advice.rows(self.scope)
         rules = []
         for insight in self._advice.insights(self.scope):
@@ -318,3 +318,28 @@ class TransomSampler(SeeingSampler):
                 rules.append(insight)
         # Set at once: another worker may be drawing.
         self.rules = rules
+
+
+class FollowingSampler(TransomSampler):
+    """A sampler that follows rules which are learned elsewhere.
+
+    Args:
+        follow: returns the rules that act now.
+        features: name -> formula of parameters that rules use.
+        base: the sampler that proposes designs.
+    """
+
+    def __init__(
+        self,
+        follow: Callable[[], list[StudyInsight]],
+        *,
+        features: Mapping[str, str],
+        base: BaseSampler,
+    ) -> None:
+        super().__init__(features=features, base=base)
+        self._follow = follow
+
+    def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
+        """Take the rules of this moment."""
+        self.rules = self._follow()
+        super().before_trial(study, trial)

@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from transom.studies.rules import FailureRule, Features, SolveRow, learn
+from transom.studies.failure_rules import FailureRule, Features, SolveRow, learn
 from transom.studies.study import Number, Study, nearby_design
 from transom.studies.trials import STEP, StudyTrial, is_new, ranked
 

@@ -49,6 +49,8 @@ class StudyTrial(Data):
         control: number of the good design that was solved again after this failure, which showed
             that the machine works.
         same_as: number of an earlier trial of the same design, whose result it has.
+        span: POSIX times at which its solve began and ended; None if they are not known.
+        worker: host and process that solved it.
     """
 
     number: int
@@ -68,6 +70,8 @@ class StudyTrial(Data):
     source: str = "sampler"
     control: int | None = None
     same_as: int | None = None
+    span: tuple[float, float] | None = None
+    worker: str = ""
 
     @property
     def feasible(self) -> bool:
@@ -255,7 +259,10 @@ def failures(trials: Iterable[StudyTrial]) -> dict[str, int]:
 
 def used_insights(trials: Iterable[StudyTrial]) -> tuple[str, ...]:
     """Return the ids of the insights that affected trials."""
-    acted = ({trial.source, *trial.rules, *trial.audit} for trial in trials)
+    acted = []
+    for trial in trials:
+        if trial.kind != "lost":
+            acted.append({trial.source, *trial.rules, *trial.audit})
     return tuple(sorted(set().union(*acted) - {"sampler", START, IMPORT, STEP}))
 
 

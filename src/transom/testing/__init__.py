@@ -9,7 +9,7 @@ assert_hidden(provider.requests[0], "the secret word")
 from __future__ import annotations
 
 from transom.canonical import Json
-from transom.llm import Request, ScriptedProvider, ToolCall, render
+from transom.llm import Request, ScriptedProvider, ToolCallPart, render
 from transom.llm.render import turn_text
 from transom.testing.providers import provider_conformance
 from transom.testing.stores import store_conformance
@@ -24,11 +24,11 @@ __all__ = [
 ]
 
 
-def asks(tool: str, /, **arguments: Json) -> ToolCall:
+def asks(tool: str, /, **arguments: Json) -> ToolCallPart:
     """Return a scripted tool call. For several calls in one reply, pass the provider a `Reply` with
     all of them.
     """
-    return ToolCall(f"call-{tool}", tool, dict(arguments))
+    return ToolCallPart(f"call-{tool}", tool, dict(arguments))
 
 
 def assert_sees(request: Request, *names: str) -> None:

@@ -18,7 +18,7 @@ from transom.llm import (
     Role,
     Text,
     Tier,
-    ToolCall,
+    ToolCallPart,
     Usage,
     Window,
 )
@@ -91,11 +91,11 @@ async def _the_pieces_come_to_the_reply(make: ProviderMaker) -> None:
     if not pieces:
         return
     text = ""
-    calls: tuple[ToolCall, ...] = ()
+    calls: tuple[ToolCallPart, ...] = ()
     for piece in pieces:
         if isinstance(piece, Text):
             text += piece.text
-        elif isinstance(piece, ToolCall):
+        elif isinstance(piece, ToolCallPart):
             calls += (piece,)
     assert text == reply.text, "the pieces of text, joined, are the reply's text"
     assert calls == reply.calls, "each tool call is one piece, in order"

@@ -19,7 +19,7 @@ from transom.errors import (
     TransomError,
     VisibilityError,
 )
-from transom.llm import ToolCall, ToolResult
+from transom.llm import ToolCallPart, ToolResultPart
 from transom.telemetry import Redactor
 from transom.tools.answers import as_text
 from transom.tools.definition import Arguments, ToolDefinition, ToolOutcome, ToolReturn
@@ -36,7 +36,7 @@ _NOT_KEPT_ONCE = (
 
 async def carried_out(
     tool: ToolDefinition,
-    call: ToolCall,
+    call: ToolCallPart,
     arguments: Arguments,
     seconds: float | None,
     redact: Redactor,
@@ -85,7 +85,7 @@ async def carried_out(
 
 
 def _outcome_of(
-    tool: ToolDefinition, call: ToolCall, outcome: ToolReturn, redact: Redactor
+    tool: ToolDefinition, call: ToolCallPart, outcome: ToolReturn, redact: Redactor
 ) -> ToolOutcome:
     """Return the outcome as it will be read back from the journal.
 
@@ -100,7 +100,7 @@ def _outcome_of(
     if note is not None:
         note = json.loads(json.dumps(note, allow_nan=False))
     egress = outcome.egress if tool.egress == "any" else tool.egress
-    result = ToolResult(call.id, call.name, text, trust=tool.trust, egress=egress)
+    result = ToolResultPart(call.id, call.name, text, trust=tool.trust, egress=egress)
     return ToolOutcome(result, redact.inside(note), mark=mark)
 
 

@@ -13,7 +13,7 @@ from typing_extensions import TypeVar  # `typing` has no defaults before Python 
 from transom.canonical import Json
 from transom.context.marks import UNMARKED, Mark
 from transom.errors import ToolError
-from transom.llm import ToolResult, ToolSpec
+from transom.llm import ToolResultPart, ToolSpec
 from transom.llm.checked import check_choice, check_kind
 from transom.llm.codec import result_from_json
 from transom.llm.turns import EGRESS, Egress, Trust, check_marks
@@ -217,7 +217,7 @@ class ToolOutcome:
         mark: set by the handler's code.
     """
 
-    result: ToolResult
+    result: ToolResultPart
     note: Json = None
     error: str = ""
     kept: str = ""

@@ -16,7 +16,7 @@ from transom.errors import (
     ToolRefused,
     ToolRetry,
 )
-from transom.llm import ToolCall, ToolSpec
+from transom.llm import ToolCallPart, ToolSpec
 from transom.llm.turns import Trust, strictest
 from transom.telemetry import Redactor
 from transom.tools.answers import as_text, refused
@@ -127,7 +127,7 @@ class Toolbox:
         """All of them, as registered."""
         return tuple(self._tools.values())
 
-    def may_overlap(self, calls: Iterable[ToolCall]) -> bool:
+    def may_overlap(self, calls: Iterable[ToolCallPart]) -> bool:
         """Return whether the calls of one reply may run side by side: no tool of them has effects.
 
         A call of a tool that does not exist is refused, so it has none.
@@ -138,7 +138,7 @@ class Toolbox:
                 return False
         return True
 
-    def accepted(self, call: ToolCall) -> Accepted | None:
+    def accepted(self, call: ToolCallPart) -> Accepted | None:
         """Return the tool and the arguments of a call; None if `run` would refuse it."""
         try:
             return self._accepted(call)
@@ -147,7 +147,7 @@ class Toolbox:
 
     async def run(
         self,
-        call: ToolCall,
+        call: ToolCallPart,
         accepted: Accepted | None = None,
         *,
         seconds: float | None = None,
@@ -205,7 +205,7 @@ class Toolbox:
             )
         counted.add(place)
 
-    def _accepted(self, call: ToolCall) -> Accepted:
+    def _accepted(self, call: ToolCallPart) -> Accepted:
         tool = self._tools.get(call.name)
         if tool is None:
             hint = "there are no tools: answer without"

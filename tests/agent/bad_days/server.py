@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from tests.llm.conformance.dialects import Anthropic, Dialect, OpenAI
-from transom.llm import Text, ToolCall
+from transom.llm import Text, ToolCallPart
 
 STATUS = {"429": 429, "500": 500, "503": 503, "529": 529}
 FAULTS = (*STATUS, "cut", "reset", "stall", "broken", "broken frame", "error inside")
@@ -83,13 +83,15 @@ def _text(content: Any) -> str:
     return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
 
-def reply(request: UserMessage) -> list[Text | ToolCall]:
+def reply(request: UserMessage) -> list[Text | ToolCallPart]:
     """Calls of a tool; where their results are there, what they come to."""
     if request.found:
         return [Text(f"Item {request.conversation}: {' and '.join(request.found)}.")]
     many = 2 if request.conversation % 5 == 0 else 1
     places = [f"{request.conversation}/{request.turn}/{place}" for place in range(many)]
-    return [ToolCall(f"call_{place.replace('/', '_')}", "look", {"at": place}) for place in places]
+    return [
+        ToolCallPart(f"call_{place.replace('/', '_')}", "look", {"at": place}) for place in places
+    ]
 
 
 def fault(request: UserMessage, before: int) -> str:

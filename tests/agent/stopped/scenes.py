@@ -19,7 +19,7 @@ from transom.canonical import Json
 from transom.config import Settings
 from transom.config.hosted import Retry
 from transom.context import WindowBudget
-from transom.llm import Chain, Reply, Request, ToolCall, ToolResults, UserMessage
+from transom.llm import Chain, Reply, Request, ToolCallPart, ToolResults, UserMessage
 from transom.llm.retrying import RetryingProvider
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.tools import Arguments, ToolDefinition
@@ -61,7 +61,7 @@ def calls(*wanted: str) -> Reply:
         name, _, x = one.partition(" ")
         arguments: dict[str, Json] = {"task": x} if name == "read" else {"x": x}
         arguments = {"purpose": x} if name == "delegate" else arguments
-        parts.append(ToolCall(f"c{number}", name, arguments))
+        parts.append(ToolCallPart(f"c{number}", name, arguments))
     return Reply(tuple(parts), stop="tool_calls")
 
 

@@ -11,10 +11,11 @@ import pytest
 
 from tests.runs.helpers import Desk
 from transom.agent import Answer, call
-from transom.checklist.building.inputs import BuildInputs, BuildSettings
+from transom.checklist.building.inputs import BuildInputs
+from transom.checklist.building.settings import BuildSettings
 from transom.checklist.building.writing import Writers
 from transom.checklist.writing.views import load_prompt, make_role
-from transom.llm import Block, Reply, Role, ScriptedProvider, Text, ToolCall, ToolResults
+from transom.llm import Block, Reply, Role, ScriptedProvider, Text, ToolCallPart, ToolResults
 from transom.runs import Stage, Workspace, text_file
 from transom.store import SqliteStore
 from transom.tools.constrained import FileLimits
@@ -53,11 +54,11 @@ async def test_what_was_read_stays_what_was_read(tmp_path: Path) -> None:
     (root / "top.v").write_text("module top;\n")
     first = Reply(
         (
-            ToolCall("1", "list_available_files", {"patterns": ["sta*"]}),
-            ToolCall("2", "read_file_header", {"file_path": "sta.log"}),
+            ToolCallPart("1", "list_available_files", {"patterns": ["sta*"]}),
+            ToolCallPart("2", "read_file_header", {"file_path": "sta.log"}),
         )
     )
-    second = ToolCall("3", "read_file_header", {"file_path": "top.v"})
+    second = ToolCallPart("3", "read_file_header", {"file_path": "top.v"})
     broken = ScriptedProvider({ROLE.name: [first, OSError("the line is down")]})
     with pytest.raises(OSError, match="down"):
         await converse(tmp_path, broken)
@@ -91,7 +92,7 @@ async def test_a_key_that_only_the_provider_knows_is_not_shown(tmp_path: Path) -
     ):
         inputs = BuildInputs("X-01", "Check it.", None, "", (log,), (tmp_path,))
         box = Writers(run, BuildSettings()).tools_for(inputs)
-        ran = await box.run(ToolCall("1", "read_file_header", {"file_path": "sta.log"}))
+        ran = await box.run(ToolCallPart("1", "read_file_header", {"file_path": "sta.log"}))
     assert "slack 0.1" in ran.result.content
     assert "sesame" not in ran.result.content
 

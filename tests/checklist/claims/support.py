@@ -10,6 +10,7 @@ from tests.checklist.judging.support import AS_OF, LocalRunner, write_files
 from transom.checklist.atoms import ClaimRow
 from transom.checklist.building.checker import checker_yaml
 from transom.checklist.claims.claim_files import write_claim
+from transom.checklist.claims.claim_spec import write_claim_text
 from transom.checklist.item import parse_item
 from transom.checklist.judging import Inputs, Roots, Verdict, check_files, load_checker
 from transom.formats.yaml_files import dump_yaml
@@ -26,7 +27,7 @@ def judge(
     texts: dict[str, str | bytes] = {
         "checker/checker.yaml": checker_yaml(files.config),
         "checker/atoms.py": files.atoms,
-        "checker/ItemSpec.md": files.spec,
+        "checker/ItemSpec.md": write_claim_text(item, claim, files.config),
         "a.rpt": report,
     }
     write_files(folder, texts)

@@ -82,6 +82,48 @@ def test_a_file_that_is_gone_has_no_header(tmp_path: Path) -> None:
     assert [entry.name for entry in verdict.missing_items] == ["SPEF Version Completeness"]
 
 
+OPTIONAL = [
+    ("report_wns", {}, "PASS", []),
+    (
+        "read_spef lamp.spef",
+        {"lamp.spef": SPEF.format(date="Mon Mar  9 15:20:11 2026")},
+        "PASS",
+        [],
+    ),
+    ("read_spef lamp.spef", {"lamp.spef": SPEF.format(date=" ")}, "FAIL", ["2.4"]),
+    ("read_spef lamp.spef", {}, "FAIL", ["2.4"]),
+    ("read_spef lamp.spef\nError: cannot read file lamp.spef.", {}, "FAIL", ["2.3", "2.4"]),
+]
+
+
+@pytest.mark.parametrize(("command", "files", "status", "missing"), OPTIONAL)
+def test_a_spef_counts_if_the_log_reads_one(
+    tmp_path: Path, command: str, files: dict[str, str], status: str, missing: list[str]
+) -> None:
+    write_files(tmp_path, {"lamp.v": HEAD + MODULE, **files})
+    claim = ClaimRow(name="headers_complete_if_present")
+    verdict = judge(tmp_path, claim, LOG.format(spef=command))
+    assert (verdict.status, [entry.id for entry in verdict.missing_items]) == (status, missing)
+
+
+def test_a_spef_that_nobody_requires_needs_a_netlist(tmp_path: Path) -> None:
+    report = LOG.format(spef="report_wns").replace("read_verilog lamp.v", "report_wns")
+    verdict = judge(tmp_path, ClaimRow(name="headers_complete_if_present"), report)
+    assert verdict.status != "PASS"
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "Confirm the SPEF version is correct (if present).",
+        "The SPEF is optional; confirm the netlist version is correct.",
+    ],
+)
+def test_an_optional_part_is_a_candidate_that_leaves_nothing_out(description: str) -> None:
+    best = candidates(description, has_patterns=False)[0]
+    assert (best.row.name, best.row.left_out) == ("headers_complete_if_present", ())
+
+
 def test_a_file_that_could_not_be_read_is_not_found(tmp_path: Path) -> None:
     report = LOG.format(spef="read_spef lamp.spef\nError: cannot read file lamp.spef.")
     each = {"description": "Confirm it. One item per file."}

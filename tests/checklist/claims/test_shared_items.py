@@ -12,6 +12,7 @@ from tests.checklist.judging.support import AS_OF, LocalRunner, write_files
 from transom.checklist.building.checker import checker_yaml
 from transom.checklist.claiming import has_patterns
 from transom.checklist.claims.claim_files import write_claim
+from transom.checklist.claims.claim_spec import write_claim_text
 from transom.checklist.claims.ranking import candidates, read_at_once
 from transom.checklist.item import parse_item
 from transom.checklist.judging import Inputs, Roots, Verdict, check_files, load_checker
@@ -31,7 +32,8 @@ def judge_item(folder: Path, source: Path, data: Path) -> tuple[Verdict, int]:
         answers = 1
     files = write_claim(item, row)
     checker = {"checker/checker.yaml": checker_yaml(files.config), "checker/atoms.py": files.atoms}
-    write_files(folder, {**checker, "checker/ItemSpec.md": files.spec})
+    spec = write_claim_text(item, row, files.config)
+    write_files(folder, {**checker, "checker/ItemSpec.md": spec})
     inputs = Inputs.of(item, Roots(base=folder, values={"CHECKLIST_ROOT": data}))
     loaded = load_checker(folder / "checker")
     verdict = asyncio.run(check_files(loaded, item, inputs, LocalRunner(), AS_OF))

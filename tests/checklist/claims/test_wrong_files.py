@@ -18,8 +18,8 @@ from transom.checklist.claims.claim_data import (
 )
 from transom.checklist.narrowing import synonyms
 from transom.formats.reports import load_formats, read_report_pieces, read_report_text
+from transom.formats.reports.format_rules import CompiledFormat
 from transom.formats.reports.loading import SHIPPED
-from transom.formats.reports.rules import CompiledFormat
 
 FORMATS = load_formats([SHIPPED])
 # A limit that every number holds, so that only the kind of the report can keep it from a PASS.

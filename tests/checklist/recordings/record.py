@@ -20,9 +20,9 @@ from typing import Any
 
 from tests.llm.recording import write_recording
 from transom.checklist.judging import Verdict
-from transom.cli import session
+from transom.cli import command_session
 from transom.cli.check.answers import Answer
-from transom.cli.check.options import CheckOptions
+from transom.cli.check.options import CheckArguments
 from transom.cli.check.steps import answer_of
 from transom.cli.common_options import CommonOptions
 from transom.errors import InputError, ProviderError, TransomError
@@ -60,14 +60,14 @@ class Author:
         return reply
 
 
-class Written(session.Session):
+class Written(command_session.Session):
     """A session in which an author answers."""
 
     author: Author
 
     @staticmethod
     def by(author: Author, workspace: Path) -> Written:
-        started = session.Session.start(
+        started = command_session.Session.start(
             CommonOptions(format="json", workspace=workspace), cwd=workspace, environ={}
         )
         written = Written(**{each.name: getattr(started, each.name) for each in fields(started)})
@@ -86,7 +86,7 @@ async def play(folder: Path, workspace: Path) -> tuple[Answer, Author]:
     """
     author = Author(folder)
     written = Written.by(author, workspace)
-    options = CheckOptions(
+    options = CheckArguments(
         folder / "item.yaml", (f"CHECKLIST_ROOT={DATA}",), results=workspace / "out"
     )
     async with written.open_store() as store:

@@ -4,6 +4,7 @@ alike.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -66,7 +67,7 @@ async def test_the_nearest_items_stand_in_the_first_window_alone_and_change_no_r
     assert shown[0] == log[0].window.text(SIMILAR)
     assert (
         shown[0].count("\n- "),
-        shown[0].count("Type 4; validation items: Netlist File Loading Status"),
+        len(re.findall(r"Type 4, quality [\d.]+; validation items: Netlist File Load", shown[0])),
     ) == (3, 3)
     assert item.description not in shown[0], "its own reading is no example"
     assert estimate_tokens(shown[0]) < 600

@@ -19,14 +19,14 @@ from transom.errors import (
     RateLimited,
     RequestRefused,
 )
-from transom.llm import Text, ToolCall
+from transom.llm import Text, ToolCallPart
 
 SHORT = 0.25
 """Seconds that a reply may take where the server never comes to an end."""
 
 TEXT = Text("Grüße from the server, in two halves.")
-CALL = ToolCall("call_1", "look", {"at": "a.log", "lines": [1, 2]})
-TWO = (CALL, ToolCall("call_2", "look", {"at": "b.log"}))
+CALL = ToolCallPart("call_1", "look", {"at": "a.log", "lines": [1, 2]})
+TWO = (CALL, ToolCallPart("call_2", "look", {"at": "b.log"}))
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-from transom.llm import Text, ToolCall, Usage
+from transom.llm import Text, ToolCallPart, Usage
 from transom.llm.hosted import HostedProvider, Server, Vendor
 from transom.llm.hosted.anthropic import AnthropicVendor
 from transom.llm.hosted.models import known_model
 from transom.llm.hosted.ollama import OllamaVendor
 from transom.llm.hosted.openai import OpenAIVendor
 
-Part = Text | ToolCall
+Part = Text | ToolCallPart
 SAID = "said by the server"
 
 
@@ -121,7 +121,7 @@ class Anthropic(Dialect):
             stop
             if stop is not None
             else "tool_use"
-            if isinstance(parts[-1], ToolCall)
+            if isinstance(parts[-1], ToolCallPart)
             else "end_turn"
         )
 
@@ -187,14 +187,14 @@ class OpenAI(Dialect):
             stop
             if stop is not None
             else "tool_calls"
-            if isinstance(parts[-1], ToolCall)
+            if isinstance(parts[-1], ToolCallPart)
             else "stop"
         )
 
     def whole(self, parts: Sequence[Part], stop: str | None = None) -> dict[str, Any]:
         text = "".join(part.text for part in parts if isinstance(part, Text))
         message: dict[str, Any] = {"role": "assistant", "content": text or None, "refusal": None}
-        calls = [part for part in parts if isinstance(part, ToolCall)]
+        calls = [part for part in parts if isinstance(part, ToolCallPart)]
         if calls:
             message["tool_calls"] = [
                 {
@@ -294,7 +294,7 @@ class Ollama(Dialect):
     usage = Usage(12, 5)
     stream_type = "application/x-ndjson"
 
-    def _message(self, content: str, calls: Sequence[ToolCall]) -> dict[str, Any]:
+    def _message(self, content: str, calls: Sequence[ToolCallPart]) -> dict[str, Any]:
         made: dict[str, Any] = {"role": "assistant", "content": content}
         if calls:
             made["tool_calls"] = [
@@ -317,7 +317,7 @@ class Ollama(Dialect):
 
     def whole(self, parts: Sequence[Part], stop: str | None = None) -> dict[str, Any]:
         text = "".join(part.text for part in parts if isinstance(part, Text))
-        calls = [part for part in parts if isinstance(part, ToolCall)]
+        calls = [part for part in parts if isinstance(part, ToolCallPart)]
         return self._piece(self._message(text, calls), "stop" if stop is None else stop)
 
     def pieces(self, parts: Sequence[Part], stop: str | None = None) -> list[bytes]:

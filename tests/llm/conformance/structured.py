@@ -19,7 +19,7 @@ from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.agent import Agent
 from transom.canonical import Json
 from transom.errors import ReplyError, TransomError
-from transom.llm import Chain, Role, Text, ToolCall, ToolSpec
+from transom.llm import Chain, Role, Text, ToolCallPart, ToolSpec
 from transom.llm.retrying import RetryingProvider
 from transom.llm.structured import SCHEMA_BLOCK
 from transom.tools import ToolDefinition
@@ -52,7 +52,7 @@ DECIMAL: Schema = {
 }
 """The first pattern is that of a decimal number, as pydantic writes it."""
 CALL, GOOD, BAD, MADE_UP = (
-    ToolCall("call_1", "look", {"at": "a"}),
+    ToolCallPart("call_1", "look", {"at": "a"}),
     Text('{"left": 7}'),
     Text("seven"),
     Text('{"left": 0}'),
@@ -247,7 +247,7 @@ def _answer(dialect: Dialect, wire: Wire, seen: Seen, left: Iterator[Part]) -> N
         return
     says = next(left)
     if schema and tools and dialect.name == "ollama":
-        says = MADE_UP if isinstance(says, ToolCall) else says
+        says = MADE_UP if isinstance(says, ToolCallPart) else says
     wire.answer(200, json.dumps(dialect.whole([says])).encode())
 
 

@@ -156,6 +156,9 @@ async def run_code_gates(code: str, yaml: str | None, sandbox: Sandbox) -> tuple
             rows += (await _parser_rows(prober, Trial(sandbox), may_be_silent=True))[0]
     if yaml is not None:
         config, file, unread = _config(yaml)
+        # Without files only the code of atom A says which fields there are.
+        if config and file:
+            unread = check_yaml(config, file, atoms, frozenset())
         rows.append(_row("yaml", unread))
         if config and file:
             own = item_values(config, None, [])

@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from transom.checklist.atoms import ClaimRow
 from transom.evidence.numbers import NumberLimit, read_bound
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
@@ -45,6 +46,28 @@ class FactPattern(_Part):
     whole: str | None = None
 
 
+class HeaderWaiver(_Part):
+    """A situation in which a missing file, or an incomplete head, is acceptable.
+
+    Attributes:
+        name: name of the situation.
+        of: the items that it waives: that the file is loaded, or what its head says.
+        situation: when it occurs.
+        reason: the sentence that a person would write into the waiver.
+        keywords: words by which a waiver may name it.
+        stages: those keywords that name a stage of the design.
+        justification: why accepting it does no harm.
+    """
+
+    name: str
+    of: tuple[Literal["loading", "version"], ...]
+    situation: str
+    reason: str
+    keywords: tuple[str, ...]
+    stages: tuple[str, ...] = ()
+    justification: str
+
+
 class HeaderPart(_Part):
     """A kind of file that a log reads, and what its head must say.
 
@@ -55,8 +78,7 @@ class HeaderPart(_Part):
         files: globs of the names of such files.
         fields: for each field that the head must say, the key of the scope that holds it.
         waivable_loading: whether a keyword may waive that the file was not loaded.
-        keywords: words by which a waiver may name what is accepted.
-        stages: those keywords that name a stage of the design.
+        waivers: the situations in which a waiver is right.
     """
 
     kind: str
@@ -65,8 +87,23 @@ class HeaderPart(_Part):
     files: tuple[str, ...]
     fields: dict[str, str]
     waivable_loading: bool = True
-    keywords: tuple[str, ...] = ()
-    stages: tuple[str, ...] = ()
+    waivers: tuple[HeaderWaiver, ...] = ()
+
+    def keywords_of(self, item: Literal["loading", "version"]) -> tuple[str, ...]:
+        """Return the keywords that waive one of the two items, each once."""
+        words: list[str] = []
+        for waiver in self.waivers:
+            if item in waiver.of:
+                words += waiver.keywords
+        return tuple(dict.fromkeys(words))
+
+    def stages_of(self, item: Literal["loading", "version"]) -> tuple[str, ...]:
+        """Return those of its keywords that name a stage of the design."""
+        words: list[str] = []
+        for waiver in self.waivers:
+            if item in waiver.of:
+                words += waiver.stages
+        return tuple(dict.fromkeys(words))
 
 
 class Claim(_Part):
@@ -84,6 +121,7 @@ class Claim(_Part):
     match: Literal["exact", "words"] = "words"
     first: bool = False
     headers: tuple[HeaderPart, ...] = ()
+    optional: tuple[str, ...] = ()
     proof: tuple[tuple[FactPattern, ...], ...]
     looked_at: tuple[FactPattern, ...] = ()
     bad: tuple[FactPattern, ...] = ()
@@ -189,3 +227,19 @@ def is_in_scope(scope: Mapping[str, str], claim_scope: Mapping[str, str]) -> boo
 def measure_name(pattern: FactPattern, parameters: dict[str, str]) -> str:
     """Return the name of the measurements that a pattern speaks of."""
     return parameters.get("measure", "") if pattern.name == "$measure" else pattern.name
+
+
+def fact_words(pattern: FactPattern, row: ClaimRow) -> str:
+    """Return a pattern in words: `worst slack below 0`."""
+    words = [measure_name(pattern, row.parameters).replace("_", " ")]
+    if pattern.check:
+        words.append(f"of {pattern.check}")
+    if pattern.below is not None:
+        words.append(f"below {pattern.below:g}")
+    if pattern.above is not None:
+        words.append(f"above {pattern.above:g}")
+    if pattern.text or pattern.text_contains:
+        words.append(f'"{pattern.text or pattern.text_contains}"')
+    if pattern.breaks_limit:
+        words.append(f"that is not {row.parameters.get('limit', '')}")
+    return " ".join(words)

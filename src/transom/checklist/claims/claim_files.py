@@ -1,4 +1,4 @@
-"""Write the ItemSpec, `checker.yaml` and `atoms.py` of a claim, in one step."""
+"""Write `checker.yaml` and `atoms.py` of a claim, in one step."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from transom.checklist.claims.claim_data import (
     FactPattern,
     LimitedMeasure,
     bad_facts,
+    fact_words,
     limited_measure,
     measure_name,
     proof_facts,
@@ -198,7 +199,6 @@ def one_for_each_group(results):
 class ClaimFiles:
     """The files of a checker that was written from a claim."""
 
-    spec: str
     config: CheckerConfig
     atoms: str
 
@@ -295,7 +295,7 @@ def write_claim(item: Item, row: ClaimRow, own_format: dict[str, Json] | None = 
     claim = shipped_claims().claims[row.name]
     atoms = write_header_atoms(claim) if claim.headers else _atoms(claim, row)
     config = _config(item, claim, row).model_copy(update={"report_format": own_format})
-    return ClaimFiles(_spec(item, claim, row), config, atoms)
+    return ClaimFiles(config, atoms)
 
 
 def _asks_of_each(description: str, claim: Claim) -> bool:
@@ -324,13 +324,13 @@ def _config(item: Item, claim: Claim, row: ClaimRow) -> CheckerConfig:
     if claim.first:
         common["take"] = "first"
     if claim.headers:
-        items = [*header_items(claim.headers)]
+        items = [*header_items(claim)]
     elif claim.list:
         mode = _MODES[claim.list]
         select = f"measurement.{claim.value}"
         items = [ValidationItem(**common, select=select, check="pattern", mode=mode)]
         if claim.bad and claim.list != "forbidden":
-            name = " or ".join(_words(pattern, row) for pattern in claim.bad)
+            name = " or ".join(fact_words(pattern, row) for pattern in claim.bad)
             refuted = {"id": "2.2", "name": f"No {name}", "select": "refuting.name"}
             items.append(ValidationItem(**refuted, mode="forbid"))
     else:
@@ -339,12 +339,20 @@ def _config(item: Item, claim: Claim, row: ClaimRow) -> CheckerConfig:
     return CheckerConfig(
         item_id=item.item_id,
         description=" ".join(item.description.split()),
-        capability_type=checker_type(requirements.value, waivers.value),
+        capability_type=_capability(claim, requirements, waivers),
         requirements=requirements,
         waivers=waivers,
         claim=row,
         items=tuple(items),
     )
+
+
+def _capability(claim: Claim, requirements: Requirements, waivers: Waivers) -> int:
+    """Return what a checker can do; a claim with waivers of its own can take them any time."""
+    run_type = checker_type(requirements.value, waivers.value)
+    if not any(part.waivers for part in claim.headers):
+        return run_type
+    return 3 if requirements.value is not None else 4
 
 
 def _atoms(claim: Claim, row: ClaimRow) -> str:
@@ -354,7 +362,7 @@ def _atoms(claim: Claim, row: ClaimRow) -> str:
         proof += [_pattern(pattern, row.parameters) for pattern in alternatives]
     bad = list[dict[str, object]]()
     for pattern in bad_facts(claim, row.parameters):
-        bad.append({**_pattern(pattern, row.parameters), "why": _words(pattern, row)})
+        bad.append({**_pattern(pattern, row.parameters), "why": fact_words(pattern, row)})
     limit: dict[str, object] | None = None
     bound = limit_of(row.parameters)
     if bound is not None:
@@ -398,72 +406,3 @@ def _pattern(pattern: FactPattern, parameters: dict[str, str]) -> dict[str, obje
     if scope:
         data["scope"] = scope
     return {**data, "name": measure_name(pattern, parameters)}
-
-
-def _spec(item: Item, claim: Claim, row: ClaimRow) -> str:
-    """Return the ItemSpec of a claim: the four sections, for people and for the gates."""
-    parameters = ", ".join(f"{key} {value}" for key, value in row.parameters.items()) or "none"
-    groups = proof_facts(claim, row.parameters)
-    proof = [" or ".join(_words(pattern, row) for pattern in group) for group in groups]
-    bad_facts_in_words = [_words(pattern, row) for pattern in bad_facts(claim, row.parameters)]
-    bad = bad_facts_in_words or ["what the item does not list"]
-    files = [name.written for name in item.input_files] or ["the item's files"]
-    waivers = "The item's waivers apply to each violation." if item.waivers else "No waivers."
-    if item.waivers is None or item.waivers.value is None:
-        waivers = "The item has no waivers."
-    left_out = [f'- Not checked: "{words}"' for words in row.left_out]
-    lines = [
-        f"# ItemSpec: {item.item_id}",
-        "",
-        f"**Description**: {' '.join(item.description.split())}",
-        "",
-        "## 1. Parsing Logic",
-        "",
-        "Transom recognises each report by its content and reads it with its report format.",
-        f"What is read: {'; '.join(proof)}.",
-        "",
-        "## 2. Check Logic",
-        "",
-        f"- 2.1 {claim.title} (parameters: {parameters})",
-        f"- Proven by: {'; '.join(proof)}",
-        *[f"- A violation: {words}" for words in bad],
-        *left_out,
-        "",
-        "## 3. Waiver Logic",
-        "",
-        waivers,
-        "",
-        "## 4. Implementation Guide",
-        "",
-        "### 4.1 Data Sources",
-        "",
-        *[f"- {name}" for name in files],
-        "",
-        "### 4.2 Special Scenarios",
-        "",
-        "- Nothing measured, such as INF or N/A: a question, never a PASS.",
-        "- A report of another tool, stage, check or corner: the wrong file.",
-        "- A report that does not show its end: a question.",
-        "- Trouble that no rule explains: a question.",
-        "",
-        "### 4.3 Test Matrix",
-        "",
-        "The examples of the report formats are its tests.",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _words(pattern: FactPattern, row: ClaimRow) -> str:
-    """Return a pattern in words: `worst slack below 0`."""
-    words = [measure_name(pattern, row.parameters).replace("_", " ")]
-    if pattern.check:
-        words.append(f"of {pattern.check}")
-    if pattern.below is not None:
-        words.append(f"below {pattern.below:g}")
-    if pattern.above is not None:
-        words.append(f"above {pattern.above:g}")
-    if pattern.text or pattern.text_contains:
-        words.append(f'"{pattern.text or pattern.text_contains}"')
-    if pattern.breaks_limit:
-        words.append(f"that is not {row.parameters.get('limit', '')}")
-    return " ".join(words)

@@ -5,13 +5,13 @@ The log names the files; the runtime opens them, and this checker reads them lik
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pprint import pformat
 
 from transom.checklist.atoms import LOCKED_LAYER, Condition, Operator, ValidationItem
-from transom.checklist.claims.claim_data import Claim, HeaderPart
+from transom.checklist.claims.claim_data import Claim
 
 _LOG = "log"
+_NOT_READ = "not read"
 _ATOMS = '''"""{title}.
 
 Transom reads each file by its report formats, and gives this file what they measured instead of the
@@ -23,6 +23,7 @@ import json
 SCOPE = "report"
 SOURCES = {sources}
 PARTS = {parts}
+NOT_READ = "not read"
 COMMANDS = {{command: part for part in PARTS for command in part["read_as"]}}
 
 
@@ -48,6 +49,8 @@ def loading_entries(facts):
         if part["kind"] not in read_kinds:
             shown = f"{{part['title']}}: no command of the log reads one"
             fields = {{"loaded": False, **dict.fromkeys(part["fields"])}}
+            if part["is_optional"]:
+                fields = dict.fromkeys(fields, NOT_READ)
             entries.append(entry_of(shown, None, {{part["kind"]: fields}}))
     return entries
 
@@ -95,7 +98,9 @@ def write_header_atoms(claim: Claim) -> str:
     parts = list[dict[str, object]]()
     for part in claim.headers:
         sources.append({"kind": part.kind, "rank": "secondary", "files": [*part.files]})
+        is_optional = part.kind in claim.optional
         row: dict[str, object] = {"kind": part.kind, "title": part.title}
+        row["is_optional"] = is_optional
         parts.append({**row, "read_as": [*part.read_as], "fields": part.fields})
     return _ATOMS.format(
         title=claim.title,
@@ -105,22 +110,25 @@ def write_header_atoms(claim: Claim) -> str:
     )
 
 
-def header_items(parts: Iterable[HeaderPart]) -> tuple[ValidationItem, ...]:
+def header_items(claim: Claim) -> tuple[ValidationItem, ...]:
     """Return the validation items: each kind of file is loaded, and its head is complete."""
     items = list[ValidationItem]()
-    for part in parts:
+    for part in claim.headers:
         loaded = f"{part.kind}.loaded"
+        is_loaded = Condition(field=loaded, op=Operator.EQUALS, value=True)
+        if part.kind in claim.optional:
+            is_loaded = Condition(field=loaded, op=Operator.IN, value=[True, _NOT_READ])
         items.append(
             ValidationItem(
                 id=f"2.{len(items) + 1}",
                 name=f"{part.title} File Loading Status",
                 select=loaded,
-                condition=Condition(field=loaded, op=Operator.EQUALS, value=True),
+                condition=is_loaded,
                 take="last",
                 only_with=_LOG,
                 waivable=part.waivable_loading,
-                keywords=part.keywords,
-                stages=part.stages,
+                keywords=part.keywords_of("loading"),
+                stages=part.stages_of("loading"),
             )
         )
         names = tuple(f"{part.kind}.{field}" for field in part.fields)
@@ -131,7 +139,8 @@ def header_items(parts: Iterable[HeaderPart]) -> tuple[ValidationItem, ...]:
                 select=names[0],
                 required=names,
                 take="first",
-                keywords=part.keywords,
+                keywords=part.keywords_of("version"),
+                stages=part.stages_of("version"),
             )
         )
     return tuple(items)

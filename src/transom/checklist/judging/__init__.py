@@ -5,7 +5,6 @@ from transom.checklist.judging.entries import achievement, field_of, has_field, 
 from transom.checklist.judging.gather import File, GatheredEvidence, classify
 from transom.checklist.judging.inputs import Inputs, Roots
 from transom.checklist.judging.loading import APPROVAL, CONFIG, LoadedChecker, approve, load_checker
-from transom.checklist.judging.report import headline, reason_of, summary, text_report, text_reports
 from transom.checklist.judging.report_formats import REPORTS, ReportContext, report
 from transom.checklist.judging.rollup import (
     WORST_FIRST,
@@ -23,6 +22,13 @@ from transom.checklist.judging.verdict import (
     artifact_bytes,
     printed,
     together,
+)
+from transom.checklist.judging.verdict_report import (
+    headline,
+    reason_of,
+    summary,
+    text_report,
+    text_reports,
 )
 from transom.checklist.judging.verdict_rows import (
     CheckedItem,

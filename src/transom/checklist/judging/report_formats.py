@@ -11,7 +11,9 @@ from typing import Literal, TypeAlias
 
 from transom import __version__
 from transom.canonical import pretty_json
-from transom.checklist.judging.report import (
+from transom.checklist.judging.rollup import BlockItem, roll_up
+from transom.checklist.judging.verdict import Verdict, Verdicts, together
+from transom.checklist.judging.verdict_report import (
     ended_acceptance,
     headline,
     part_of,
@@ -21,8 +23,6 @@ from transom.checklist.judging.report import (
     title_of,
     tone_of,
 )
-from transom.checklist.judging.rollup import BlockItem, roll_up
-from transom.checklist.judging.verdict import Verdict, Verdicts, together
 from transom.checklist.judging.verdict_rows import WaivedItem
 from transom.formats.csv_report import csv_report
 from transom.formats.html_report import html_report

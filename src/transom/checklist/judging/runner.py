@@ -19,7 +19,7 @@ from transom.errors import AtomFailed
 from transom.evidence.numbers import PrintedNumber
 from transom.evidence.units import factor_to_base, quantity_of
 from transom.formats.reports import FileReading, read_report_pieces, shipped_formats
-from transom.formats.reports.rules import CompiledFormat
+from transom.formats.reports.format_rules import CompiledFormat
 from transom.formats.text_files import MAX_TEXT_BYTES, STREAMED_BYTES, TextFile
 from transom.sandbox import Level
 

@@ -28,6 +28,12 @@ def quality_of(spec: SpecDocument, findings: Sequence[Finding]) -> dict[str, Jso
     return {**sizes, **{name: _metric(parts) for name, parts in metrics.items()}}
 
 
+def overall_quality(spec: SpecDocument) -> float:
+    """Return the mean of the five scores of an ItemSpec without findings, 0 to 10."""
+    scores = [_metric(parts)["score"] for parts in _metrics(spec, ()).values()]
+    return round(sum(score for score in scores if isinstance(score, float)) / len(scores), 1)
+
+
 def _metrics(spec: SpecDocument, gates: Sequence[str]) -> dict[str, Parts]:
     """Return the parts of each metric, with an answer for each thing that is counted."""
     items, waiver, guide = spec.check.items, spec.waiver, spec.guide

@@ -50,11 +50,12 @@ VALIDATIONS: Final[Mapping[str, Literal["existence", "pattern"]]] = {
     "pattern": "pattern",
     "completeness": "existence",
 }
-MODES: Final[Mapping[str, Literal["require", "forbid"]]] = {
+MODES: Final[Mapping[str, Literal["require", "forbid", "allow"]]] = {
     "requires?": "require",
     "required": "require",
     "forbids?": "forbid",
     "forbidden": "forbid",
+    "allow": "allow",
 }
 QUANTIFIERS: Final[Mapping[str, Literal["exists", "each", "per_file"]]] = {
     "per file": "per_file",

@@ -18,8 +18,8 @@ from transom.checklist.acceptance import (
 from transom.checklist.item import load_item
 from transom.checklist.judging import Verdict
 from transom.checklist.judging.verdict import VERDICT_FILE
+from transom.cli.command_session import Session
 from transom.cli.run_lookup import found_run
-from transom.cli.session import Session
 from transom.errors import InputError
 
 

@@ -15,13 +15,13 @@ from transom.checklist.acceptance import acceptance_on
 from transom.checklist.interpreting import interpret, interpret_again, load_understood
 from transom.checklist.item import Item, load_item
 from transom.checklist.judging import Verdict, load_checker, text_report, text_reports, together
-from transom.checklist.judging.report import next_words, reading_lines
 from transom.checklist.judging.verdict import Status
+from transom.checklist.judging.verdict_report import next_words, reading_lines
 from transom.checklist.judging.verdict_rows import MadeBy, Note
-from transom.checklist.pipeline import Places
+from transom.checklist.manner import Places
 from transom.checklist.results import BuildResult, ReadingRow, SpecResult, WordsRow
+from transom.cli.command_session import Session
 from transom.cli.output import ReportFile, counted, toned
-from transom.cli.session import Session
 from transom.cli.terminal import ask_on_terminal, on_terminal
 from transom.errors import InputError, TransomError
 from transom.runs import Run

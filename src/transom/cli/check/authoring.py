@@ -35,12 +35,12 @@ from transom.checklist.teach import Lesson
 from transom.checklist.waiver_lint import waiver_findings
 from transom.cli.app import group
 from transom.cli.check.batch import paths_named
-from transom.cli.check.options import MARKS, CheckOptions, check_app, places_of
+from transom.cli.check.options import MARKS, CheckArguments, check_app, places_of
 from transom.cli.check.review import show_findings
 from transom.cli.check.steps import all_
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.output import counted, day_of, print_text, say, typed
-from transom.cli.session import Session
 from transom.cli.terminal import on_terminal
 from transom.errors import InputError
 from transom.evidence.findings import Finding
@@ -108,7 +108,7 @@ waiver_app = group("waiver", "List waivers that you should not rely on.", check_
 
 @command(waiver_app, "lint", example="transom check waiver lint examples/checks")
 def lint_waivers(
-    session: Session, targets: Items, options: Annotated[CheckOptions, ("as_of",)]
+    session: Session, targets: Items, options: Annotated[CheckArguments, ("as_of",)]
 ) -> int:
     """List waivers and acceptances that you should not rely on.
 
@@ -131,7 +131,7 @@ def lint_waivers(
     check_app, "teach", example="transom check teach ESD.yaml --good esd.log:118 --bad esd.log:121"
 )
 async def teach(
-    session: Session, path: ItemPath, options: Annotated[CheckOptions, ("variables", *MARKS)]
+    session: Session, path: ItemPath, options: Annotated[CheckArguments, ("variables", *MARKS)]
 ) -> int:
     """Teach Transom a log by marking good and bad lines.
 

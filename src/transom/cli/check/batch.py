@@ -40,7 +40,7 @@ from transom.cli.check.answers import verdict_for
 from transom.cli.check.options import (
     JUDGING,
     WHERE,
-    CheckOptions,
+    CheckArguments,
     baseline_of,
     check_app,
     comparison_of,
@@ -49,8 +49,8 @@ from transom.cli.check.options import (
 from transom.cli.check.registry import place
 from transom.cli.check.steps import VAR
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.output import counted, table, toned
-from transom.cli.session import Session
 from transom.config import FILE_NAMES
 from transom.errors import InputError, TransomError
 from transom.llm.shared_purse import forget_purse
@@ -92,7 +92,7 @@ async def batch(
         list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items or checkers to run.")
     ],
     options: Annotated[
-        CheckOptions,
+        CheckArguments,
         (
             *("jobs", *WHERE, *JUDGING, "parallel_rounds", "tests", "approved_only"),
             *("reports", "baseline", "unsafe"),
@@ -206,7 +206,7 @@ class _Batch:
     session: Session
     run: Run
     targets: list[Path]
-    options: CheckOptions
+    options: CheckArguments
     verdicts: dict[Path, Verdict] = field(default_factory=dict)
     escalations: list[dict[str, Any]] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)

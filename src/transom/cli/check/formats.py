@@ -12,8 +12,8 @@ from transom.checklist.claims.claim_data import shipped_claims
 from transom.cli.app import group
 from transom.cli.check.options import check_app
 from transom.cli.command import command
+from transom.cli.command_session import Session
 from transom.cli.output import counted, table
-from transom.cli.session import Session
 from transom.evidence.regex_fields import slow_regexes
 from transom.formats.reports import load_format, read_report, shipped_formats
 from transom.formats.reports.trying import problems_of_examples

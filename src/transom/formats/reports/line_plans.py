@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from transom.formats.reports.rules import CompiledFormat, LineRule
+from transom.formats.reports.format_rules import CompiledFormat, LineRule
 from transom.formats.reports.section import (
     SectionPass,
     explained_spans,

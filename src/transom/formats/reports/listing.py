@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from transom.errors import InputError
 from transom.evidence.account import file_could_matter
+from transom.formats.reports.format_rules import CompiledFormat
 from transom.formats.reports.reader import read_report
 from transom.formats.reports.readings import (
     Completeness,
@@ -20,7 +21,6 @@ from transom.formats.reports.readings import (
     UnexplainedShape,
 )
 from transom.formats.reports.report_format import Provenance
-from transom.formats.reports.rules import CompiledFormat
 
 FileStatus = Literal["recognised", "ambiguous", "unknown", "no_report", "unreadable"]
 """`recognised`: it has a report of a known format; `ambiguous`: several formats claim the same

@@ -9,8 +9,8 @@ from typing import Final
 
 from transom.canonical import Json
 from transom.errors import InputError
+from transom.formats.reports.format_rules import CompiledFormat, compile_format
 from transom.formats.reports.report_format import TRUSTED, ReportExamples, ReportFormat
-from transom.formats.reports.rules import CompiledFormat, compile_format
 from transom.formats.yaml_files import load_yaml, parse_yaml, read_text
 from transom.formats.yaml_models import validate_yaml
 

@@ -19,6 +19,7 @@ from typing import Final
 
 from transom.evidence.identity import Identity, IdentityFact
 from transom.evidence.trouble import TroubleFinder
+from transom.formats.reports.format_rules import CompiledFormat, LineRule
 from transom.formats.reports.line_plans import (
     HeldLines,
     LinePlan,
@@ -38,7 +39,6 @@ from transom.formats.reports.readings import (
     UnexplainedShape,
 )
 from transom.formats.reports.report_commands import command_of, head_options, is_command, is_step
-from transom.formats.reports.rules import CompiledFormat, LineRule
 from transom.formats.reports.section import SectionPass
 from transom.formats.reports.sought_texts import TextSearch
 from transom.formats.reports.trees import json_lines, kind_of_tree, xml_lines

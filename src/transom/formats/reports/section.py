@@ -10,13 +10,13 @@ from transom.evidence.identity import Identity, IdentityFact
 from transom.evidence.numbers import UnknownNumber
 from transom.evidence.subject_names import FACETS
 from transom.evidence.units import UnitSource, find_unit
+from transom.formats.reports.format_rules import CompiledFormat, LineRule, MeasureRule
 from transom.formats.reports.readings import (
     Measurement,
     NumberRule,
     SectionReading,
     UnexplainedReason,
 )
-from transom.formats.reports.rules import CompiledFormat, LineRule, MeasureRule
 
 Span = tuple[int, int]
 

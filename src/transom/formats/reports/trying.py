@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from transom.formats.reports.format_rules import CompiledFormat
 from transom.formats.reports.reader import read_report_text
 from transom.formats.reports.readings import FileReading, Measurement
 from transom.formats.reports.report_format import ExpectedMeasurement, ReportExample
-from transom.formats.reports.rules import CompiledFormat
 
 
 def problems_of_examples(report_format: CompiledFormat) -> list[str]:

@@ -13,7 +13,7 @@ from transom.evidence.subject_names import Facet
 from transom.formats.measurements import SubjectFact
 from transom.formats.xml_paths import child_path, tag_of
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.words import key_words, word_set
+from transom.investigator.reading.vocabulary import key_words, word_set
 
 
 def _keys(text: str) -> tuple[frozenset[str], ...]:

@@ -19,8 +19,8 @@ from transom.llm.turns import (
     Opaque,
     Part,
     Text,
-    ToolCall,
-    ToolResult,
+    ToolCallPart,
+    ToolResultPart,
     ToolResults,
     Turn,
     UserMessage,
@@ -182,7 +182,7 @@ def _turn(turn: Turn, *, mark: bool) -> tuple[str, list[_Block]]:
     return role, blocks
 
 
-def _result(result: ToolResult) -> _Block:
+def _result(result: ToolResultPart) -> _Block:
     return {
         "type": "tool_result",
         "tool_use_id": result.id,
@@ -195,7 +195,7 @@ def _part(part: Part) -> list[_Block]:
     match part:
         case Text(text):
             return [{"type": "text", "text": text}] if text.strip() else []
-        case ToolCall(ident, name, arguments):
+        case ToolCallPart(ident, name, arguments):
             # Arguments that were not JSON came as text; the API takes objects alone.
             if not isinstance(arguments, dict):
                 arguments = {"not_json": arguments}

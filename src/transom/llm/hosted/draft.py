@@ -13,7 +13,7 @@ from transom.llm.deltas import OnDelta
 from transom.llm.hosted.failures import unreadable
 from transom.llm.reply import Reply, Stop, Usage
 from transom.llm.strict_json import bounded_arguments, read_json
-from transom.llm.turns import Opaque, Part, Text, ToolCall, calls_of
+from transom.llm.turns import Opaque, Part, Text, ToolCallPart, calls_of
 
 _MOST = 10**9  # tokens; no model reads or writes more in one call
 _GAVE_UP = frozenset({"error", "abort", "insufficient_system_resource"})
@@ -214,7 +214,7 @@ class ReplyAssembler:
                     ident = f"call_{calls_before}"
                 ids.add(ident)
                 arguments = whole_texts(_arguments(piece))
-                parts.append(ToolCall(whole_text(ident), whole_text(piece.name), arguments))
+                parts.append(ToolCallPart(whole_text(ident), whole_text(piece.name), arguments))
             elif text := "".join(piece.texts):
                 parts.append(Text(whole_text(text)))
         return tuple(parts)

@@ -27,7 +27,7 @@ from transom.llm.reply import Stop, Usage
 from transom.llm.shapes import Block, Request
 from transom.llm.strict_json import MOST_LEVELS, is_deep
 from transom.llm.structured import is_enforced, is_repair_after_tools, with_schema_block
-from transom.llm.turns import Opaque, ToolCall, ToolResults, Turn, UserMessage
+from transom.llm.turns import Opaque, ToolCallPart, ToolResults, Turn, UserMessage
 
 _ONE_CALL = "Call at most one tool in a reply, and wait for its result."
 
@@ -173,7 +173,7 @@ def _turn(turn: Turn) -> list[Any]:
     return [message]
 
 
-def _call(call: ToolCall) -> Any:
+def _call(call: ToolCallPart) -> Any:
     arguments = call.arguments
     # Arguments that were not JSON came as text; the API takes objects alone.
     if not isinstance(arguments, dict):

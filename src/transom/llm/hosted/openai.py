@@ -23,7 +23,7 @@ from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
 from transom.llm.shapes import Block, Request
 from transom.llm.structured import is_enforced, with_schema_block
-from transom.llm.turns import Opaque, ToolCall, ToolResults, Turn, UserMessage
+from transom.llm.turns import Opaque, ToolCallPart, ToolResults, Turn, UserMessage
 
 _MARK = {"type": "ephemeral"}
 OFFICIAL = "https://api.openai.com/v1"
@@ -172,7 +172,7 @@ def _turn(turn: Turn) -> list[Any]:
     return [message]
 
 
-def _call(call: ToolCall) -> Any:
+def _call(call: ToolCallPart) -> Any:
     # Arguments are a text in this API, so a text that was not JSON goes back unchanged.
     text = call.arguments if isinstance(call.arguments, str) else canonical_json(call.arguments)
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": text}}

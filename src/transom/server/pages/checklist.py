@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from transom.server.pages.runs import list_page
-from transom.server.shapes import Offset
+from transom.server.schemas import Offset
 
 router = APIRouter(include_in_schema=False)
 api = APIRouter(prefix="/api")

@@ -16,7 +16,7 @@ from transom.server.charts import score_chart
 from transom.server.forms import form_of
 from transom.server.names import keep_name, name_of, signature_of
 from transom.server.rendering import page
-from transom.server.shapes import Item, Offset
+from transom.server.schemas import InsightItem, Offset
 from transom.server.site import PAGE_ROWS
 
 router = APIRouter(include_in_schema=False)
@@ -131,5 +131,5 @@ def get_insight(request: Request, item_id: str) -> dict[str, Any]:
 
 
 def _document(insight: Insight) -> dict[str, Any]:
-    facts = Item.of(insight).model_dump(mode="json")
+    facts = InsightItem.of(insight).model_dump(mode="json")
     return facts | {"scope": insight.scope, "retired": insight.retired}

@@ -18,7 +18,7 @@ from transom.runs.summarising import RunSummary
 from transom.server.children import resume
 from transom.server.rendering import page
 from transom.server.run_results import result_of
-from transom.server.shapes import Offset
+from transom.server.schemas import Offset
 from transom.server.site import PAGE_ROWS, RunRowView, Site
 from transom.store import SummaryCount, SummaryFilter
 

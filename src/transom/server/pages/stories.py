@@ -10,7 +10,7 @@ from fastapi.responses import Response
 
 from transom.server.rendering import page
 from transom.server.run_results import lane_of
-from transom.server.shapes import Offset
+from transom.server.schemas import Offset
 from transom.server.site import RunRowView, Site
 from transom.store import SummaryFilter
 from transom.stories import StoryResult, kept_results

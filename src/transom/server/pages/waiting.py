@@ -26,7 +26,7 @@ from transom.server.forms import form_of
 from transom.server.names import keep_name, name_of, signature_of
 from transom.server.rendering import page
 from transom.server.run_results import investigation_of
-from transom.server.shapes import Offset
+from transom.server.schemas import Offset
 from transom.server.site import PAGE_ROWS, Site, title_of
 from transom.store import SummaryFilter
 

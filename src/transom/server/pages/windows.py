@@ -13,7 +13,7 @@ from transom.errors import NotFoundError
 from transom.llm import render
 from transom.runs.windows import JournaledCall, journaled_calls
 from transom.server.rendering import page
-from transom.server.shapes import Offset
+from transom.server.schemas import Offset
 from transom.server.site import PAGE_ROWS, Site
 
 router = APIRouter(include_in_schema=False)

@@ -137,7 +137,12 @@ class PostgresCommitter:
         return results
 
     def _run(self, batch: Sequence[Job], locks: Sequence[int], results: list[Any]) -> None:
-        with self._pool.connection() as connection, connection.transaction():
+        with (
+            self._pool.connection() as connection,
+            # Statements are sent without waiting for the answers of those before them.
+            connection.pipeline(),
+            connection.transaction(),
+        ):
             connection.execute(_BEGIN, (self._writer, self._number, locks))
             for job in batch:
                 results.append(job.work(connection))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import zlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -27,12 +28,15 @@ from transom.store.protocol import (
     Summarise,
     SummaryCount,
     SummaryFilter,
+    keep_unchanged,
 )
 from transom.store.summaries import (
     COUNT,
     FORGET,
+    READ,
     keep_summary,
     list_of,
+    reads_summary,
     summarise_records,
     summary_of,
     write_summary,
@@ -152,8 +156,7 @@ class PostgresStore:
         return self._writer.hand_over_soon(insertion, stream=stream)
 
     def read(self, stream: str, after: int = 0) -> list[Record]:
-        rows = self._query(_READ, stream, after)
-        return [Record(seq, stream, kind, decode(data), at) for seq, kind, data, at in rows]
+        return _records(stream, self._query(_READ, stream, after))
 
     def read_all(self, after: int) -> list[Record]:
         rows = self._query(
@@ -193,8 +196,7 @@ class PostgresStore:
 
     async def summarise_again(self, stream: str, summarise: Summarise) -> None:
         def work(connection: PostgresConnection) -> None:
-            rows = connection.execute(_READ, (stream, 0)).fetchall()
-            records = [Record(seq, stream, kind, decode(data), at) for seq, kind, data, at in rows]
+            records = _records(stream, connection.execute(_READ, (stream, 0)).fetchall())
             if summary := summarise_records(records, summarise):
                 write_summary(_Translating(connection), summary)
 
@@ -332,16 +334,25 @@ class PostgresStore:
         row = (stream, kind, encode(data, stream), at)
         token = self._leases.token_of(stream)
 
+        def read(connection: PostgresConnection, after: int) -> list[Record]:
+            rows = connection.execute(_READ, (stream, after)).fetchall()
+            return _records(stream, rows)[:-1]
+
         def insert(connection: PostgresConnection) -> int:
             if token is None:
-                rows = connection.execute(_INSERT_ALWAYS, row).fetchall()
+                inserting = connection.execute(_INSERT_ALWAYS, row)
             else:
-                rows = connection.execute(_INSERT_IF_HELD, (*row, token)).fetchall()
+                inserting = connection.execute(_INSERT_IF_HELD, (*row, token))
+            # The server answers both in one round trip.
+            shared = _Translating(connection)
+            reading = shared.execute(READ, (stream,)) if reads_summary(summarise) else None
+            rows = inserting.fetchall()
             if not rows:
                 raise self._leases.lost(stream)
             seq = int(rows[0][0])
-            record = Record(seq, stream, kind, data, at)
-            keep_summary(_Translating(connection), record, summarise)
+            if summarise is not keep_unchanged:
+                record = Record(seq, stream, kind, data, at)
+                keep_summary(shared, record, summarise, partial(read, connection), reading)
             return seq
 
         return PostgresWork(insert, (lock_of("stream", stream),))
@@ -364,6 +375,11 @@ class PostgresStore:
             place=str(self._address),
             hint="look into PostgreSQL's log, and restore the database from a backup",
         )
+
+
+def _records(stream: str, rows: Iterable[Any]) -> list[Record]:
+    """Return the records in rows of `_READ`."""
+    return [Record(seq, stream, kind, decode(data), at) for seq, kind, data, at in rows]
 
 
 def _document_lock(table: str, key: str) -> int:

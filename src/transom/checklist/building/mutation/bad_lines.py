@@ -11,7 +11,7 @@ from typing import Final
 from transom.canonical import Json
 from transom.checklist.atoms import Entry, ValidationItem
 from transom.checklist.building.mutation.alterations import is_prose, other_token, places
-from transom.checklist.building.mutation.patterns import without_examples
+from transom.checklist.building.mutation.pattern_matches import without_examples
 from transom.checklist.building.mutation.values import bad_texts
 from transom.checklist.building.prober import RealFile
 from transom.checklist.judging.entries import field_of

@@ -15,8 +15,8 @@ from transom.checklist.atoms import AnyOf, Entry, Requirements, ValidationItem, 
 from transom.checklist.building.mutation.examples import Examples
 from transom.checklist.judging.verdict_rows import CheckedItem
 from transom.checklist.judging.waivers import apply_waivers
-from transom.checklist.results import Combination, Expected
-from transom.checklist.writing.gate.guide import ALLOWED
+from transom.checklist.results import Combination, ExpectedResult
+from transom.checklist.writing.gate.guide_section import ALLOWED
 from transom.checklist.writing.shapes import SpecDocument, SpecExample
 
 NAMES: Final = (
@@ -93,14 +93,14 @@ def _selective(spec: SpecDocument, item: ValidationItem) -> Waivers:
 
 def _expected(
     example: SpecExample, item: ValidationItem, requirements: Requirements, waivers: Waivers
-) -> Expected:
+) -> ExpectedResult:
     # A pattern that no file holds fails even an example that holds.
     if example.outcome == "holds" and requirements != _WRONG:
-        return Expected(status="PASS", found=(item.id,))
+        return ExpectedResult(status="PASS", found=(item.id,))
     if waivers.value is None:
-        return Expected(status="FAIL", violations=(item.id,))
+        return ExpectedResult(status="FAIL", violations=(item.id,))
     unused = tuple(waiver.pattern for waiver in waivers.waive_items[1:])
-    return Expected(status="PASS", waived=(item.id,), unused_waivers=unused)
+    return ExpectedResult(status="PASS", waived=(item.id,), unused_waivers=unused)
 
 
 async def _try_combination(
@@ -114,7 +114,7 @@ async def _try_combination(
     outcome, config, evidence = await examples.judged(example, item, requirements)
     waived = apply_waivers(outcome, waivers, config, evidence, "")
     violations = _ids([*waived.missing_items, *waived.extra_items])
-    result = Expected(
+    result = ExpectedResult(
         status="FAIL" if violations else "PASS",
         # of several entries some may hold
         found=() if violations or waived.waived else _ids(outcome.found_items),

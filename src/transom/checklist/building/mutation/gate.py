@@ -17,7 +17,7 @@ from transom.checklist.building.mutation.alterations import (
 )
 from transom.checklist.building.mutation.combinations import run_tests
 from transom.checklist.building.mutation.examples import Examples, Tried
-from transom.checklist.building.mutation.patterns import try_patterns
+from transom.checklist.building.mutation.pattern_matches import try_patterns
 from transom.checklist.building.mutation.shortening import shortened
 from transom.checklist.building.mutation.suggestion import (
     ExampleOutcome,

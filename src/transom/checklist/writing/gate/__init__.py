@@ -15,7 +15,7 @@ from transom.checklist.writing.document import (
     parse_section4,
 )
 from transom.checklist.writing.gate.check import check_logic
-from transom.checklist.writing.gate.guide import check_example_coverage, check_guide
+from transom.checklist.writing.gate.guide_section import check_example_coverage, check_guide
 from transom.checklist.writing.gate.parsing import check_parsing
 from transom.checklist.writing.gate.problems import Problems, comma_list
 from transom.checklist.writing.gate.text import check_headings, check_text

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from transom.canonical import Json
@@ -104,6 +104,12 @@ def forget(runner: StudyRunner, numbers: Collection[int]) -> int:
     Raises:
         InputError: a trial is unknown.
     """
+    # A run may end solves, and learn from them, at the same time.
+    with runner.recording("waiting until a run of this study has recorded a solve"):
+        return _forget(runner, numbers)
+
+
+def _forget(runner: StudyRunner, numbers: Collection[int]) -> int:
     trials_by_number = {trial.number: trial for trial in runner.trials()}
     if unknown := sorted(set(numbers) - trials_by_number.keys()):
         raise InputError(
@@ -124,10 +130,13 @@ def forget(runner: StudyRunner, numbers: Collection[int]) -> int:
     return sum(trials_by_number[number].kind != "lost" for number in forgotten)
 
 
-def conclude(runner: StudyRunner, trials: Sequence[StudyTrial], verification: Verification) -> End:
+def conclude(runner: StudyRunner, verification: Verification) -> End:
     """Store the study's findings for the next one, and call the hooks of its end."""
     guide = runner.guide
-    added = len(guide.learn(trials, verification))
+    with runner.recording():
+        # Trials may have been forgotten during the verification.
+        trials = runner.trials()
+        added = len(guide.learn(trials, verification.among(trials)))
     acting = {insight.id for insight in guide.advice.insights(runner.study.scope) if insight.acts}
     pruned = len(guide.acting_at_start - acting)
     summary = {"trials": len(trials), "insights_added": added, "items_pruned": pruned}
@@ -188,9 +197,9 @@ async def run_study(
     verification_file = model_file("verification.json", Verification)
     end = conclude(
         runner,
-        trials_done,
         (await run.stage("verification", verified, records, out=verification_file)).value,
     )
+    trials_done = runner.trials()
     if advise and failures(trials_done) and (advice := await _advised(run, runner, trials_done)):
         end = end.model_copy(update={"advice": advice, "added": end.added + len(advice.added)})
     # without the run's id, which must not change the report

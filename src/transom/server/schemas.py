@@ -92,7 +92,7 @@ class InsightIn(_Given):
     tags: list[Tag] = Field(default_factory=list, max_length=50)
 
 
-class Item(BaseModel):
+class InsightItem(BaseModel):
     """An insight.
 
     Attributes:
@@ -112,7 +112,7 @@ class Item(BaseModel):
     last_used: str | None
 
     @classmethod
-    def of(cls, insight: Insight) -> Item:
+    def of(cls, insight: Insight) -> InsightItem:
         """Convert an insight."""
         return cls(
             id=insight.id,
@@ -185,7 +185,7 @@ class SessionContext(BaseModel):
     context: str
 
 
-class CacheStats(BaseModel):
+class CacheFigures(BaseModel):
     """Statistics of vendors' prompt caches for the newest calls, as reported by the vendors.
 
     Attributes:
@@ -220,8 +220,8 @@ class LearningReport(BaseModel):
 
     generated_at: str
     playbook_stats: PlaybookStats
-    top_performers: list[Item]
-    worst_performers: list[Item]
+    top_performers: list[InsightItem]
+    worst_performers: list[InsightItem]
     questions: list[dict[str, Any]]
 
     @classmethod
@@ -230,7 +230,7 @@ class LearningReport(BaseModel):
         return cls(
             generated_at=report.created_at,
             playbook_stats=PlaybookStats(**report.stats),
-            top_performers=[Item.of(insight) for insight in report.best],
-            worst_performers=[Item.of(insight) for insight in report.worst],
+            top_performers=[InsightItem.of(insight) for insight in report.best],
+            worst_performers=[InsightItem.of(insight) for insight in report.worst],
             questions=[question.to_json() for question in report.questions],
         )
