@@ -146,7 +146,11 @@ class BoundedConnection(H11Protocol):
         self._deadline = self.loop.call_later(seconds, self._time_is_up) if seconds else None
 
     def _time_is_up(self) -> None:
-        _log.warning("a connection was closed: it sent no whole request in time")
+        received, _ = self.conn.trailing_data
+        # Browsers open connections ahead that they may never use; nobody needs to know.
+        is_unused = self.conn.their_state is h11.IDLE and not received
+        level = logging.DEBUG if is_unused else logging.WARNING
+        _log.log(level, "a connection was closed: it sent no whole request in time")
         self.refuse(b"408 Request Timeout")
 
     def _open_connections(self) -> list[BoundedConnection]:

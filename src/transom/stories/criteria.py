@@ -10,7 +10,9 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from transom.stories.proof import Proof
+from transom.stories.criterion_words import missing_errors, missing_values, text_of_test
+from transom.stories.loose_tests import SilentTests
+from transom.stories.proof import Proof, StoryFiles
 from transom.stories.story import Story, StoryRecord
 from transom.stories.testrun import TestRun
 
@@ -99,10 +101,38 @@ def is_same_test(case: str, name: str) -> bool:
     return function == plain or function.endswith(f".{plain}")
 
 
+def silent_tests(
+    story: Story, claimed: Mapping[int, tuple[str, ...]], texts: Mapping[str, str]
+) -> SilentTests:
+    """Return the tests that do not hold the words of the criteria that they are claimed to cover.
+
+    Args:
+        texts: path of a test file -> its text.
+    """
+    of_errors, of_values = set[str](), set[str]()
+    for number, cases in claimed.items():
+        criterion = story.criteria[number - 1]
+        for case in cases:
+            text = text_of_test(case, texts)
+            if missing_errors(criterion, text):
+                of_errors.add(case)
+            if missing_values(criterion, text):
+                of_values.add(case)
+    return SilentTests(frozenset(of_errors), frozenset(of_values))
+
+
 def cover(
-    story: Story, claimed: Mapping[int, tuple[str, ...]], green: TestRun, proof: Proof
+    story: Story,
+    claimed: Mapping[int, tuple[str, ...]],
+    green: TestRun,
+    proof: Proof,
+    files: StoryFiles,
 ) -> tuple[Covering, ...]:
-    """Return each criterion with the tests that cover it."""
+    """Return each criterion with the tests that cover it.
+
+    Args:
+        files: the files of the story, whose tests are looked into.
+    """
     uses: Counter[str] = Counter(
         test for tests in claimed.values() for test in dict.fromkeys(tests)
     )
@@ -112,6 +142,7 @@ def cover(
         refused = []
         for test in dict.fromkeys(claimed.get(number, ())):
             why = _why_not(test, uses[test], green, proof)
+            why = why or _what_is_missing(test, text, proof, files)
             if why:
                 refused.append(f"{test} {why}")
             else:
@@ -135,11 +166,34 @@ def _why_not(test: str, uses: int, green: TestRun, proof: Proof) -> str:
     if test in proof.needless:
         return "passes without the story's work"
     if test in proof.untried:
-        return "runs no function that could be replaced, so nothing shows that it checks anything"
+        return "runs nothing that could be replaced, so nothing shows that it checks anything"
     if test in proof.unmoved:
         return "runs no changed line"
     if test in proof.unchecked:
         return "passes although the changed functions return nothing, so it checks nothing"
+    if test in proof.judged:
+        return "asks the changed code whether its results are right, and passes with others"
     if test in proof.loose:
         return "passes although the changed functions return other values"
+    return ""
+
+
+def _what_is_missing(test: str, criterion: str, proof: Proof, files: StoryFiles) -> str:
+    """Return why a test that checks something does not check the criterion, or ""."""
+    text = text_of_test(test, files.tests)
+    # What holds for all values, such as an order or the same seed, needs no value.
+    values = missing_values(criterion, text) if test in proof.mirrors else []
+    if values:
+        return f"compares the changed code with itself, and does not name {values[-1]}"
+    values = missing_values(criterion, text) if test in proof.ranged else []
+    if values:
+        return f"allows a range of values, and does not name {values[-1]}"
+    # A constant of the story may hold any value.
+    constants = sorted(files.declared & {*re.findall(r"[\w$]+", text)})
+    values = missing_values(criterion, text) if constants else []
+    if values:
+        return f"checks {constants[0]}, which the story defines, and does not name {values[-1]}"
+    errors = missing_errors(criterion, text) if test in proof.any_error else []
+    if errors:
+        return f"passes with any error, and does not name {', '.join(errors)}"
     return ""
