@@ -98,9 +98,10 @@ def keep_picture(page: object, name: str, folder: Path) -> None:
 
     path = Path(os.environ.get("PICTURES") or folder) / f"{name}.png"
     page.screenshot(path=path)  # type: ignore[attr-defined]
-    # Text on a plain ground needs few colours.
+    # Text on a plain ground needs few colours; the rare ones of states are among them.
     with Image.open(path) as picture:
-        picture.convert("RGB").quantize(128).save(path, optimize=True)
+        colours = picture.convert("RGB").quantize(128, method=Image.Quantize.MAXCOVERAGE)
+        colours.save(path, optimize=True)
     assert path.stat().st_size < LARGEST
 
 
