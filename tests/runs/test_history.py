@@ -122,7 +122,7 @@ KILLED = """
 import asyncio, os, signal
 from pathlib import Path
 from transom.agent import Agent, Home
-from transom.llm import Block, Capabilities, Reply, Role, Text, Tier, ToolCall, Usage
+from transom.llm import Block, Capabilities, Reply, Role, Text, Tier, ToolCallPart, Usage
 from transom.tools import ToolDefinition
 
 class Quick:
@@ -131,7 +131,7 @@ class Quick:
         self.calls += 1
         if self.calls == 9:
             os.kill(os.getpid(), signal.SIGKILL)
-        call = ToolCall(f"call_{self.calls}", "weigh", {})
+        call = ToolCallPart(f"call_{self.calls}", "weigh", {})
         return Reply((call,), stop="tool_calls", usage=Usage(3, 2), by=self.name)
     def estimate_tokens(self, request): return 1
     def fingerprint(self, role): return "1"
