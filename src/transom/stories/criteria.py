@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from pydantic import Field
 
 from transom.stories.criterion_words import missing_errors, missing_values, text_of_test
-from transom.stories.loose_tests import SilentTests
 from transom.stories.proof import Proof, StoryFiles
 from transom.stories.story import Story, StoryRecord
 from transom.stories.testrun import TestRun
@@ -101,24 +100,17 @@ def is_same_test(case: str, name: str) -> bool:
     return function == plain or function.endswith(f".{plain}")
 
 
-def silent_tests(
-    story: Story, claimed: Mapping[int, tuple[str, ...]], texts: Mapping[str, str]
-) -> SilentTests:
-    """Return the tests that do not hold the words of the criteria that they are claimed to cover.
-
-    Args:
-        texts: path of a test file -> its text.
-    """
-    of_errors, of_values = set[str](), set[str]()
+def tests_of_errors(
+    story: Story, claimed: Mapping[int, tuple[str, ...]], files: StoryFiles
+) -> frozenset[str]:
+    """Return the tests of criteria that name an error, if neither they nor the code name it."""
+    tests = set[str]()
     for number, cases in claimed.items():
         criterion = story.criteria[number - 1]
         for case in cases:
-            text = text_of_test(case, texts)
-            if missing_errors(criterion, text):
-                of_errors.add(case)
-            if missing_values(criterion, text):
-                of_values.add(case)
-    return SilentTests(frozenset(of_errors), frozenset(of_values))
+            if missing_errors(criterion, text_of_test(case, files.tests), files.code_now):
+                tests.add(case)
+    return frozenset(tests)
 
 
 def cover(
@@ -193,7 +185,8 @@ def _what_is_missing(test: str, criterion: str, proof: Proof, files: StoryFiles)
     values = missing_values(criterion, text) if constants else []
     if values:
         return f"checks {constants[0]}, which the story defines, and does not name {values[-1]}"
-    errors = missing_errors(criterion, text) if test in proof.any_error else []
-    if errors:
+    if test not in proof.any_error:
+        return ""
+    if errors := missing_errors(criterion, text, files.code_now):
         return f"passes with any error, and does not name {', '.join(errors)}"
     return ""

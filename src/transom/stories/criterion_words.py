@@ -43,9 +43,16 @@ def missing_values(criterion: str, text: str) -> list[str]:
     return missing
 
 
-def missing_errors(criterion: str, text: str) -> list[str]:
-    """Return the errors that a criterion names and a test does not."""
-    return [name for name in _ERROR.findall(criterion) if name not in text]
+def missing_errors(criterion: str, text: str, code: str) -> list[str]:
+    """Return the errors that a criterion names, if a test does not name them and no line of the
+    changed code raises them.
+    """
+    missing = []
+    for name in _ERROR.findall(criterion):
+        raised = rf"\b(?:raise|throw|return|panic|class|Err)\b[^\n]{{0,200}}\b{name}\b"
+        if name not in text and not re.search(raised, code):
+            missing.append(name)
+    return missing
 
 
 def _python_text(name: str, text: str) -> str:

@@ -15,7 +15,7 @@ from transom.canonical import Json
 from transom.formats.test_files import is_test_file
 from transom.runs import Stage, model_file
 from transom.stories.canaries import CanaryWords
-from transom.stories.criteria import Covering, cover, silent_tests
+from transom.stories.criteria import Covering, cover, tests_of_errors
 from transom.stories.decisions import Read
 from transom.stories.evidence import (
     AttemptEvidence,
@@ -154,8 +154,8 @@ class StoryJudge:
             return (await self.run.stage(f"{place}/{label}", step, *inputs, out=artifact)).value
 
         words = CanaryWords(await self._seed(f"{place}/seed", head))
-        silent = silent_tests(story, evidence.claimed, files.tests)
-        proof = await prove(files, cases_to_prove, before, tests.after, words, run, silent)
+        of_errors = tests_of_errors(story, evidence.claimed, files)
+        proof = await prove(files, cases_to_prove, before, tests.after, words, run, of_errors)
         return _with_proof(story, evidence, tests, proof, files), tests
 
     async def _rules(self) -> Rules:

@@ -48,19 +48,6 @@ class LooseTests:
     judged: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
-class SilentTests:
-    """Tests that do not hold the words of the criterion that they are named for.
-
-    Attributes:
-        of_errors: the criterion names an error.
-        of_values: the criterion names a number or a text.
-    """
-
-    of_errors: frozenset[str] = frozenset()
-    of_values: frozenset[str] = frozenset()
-
-
 def with_new_bodies(code: CodeTexts, kind: BodyKind, mark: str) -> dict[str, str | None]:
     """Return path -> text of the changed code with new bodies for its changed functions."""
     texts: dict[str, str | None] = {}
@@ -78,7 +65,7 @@ def with_new_bodies(code: CodeTexts, kind: BodyKind, mark: str) -> dict[str, str
 async def find_loose_tests(
     tests: frozenset[str],
     unchecked: frozenset[str],
-    silent: SilentTests,
+    of_errors: frozenset[str],
     green: frozenset[str],
     passed_with: PassedWith,
 ) -> LooseTests:
@@ -87,7 +74,7 @@ async def find_loose_tests(
     Args:
         tests: tests that run changed code, and notice if it returns nothing.
         unchecked: tests that do not notice it. They may compare the code with itself.
-        silent: tests without the words of their criteria; only these are tried for kinds of errors.
+        of_errors: tests that are named for a certain error, which neither they nor the code name.
         green: all tests that pass on the story's work.
     """
     near = await passed_with("near") if tests else None
@@ -107,7 +94,7 @@ async def find_loose_tests(
         varying = await passed_with("varying") if suspects & constant else None
         if varying is not None:
             mirrors = (suspects & constant) - varying
-    any_error = silent.of_errors & (tests - loose)
+    any_error = of_errors & (tests - loose)
     if any_error:
         any_error &= await passed_with("other-error") or frozenset()
     if any_error:

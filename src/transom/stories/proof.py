@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from transom.formats.declared_values import DeclaredKind, declared_names, with_other_values
-from transom.formats.source_functions import BodyKind
+from transom.formats.source_functions import BodyKind, without_rust_tests
 from transom.stories.canaries import (
     CanaryWords,
     add_canaries,
@@ -34,7 +34,7 @@ from transom.stories.canaries import (
     made_to_fail,
     without_canaries,
 )
-from transom.stories.loose_tests import SilentTests, find_loose_tests, with_new_bodies
+from transom.stories.loose_tests import find_loose_tests, with_new_bodies
 from transom.stories.story import StoryRecord
 from transom.stories.testrun import TestRun
 
@@ -44,7 +44,6 @@ first argument names the run.
 """
 
 _NAMED = 5
-NOT_SILENT = SilentTests()
 
 
 @dataclass(frozen=True)
@@ -65,6 +64,12 @@ class StoryFiles:
     def before(self) -> dict[str, str | None]:
         """The code as it was before the story."""
         return {path: texts[0] for path, texts in self.code.items()}
+
+    @property
+    def code_now(self) -> str:
+        """The code of the story, without its tests."""
+        texts = [without_rust_tests(path, new or "") for path, (_, new) in self.code.items()]
+        return "\n".join(texts)
 
     @property
     def declared(self) -> set[str]:
@@ -119,12 +124,12 @@ async def prove(
     green: TestRun,
     words: CanaryWords,
     run: RunWith,
-    silent: SilentTests = NOT_SILENT,
+    of_errors: frozenset[str] = frozenset(),
 ) -> Proof:
     """Try whether a green run proves anything.
 
     Args:
-        silent: tests that do not hold the words of their criteria.
+        of_errors: tests that are named for a certain error, which neither they nor the code name.
         claimed: the tests of the report that are claimed to cover a criterion, and old tests of
             the story's test files whose checks changed.
         before, green: the runs on the baseline and on the story's work.
@@ -136,7 +141,7 @@ async def prove(
         return Proof(problems=(forged,), doubts=tuple(doubts))
     passing = claimed & green.ids("passed")
     # The dearest runs come last: a forged or unsteady report needs none of them.
-    proof = await _moved(files, passing, green, silent, words, run)
+    proof = await _moved(files, passing, green, of_errors, words, run)
     needless = frozenset[str]()
     old = passing & before.ids("passed")
     # It only finds more tests that need nothing: an empty one fails, too, if an import fails.
@@ -235,7 +240,7 @@ async def _moved(
     files: StoryFiles,
     passing: frozenset[str],
     green: TestRun,
-    silent: SilentTests,
+    of_errors: frozenset[str],
     words: CanaryWords,
     run: RunWith,
 ) -> Proof | None:
@@ -281,7 +286,7 @@ async def _moved(
 
     tests = passing - unmoved - unchecked - unfailing
     passed = green.ids("passed")
-    found = await find_loose_tests(tests, unchecked, silent, passed, passed_with)
+    found = await find_loose_tests(tests, unchecked, of_errors, passed, passed_with)
     return Proof(
         reached={case: lines for case, lines in reached.items() if case in passing},
         unmoved=tuple(sorted(unmoved)),
