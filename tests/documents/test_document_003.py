@@ -268,7 +268,7 @@ def test_wrapper(tmp_path: Path) -> None:
     class Runner:
         def objective(self, trial: dict[str, float]) -> float:
             if trial["width"] > 3:
-                raise RuntimeError("did not converge")
+                raise RuntimeError("the Newton iteration did not converge")
             return trial["width"]
 
         def run(self, n_trials: int) -> None:
