@@ -15,6 +15,7 @@ from transom.compat.context_agent import ContextAgent
 from transom.llm import render
 
 PIPELINE = "transom.checklist.pipeline"
+VERDICTS = "transom.checklist.verdicts"
 ROUNDS = "transom.checklist.writing.rounds:write_sections"
 WRITE = f"{PIPELINE}:write_spec"
 FILES = ("analysis", "section1", "section2", "section3", "section4")
@@ -159,7 +160,7 @@ def test_section_4(specified: Door) -> None:
 
 @row(
     "four files a round in the debug folder, config.yaml, meta.json",
-    "transom.cli.check.steps:export_rounds",
+    "transom.checklist.writing.round_copies:export_rounds",
 )
 def test_debug_files(specified: Door) -> None:
     names = {path.name for path in (specified.here / "out/FAN-1_debug").iterdir()}
@@ -352,7 +353,7 @@ TYPES: dict[int, tuple[Any, list[str], Any, list[str]]] = {
 
 
 @pytest.mark.parametrize("kind", TYPES)
-@row("the type follows from requirements and waivers", f"{PIPELINE}:check_files")
+@row("the type follows from requirements and waivers", f"{VERDICTS}:check_files")
 def test_types(checked: Door, kind: int) -> None:
     value, patterns, waive, items = TYPES[kind]
     verdict = judged(
@@ -398,7 +399,7 @@ def test_selective_waivers(checked: Door, match: str) -> None:
     assert verdict["unused_waivers"][0]["severity"] == "WARN"
 
 
-@row("every applied waiver is in the audit trail", f"{PIPELINE}:audit_waivers")
+@row("every applied waiver is in the audit trail", f"{VERDICTS}:audit_waivers")
 def test_audit(checked: Door) -> None:
     judged(
         checked, waivers={"value": 1, "waive_items": ["2.2"], "waive_reasons": ["no sensor yet"]}
@@ -410,7 +411,7 @@ def test_audit(checked: Door) -> None:
 
 @row(
     "scenarios of the matrix as YAML files from real values, run and kept",
-    f"{PIPELINE}:run_scenarios",
+    f"{VERDICTS}:run_scenarios",
 )
 def test_scenarios(checked: Door) -> None:
     folder = checked.here / "out/FAN-1_checker/scenarios"
@@ -421,7 +422,7 @@ def test_scenarios(checked: Door) -> None:
     assert selective["waivers"]["waive_items"][0] == "sensor"
 
 
-@row("a violation names file, line, and the nearest line", f"{PIPELINE}:check_files")
+@row("a violation names file, line, and the nearest line", f"{VERDICTS}:check_files")
 def test_traceability(checked: Door) -> None:
     verdict = judged(checked)
     found, missing = verdict["found_items"][0], verdict["missing_items"][0]
@@ -466,7 +467,7 @@ def ids(entries: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.slow
-@row("the worked example: four items; a log leads to netlist and SPEF", f"{PIPELINE}:verdict_of")
+@row("the worked example: four items; a log leads to netlist and SPEF", f"{VERDICTS}:verdict_of")
 def test_worked_example(heads: Door) -> None:
     verdict = heads.json("check", "all", "HEAD-1.yaml")
     assert (verdict["status"], ids(verdict["found_items"])) == (
@@ -479,7 +480,7 @@ def test_worked_example(heads: Door) -> None:
 @pytest.mark.slow
 @row(
     "a blank header field and a missing SPEF fail; compressed files are read",
-    f"{PIPELINE}:verdict_of",
+    f"{VERDICTS}:verdict_of",
 )
 def test_odd_heads(heads: Door) -> None:
     head = HEADS["design/top.spef"].replace('"StarRC"', '"  "')
@@ -492,7 +493,7 @@ def test_odd_heads(heads: Door) -> None:
 
 
 @pytest.mark.slow
-@row("synthesis: 2.3 and 2.4 are missing; SPEF or a wildcard waives them", f"{PIPELINE}:verdict_of")
+@row("synthesis: 2.3 and 2.4 are missing; SPEF or a wildcard waives them", f"{VERDICTS}:verdict_of")
 def test_expected_results(heads: Door) -> None:
     heads.write("logs/sta.log", HEADS["logs/sta.log"].partition("pt_shell> read_par")[0])
     verdict = heads.json("check", "all", "HEAD-1.yaml")
@@ -505,7 +506,7 @@ def test_expected_results(heads: Door) -> None:
     assert (verdict["status"], ids(verdict["waived"])) == ("PASS", ["2.3", "2.4"])
 
 
-@row("one byte that is not UTF-8 changes no verdict", f"{PIPELINE}:verdict_of")
+@row("one byte that is not UTF-8 changes no verdict", f"{VERDICTS}:verdict_of")
 def test_encoding(checked: Door) -> None:
     log = checked.here / "logs/boot.log"
     before = log.read_bytes()
@@ -516,7 +517,7 @@ def test_encoding(checked: Door) -> None:
     assert any("Latin-1" in note["message"] for note in verdict["warnings"])
 
 
-@row("several files are judged each by itself", f"{PIPELINE}:verdict_of")
+@row("several files are judged each by itself", f"{VERDICTS}:verdict_of")
 def test_several_files(checked: Door) -> None:
     checked.write(
         "logs/second_boot.log",
