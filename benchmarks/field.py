@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from transom.formats.measurements import Reading
-from transom.investigator.deciding import find_caps
+from transom.investigator.features import Feature
 from transom.investigator.judging import Judge
 from transom.investigator.ledger import Ledger
 from transom.investigator.policy import Policy, load_policy
@@ -25,8 +25,8 @@ from transom.investigator.reading.analysis import read_analysis_file
 from transom.investigator.reading.documents import read_document
 from transom.investigator.reading.issues import read_changelog_file, read_issue_file
 from transom.investigator.reading.recognition import recognise
-from transom.investigator.sources import Feature
 from transom.investigator.subject import RequiredSubject
+from transom.investigator.verdict_caps import find_caps
 
 _MOST_FACTS = 6
 _FRESH = timedelta(days=30)

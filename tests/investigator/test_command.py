@@ -266,3 +266,23 @@ def test_a_document_of_200_mb_is_read_in_part_and_said_to_be(run: Run, tmp_path:
     assert [cap["source_file"] for cap in document["capped_by"]] == ["feature1/planning/HISTORY.md"]
     assert [one["source"] for one in document["unread"]] == ["feature1/planning/HISTORY.md"]
     assert document["confidence"] < 1
+
+
+def test_a_first_question_for_more_than_the_verdict_is_answered_too(
+    run: Run, tmp_path: Path
+) -> None:
+    copy_of(READY, tmp_path / "data")
+    path = next((tmp_path / "data").glob("*/planning"))
+    text = "# Design\n\n## Components\n\n### Reminder worker\n\nSends the reminders.\n"
+    (path / "SPARE_PARTS.md").write_text(text, encoding="utf-8")
+    usual = ("--data", "data", "--as-of", "2026-09-20")
+    code, out, err = run("Which components does LEND-118 have?", *usual)
+    assert (code, "Reminder worker (" in out) == (0, True)
+    assert out.startswith("READY") and "needs a model" not in err
+    # A verdict of READY is no answer to this one.
+    code, out, err = run("Who wrote LEND-118?", *usual)
+    assert (code, "the question needs a model" in err) == (3, True)
+    assert out.startswith("READY") and "The rules find nothing" in out
+    # A usual question stays as it is.
+    code, out, _ = run("What is the status of LEND-118?", *usual)
+    assert (code, "What is the status" in out) == (0, False)

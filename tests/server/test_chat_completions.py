@@ -478,6 +478,23 @@ async def clerk():
 """
 
 
+BEHIND = """
+from contextlib import asynccontextmanager
+from pathlib import Path
+import anyio
+from transom import Agent
+from transom.testing import ScriptedProvider
+
+@asynccontextmanager
+async def clerk():
+    async with anyio.create_task_group() as group:
+        group.start_soon(anyio.sleep, 600)
+        yield Agent("You count.", provider=ScriptedProvider(lambda request: "nuts: 9 left"))
+        group.cancel_scope.cancel()
+    Path("closed.txt").touch()
+"""
+
+
 @contextmanager
 def command(folder: Path, end: int = signal.SIGKILL) -> Iterator[openai.OpenAI]:
     """A client of `transom serve --agent`."""
@@ -502,9 +519,21 @@ def command(folder: Path, end: int = signal.SIGKILL) -> Iterator[openai.OpenAI]:
 
 
 @pytest.mark.slow
-def test_an_agent_with_the_tools_of_a_server_is_served(tmp_path: Path) -> None:
-    (tmp_path / "shop.py").write_text(SHELF, encoding="utf-8")
-    with command(tmp_path, signal.SIGINT) as client:
+@pytest.mark.parametrize(
+    ("module", "end"),
+    [
+        (SHELF, signal.SIGINT),
+        (SHELF, signal.SIGTERM),
+        (SHELF, signal.SIGHUP),
+        (BEHIND, signal.SIGINT),
+        (BEHIND, signal.SIGTERM),
+    ],
+)
+def test_an_agent_of_a_manager_is_served_and_closed(
+    tmp_path: Path, module: str, end: signal.Signals
+) -> None:
+    (tmp_path / "shop.py").write_text(module, encoding="utf-8")
+    with command(tmp_path, end) as client:
         for _ in range(2):
             answer = client.chat.completions.create(model="clerk", messages=said("How many?"))
             assert "nuts: 9 left" in str(answer.choices[0].message.content)

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from textwrap import indent
 from typing import Annotated, Any
 
 import typer
@@ -30,7 +31,7 @@ from transom.cli.output import day_of, report_files, style_status
 from transom.cli.run_lookup import found_run
 from transom.errors import InputError, Paused
 from transom.investigator.concluding import kept_answer
-from transom.investigator.dialogue import follow_up, judged
+from transom.investigator.dialogue import answer_beside, follow_up, judged
 from transom.investigator.inquiry import Inquiry
 from transom.investigator.lessons import DOMAIN, take_judgement
 from transom.investigator.phases import investigate as investigated
@@ -123,7 +124,10 @@ async def investigate(
         inquiry = replace(inquiry, playbook=playbook, memory=None if options.no_memory else memory)
         async with opened_run(session, inquiry, options) as run:
             result, pause = await answered(run, inquiry)
+            beside = await answer_beside(run, inquiry, result)
     text = text_report(result).rstrip("\n")
+    if beside is not None:
+        text += f"\n\n{question}\n" + indent(beside.answer, "  ")
     # The first verdict is the heading of the report.
     text = text.replace(result.verdict, style_status(result.verdict), 1)
     session.show(result, *text.split("\n"), reports=reports)
@@ -134,6 +138,10 @@ async def investigate(
             f"transom: {pause.hint}; give the reason with --reason TEXT; then: transom"
             f" resume {run.id}"
         )
+    if beside is not None and beside.needs_model:
+        # The verdict alone is no answer to what was asked.
+        _warn_of_model(session, question, run.id)
+        return result.exit_code or Paused.exit_code
     return result.exit_code
 
 
@@ -226,9 +234,13 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
     session.show(reply, *lines)
     if not reply.needs_model:
         return 0
+    _warn_of_model(session, question, run_id)
+    return Paused.exit_code
+
+
+def _warn_of_model(session: Session, question: str, run_id: str) -> None:
     command_line = shlex.join(["transom", KIND, question, "--follow-up", run_id, "--model"])
     session.warn(f"transom: the question needs a model; ask it with: {command_line} PROVIDER:NAME")
-    return Paused.exit_code
 
 
 async def demo(session: Session, examples: Path) -> list[Investigation]:

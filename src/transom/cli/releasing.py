@@ -25,6 +25,7 @@ from transom.cli.evidence_sources import (
 from transom.cli.output import day_of, report_files, style_status
 from transom.config.model import Notice
 from transom.errors import InputError, TransomError
+from transom.investigator.features import Feature
 from transom.investigator.policy import load_policy, load_waivers
 from transom.investigator.release import (
     ReleaseAssessment,
@@ -35,7 +36,7 @@ from transom.investigator.release import (
     read_history,
 )
 from transom.investigator.release_report import RELEASE_FORMATS, text_release
-from transom.investigator.sources import DataFolder, Feature
+from transom.investigator.sources import DataFolder
 from transom.runs.notices import notice_without_run
 
 _EXAMPLE = "transom release --data examples/incoming_data --as-of 2026-09-20"

@@ -57,11 +57,13 @@ def collect(
                 place="--artifacts",
                 hint="give --data, or --jira URL?jql=... for the features' issues",
             )
+        # After the features are known, since a path may name one of them.
         for folder in artifacts:
             _take_artifacts(draft, folder, features)
         for name, document in documents.items():
             for feature in features:
                 _write(draft / feature / name, document)
+        # The new folder takes the old one's place in one step.
         if target.exists():
             shutil.rmtree(target)
         draft.rename(target)
@@ -98,7 +100,10 @@ def _take_artifacts(draft: Path, folder: Path, features: Sequence[str]) -> None:
         )
     for path in paths:
         inner = path.relative_to(folder)
-        matching_features = [feature for feature in features if _names(inner, feature)]
+        matching_features = []
+        for feature in features:
+            if _names(inner, feature):
+                matching_features.append(feature)
         for feature in matching_features or features:
             _link(path, draft / feature / "artifacts" / folder.name / inner)
 
@@ -126,6 +131,7 @@ def _link(path: Path, copy: Path) -> None:
     """Copy a file, without its bytes if the file system allows it."""
     copy.parent.mkdir(parents=True, exist_ok=True)
     try:
+        # Artifacts of a CI may be gigabytes.
         os.link(os.path.realpath(path), copy)
     except OSError:
         shutil.copy2(path, copy)

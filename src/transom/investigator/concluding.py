@@ -12,6 +12,7 @@ from pydantic import Field
 from transom.canonical import Json, digest
 from transom.formats.measurements import MeasurementShape
 from transom.investigator.deciding import limited
+from transom.investigator.features import SourceFile
 from transom.investigator.gathering import SourceReport, seat_of
 from transom.investigator.inquiry import Case, Inquiry
 from transom.investigator.ledger import CALCULATED, Evidence, Ledger
@@ -33,7 +34,6 @@ from transom.investigator.result import (
 )
 from transom.investigator.roles import MAIN, insights, json_rows, ours, outside
 from transom.investigator.rules import justify
-from transom.investigator.sources import SourceFile
 from transom.investigator.statements import Standing, standing_of
 from transom.learning import cited_in, shown_in, uncited
 from transom.llm import Block, Usage
@@ -91,6 +91,7 @@ async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Kept
     """Have the case judged, no better than the rules judge it, and assemble the answer."""
     decision, ledger, draft = case.decision, case.ledger, drafted(inquiry, case)
     blocks = [*case_blocks(draft, case.shown, ledger), *insights(case.insights)]
+    # The same case has the same thread, so that a resumed run goes on in it.
     thread = f"case-{digest([block.to_json() for block in blocks])[:12]}"
     main = MainThread(run, thread, inquiry.data, case.feature.feature_id, ledger)
     run.progress(f"judging {len(decision.criteria)} criteria")
@@ -118,7 +119,10 @@ async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Kept
     async def keep(_: Stage, kept: Kept) -> Kept:
         return kept
 
-    insights_by_seat = {seat_of(report): report.named for report in case.reports if report.named}
+    insights_by_seat = {}
+    for report in case.reports:
+        if report.named:
+            insights_by_seat[seat_of(report)] = report.named
     insights_by_seat[VERDICT] = [*cited_in(opinion.model_dump_json(), shown_in(case.insights))]
     kept = Kept(
         investigation=result,
@@ -144,6 +148,7 @@ def judged_by(opinion: Opinion, draft: Investigation, ledger: Ledger) -> Investi
     text, struck = held_text(
         opinion.justification, "justification", standing, ledger, is_strict=is_above
     )
+    # The model's better verdict is reported, or nobody would know that it was limited.
     if is_above:
         why = f"the rules judge {rules}; a model may only judge lower"
         struck.append(Unsupported(text=opinion.verdict, why=why, where="verdict"))
@@ -152,11 +157,10 @@ def judged_by(opinion: Opinion, draft: Investigation, ledger: Ledger) -> Investi
         checked_text, false = held_text(risk.text, "risks", standing, ledger, marks=False)
         struck += false
         if checked_text:
-            cited = [
-                evidence_id
-                for evidence_id in dict.fromkeys(CITED.findall(checked_text))
-                if evidence_id in ledger
-            ]
+            cited = []
+            for evidence_id in dict.fromkeys(CITED.findall(checked_text)):
+                if evidence_id in ledger:
+                    cited.append(evidence_id)
             risks.append(Risk(text=checked_text, severity=risk.severity, evidence=cited))
     if not text:
         # Nothing that the model says holds, so the rules' own reasons stand in its place.
@@ -195,7 +199,10 @@ def held_text(
 def drafted(inquiry: Inquiry, case: Case) -> Investigation:
     """Return the answer of the rules, before a model judges."""
     decision = case.decision
-    struck = [claim for report in case.reports for claim in report.struck]
+    struck = []
+    for report in case.reports:
+        for claim in report.struck:
+            struck.append(claim)
     return Investigation(
         question=inquiry.question,
         feature_id=case.feature.feature_id,
@@ -271,7 +278,10 @@ def case_blocks(result: Investigation, shown: Sequence[str], ledger: Ledger) -> 
     feature["contradictions"] = [
         contradiction.text for contradiction in result.contradictions[:_MOST_LISTED]
     ]
-    needed = {evidence_id for row in result.criteria for evidence_id in row.evidence}
+    needed = set()
+    for row in result.criteria:
+        for evidence_id in row.evidence:
+            needed.add(evidence_id)
     cited = needed | {citation for text in shown for citation in CITED.findall(text)}
     rows = sorted((row for row in ledger if row.id in cited), key=lambda row: row.id not in needed)
     evidence = list(_fitting(map(evidence_line, rows), _MOST_EVIDENCE))
@@ -295,7 +305,11 @@ def _fitting(lines: Iterable[str], limit: int) -> Iterator[str]:
 
 def criterion_row(one: CriterionResult, ledger: Ledger) -> dict[str, Json]:
     """Return a criterion as the main thread sees it, with its facts ready to be cited."""
-    facts = [ledger[key].fact for key in one.evidence if key in ledger]
+    # A model that sees only the reason would have to look each figure up.
+    facts = []
+    for key in one.evidence:
+        if key in ledger:
+            facts.append(ledger[key].fact)
     row = one.model_dump(include={"id", "name", "required", "status", "doubt", "owner", "source"})
     return {**row, "why": one.why[:240], "facts": [*facts[:4]]}
 
@@ -310,22 +324,17 @@ def evidence_line(row: Evidence) -> str:
 
 def cited_rows(result: Investigation, ledger: Ledger) -> list[Evidence]:
     """Return the entries that an answer cites, in order, with the operands of calculated ones."""
-    parts = [
-        part.evidence
-        for rows in (result.criteria, result.risks, result.contradictions)
-        for part in rows
-    ]
-    ids = {entry for part in parts for entry in part}
-    texts = [
-        result.justification,
-        *(conversation.summary for conversation in result.sub_conversations),
-        *(risk.text for risk in result.risks),
-    ]
-    ids |= {citation for text in texts for citation in CITED.findall(text)}
-    ids |= {
-        entry
-        for row in ledger
-        if row.id in ids and row.source == CALCULATED
-        for entry in row.locator.split(",")
-    }
+    ids = set()
+    for parts in (result.criteria, result.risks, result.contradictions):
+        for part in parts:
+            ids.update(part.evidence)
+    texts = [result.justification]
+    texts += [conversation.summary for conversation in result.sub_conversations]
+    texts += [risk.text for risk in result.risks]
+    for text in texts:
+        ids.update(CITED.findall(text))
+    # A calculated entry can only be followed to its files by way of its operands.
+    for row in ledger:
+        if row.id in ids and row.source == CALCULATED:
+            ids.update(row.locator.split(","))
     return [row for row in ledger if row.id in ids]

@@ -37,6 +37,7 @@ def find_contradictions(
 
 def _criterion_of(policy: Policy, measure: str, source: str) -> str:
     for criterion in policy.criteria:
+        # The criterion with a rule on the measure; else the one that reads the source.
         if any(rule.measure == measure for rule in criterion.rules):
             return criterion.id
     return next((entry.id for entry in policy.criteria if entry.source == source), "")
@@ -50,6 +51,7 @@ def _stages_differ(
         for entry in reading.observations:
             if entry.measure == "jira.status" and not issue_status:
                 issue_status = ledger.add(entry, reading)
+    # Without a stage in Jira there is nothing to contradict.
     if current is None or not issue_status:
         return []
     contradictions = list[Contradiction]()
@@ -79,6 +81,7 @@ def _claims_differ(
     contradictions = list[Contradiction]()
     measured = dict[str, SourcedObservation]()
     for reading in readings:
+        # A document that claims a figure is no measurement of it.
         if reading.kind != "analysis":
             continue
         for observation in reading.observations:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from transom.formats.measurements import Observation, Reading
@@ -30,6 +31,11 @@ class Part:
     why: str
     rests_on: list[SourcedObservation] = field(default_factory=list)
     limits: bool = False
+
+
+def of_measure(entries: Iterable[SourcedObservation], measure: str) -> list[SourcedObservation]:
+    """Return the observations of one measure."""
+    return [entry for entry in entries if entry.observation.measure == measure]
 
 
 def quoted_state(entry: SourcedObservation, label: str) -> str:

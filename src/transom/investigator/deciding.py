@@ -14,6 +14,7 @@ from transom.evidence.dates import read_age
 from transom.evidence.identity import IdentityRequirement
 from transom.formats.measurements import Reading, Remark
 from transom.investigator.contradictions import find_contradictions
+from transom.investigator.features import Feature
 from transom.investigator.judging import Judge
 from transom.investigator.ledger import Ledger
 from transom.investigator.overturning import OverturnedInvestigation
@@ -30,7 +31,6 @@ from transom.investigator.result import (
     Verdict,
     WaiverOutcome,
 )
-from transom.investigator.sources import Feature
 from transom.investigator.subject import RequiredSubject
 from transom.investigator.verdict_caps import acceptance_of, effect_of_overturned, find_caps
 
@@ -84,7 +84,11 @@ def decide(
         overturned: verdicts on this feature and stage that a person overturned.
     """
     wanted_subject = _wanted_subject(policy, feature, as_of, named)
-    missing = [row.source for row in unread if row.could_matter]
+    missing = []
+    for row in unread:
+        if row.could_matter:
+            missing.append(row.source)
+    # Files that nobody read may be what a criterion misses, so it may not call it absent.
     judge = Judge(readings, ledger, wanted_subject, missing)
     criteria_wanted = policy.criteria_for(target)
     # Contradictions come first, so that their passages have the first ids of the ledger.
@@ -92,6 +96,7 @@ def decide(
     judged = [judge.judge(criterion) for criterion in criteria_wanted]
     valid, expired = _by_validity([*policy.waivers, *waivers], as_of)
     criteria, waiver_uses = _waived(judged, valid, expired, feature)
+    # A person's earlier judgement is weighed before the caps: it may lower a NOT_READY, too.
     effect = effect_of_overturned(verdict_of(criteria), criteria, overturned)
     judged_readings = _readings_of(criteria_wanted, readings)
     caps = find_caps(judged_readings, unread)
@@ -105,6 +110,7 @@ def decide(
         positive={"READY"},
         capped="NEEDS_JUDGEMENT",
     )
+    # What was read in part counts as unread for the confidence.
     missed = [*_incomplete(readings), *unread]
     open_caps = [*capped.capped_by, *effect.asked_beside]
     return Decision(
@@ -175,10 +181,16 @@ def _questions_of(caps: Sequence[Cap]) -> list[str]:
 
 def verdict_of(criteria: Sequence[CriterionResult]) -> Verdict:
     """Return the verdict that follows from the required criteria."""
-    required = [criterion for criterion in criteria if criterion.required]
+    required = []
+    for criterion in criteria:
+        if criterion.required:
+            required.append(criterion)
     if any(entry.status == "fail" for entry in required):
         return "NOT_READY"
-    unknown = [entry for entry in required if entry.status == "unknown"]
+    unknown = []
+    for entry in required:
+        if entry.status == "unknown":
+            unknown.append(entry)
     if any(entry.doubt == "absent" for entry in unknown):
         return "INSUFFICIENT_DATA"
     if unknown:
@@ -205,6 +217,7 @@ def _waived(
     criteria: list[CriterionResult] = []
     applied: set[int] = set()
     for criterion in judged:
+        # A waiver covers what is open alone; it is reported as unused if nothing needed it.
         waiver = next((waiver for waiver in valid if waiver.covers(criterion.id, names)), None)
         if waiver is not None and criterion.status in ("fail", "unknown"):
             applied.add(id(waiver))
@@ -227,7 +240,10 @@ def _why_unused(
     waiver: CriterionWaiver, judged: Sequence[CriterionResult], names: Sequence[str]
 ) -> str:
     """Return why a waiver does not apply; "" if it applies."""
-    covered = [criterion for criterion in judged if waiver.covers(criterion.id, names)]
+    covered = []
+    for criterion in judged:
+        if waiver.covers(criterion.id, names):
+            covered.append(criterion)
     if any(entry.status in ("fail", "unknown") for entry in covered):
         return ""
     if covered:
@@ -250,9 +266,13 @@ def _confidence(
     """Return the required criteria's mean certainty, reduced for unread sources: a lost source
     never raises it.
     """
-    required = [criterion for criterion in criteria if criterion.required]
+    required = []
+    for criterion in criteria:
+        if criterion.required:
+            required.append(criterion)
     if not required:
         return 0.0
+    # A criterion whose sources disagree is less certain, whatever it says.
     touched = {contradiction.criterion for contradiction in contradictions}
     certain = [
         max(0.0, _CERTAINTY[entry.doubt] - (_CONTRADICTED if entry.id in touched else 0.0))
@@ -268,8 +288,15 @@ def _stage_fit(
     """Return whether the feature meets the criteria of its current stage."""
     if current is None:
         return "unclear"
-    needed = {criterion.id for criterion in policy.criteria_for(current) if criterion.required}
-    own = [entry for entry in criteria if entry.id in needed]
+    # Criteria that are judged for the next stage alone say nothing of the current one.
+    needed = set()
+    for criterion in policy.criteria_for(current):
+        if criterion.required:
+            needed.add(criterion.id)
+    own = []
+    for entry in criteria:
+        if entry.id in needed:
+            own.append(entry)
     if any(criterion.status == "fail" for criterion in own):
         return "premature"
     if any(entry.status == "unknown" for entry in own) or len(own) < len(needed):

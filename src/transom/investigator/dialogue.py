@@ -13,10 +13,13 @@ from transom.canonical import digest
 from transom.errors import Paused
 from transom.formats.measurements import MeasurementShape
 from transom.investigator.concluding import case_blocks, held_text, kept_answer
+from transom.investigator.inquiry import Inquiry
 from transom.investigator.ledger import Ledger
 from transom.investigator.main_thread import MainThread
 from transom.investigator.policy import Policy, load_policy
-from transom.investigator.questions import answer_question
+from transom.investigator.question_names import asks_for_more
+from transom.investigator.questions import answer_question, asks_for_list
+from transom.investigator.remembering import dependants, similar_with_issues
 from transom.investigator.replies import read_plain
 from transom.investigator.result import Investigation, Judgement, Unsupported, Verdict
 from transom.investigator.roles import FOLLOW_UP, json_rows
@@ -128,6 +131,28 @@ async def follow_up(
         answer=answer,
         needs_model=text.strip() == NOTHING_FOUND,
         unsupported_claims=struck,
+    )
+
+
+async def answer_beside(run: Run, inquiry: Inquiry, result: Investigation) -> FollowUp | None:
+    """Answer a first question that asks for more than the verdict, such as "which components".
+
+    None if it asks for the verdict alone, or if a model has answered it with its reasons.
+    """
+    has_model = any(provider.name != RULES for provider in run.chain.everyone)
+    feature = inquiry.data.feature(result.feature_id)
+    names = [feature.summary, feature.feature_id, feature.jira_key, feature.folder]
+    is_more = asks_for_list(inquiry.question) or asks_for_more(inquiry.question, names)
+    if has_model or not is_more:
+        return None
+    answer = answer_question(inquiry.question, result, inquiry.data, inquiry.policy)
+    if answer is None:
+        # What depends on a thing stands in the memory of all investigations.
+        recalled = await dependants(inquiry.memory, inquiry.question, inquiry.data)
+        recalled += await similar_with_issues(inquiry.memory, inquiry.question, result.feature_id)
+        answer = "\n".join(recalled)
+    return FollowUp(
+        question=inquiry.question, answer=answer or NOTHING_FOUND, needs_model=not answer
     )
 
 

@@ -20,7 +20,9 @@ _GENERIC = word_set(
 
 def part_of_document(rule: DocumentRule, documents: Sequence[Reading]) -> Part:
     """Return the part for the best of the documents with the required name."""
+    # A draft beside the finished document does no harm.
     best = max(documents, key=lambda document: (document.usable, document.words))
+    # What nobody could read may be complete, so it is no failure.
     if best.state == "unreadable":
         return Part("absent", f"{best.source} {best.why}")
     words = list(_entries(best, "document.words"))
@@ -52,10 +54,15 @@ def _entries(document: Reading, measure: str) -> Iterator[SourcedObservation]:
 
 def names_document(rule: DocumentRule, reading: Reading) -> bool:
     """Whether a document's file name or title matches one of a rule's names."""
-    stem = {word for word in key_words(PurePosixPath(reading.source).stem) if not word.isdigit()}
+    stem = set()
+    for word in key_words(PurePosixPath(reading.source).stem):
+        if not word.isdigit():
+            stem.add(word)
     title = set(key_words(reading.title.partition(":")[0]))
     for name in rule.names:
         words = set(key_words(name))
+        # `checkout-test-plan.md` is named by its last words, and "Test plan: checkout" by its
+        # first.
         if any(
             words <= title_words and title_words - words <= _GENERIC
             for title_words in (stem, title)

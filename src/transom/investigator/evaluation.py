@@ -7,7 +7,7 @@ the same workspace; `answer`, a person's reply when asked back; `then`, follow-u
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -40,6 +40,7 @@ class Asked(ScenarioModel):
 
 def prompts_digest(chain: Chain) -> str:
     """Return a digest of everything that decides answers: prompts, rules, the shipped policy."""
+    # A changed prompt or rule changes answers, so old baselines are not compared with new ones.
     roles = [role_of(name) for name in SEES]
     digests = [[role.digest, chain.of(role.name).fingerprint(role)] for role in roles]
     return digest([digests, load_policy().model_dump(mode="json")])[:16]
@@ -50,6 +51,7 @@ def asked_in(case: ScenarioCase) -> Asked:
     try:
         return Asked.model_validate(dict(case.scenario.input))
     except ValidationError as error:
+        # One problem is enough: the others often follow from it.
         first = error.errors(include_url=False)[0]
         problem = f"input.{'.'.join(map(str, first['loc']))}: {first['msg']}"
         raise InputError(
@@ -117,30 +119,48 @@ def outcome_of(
     )
 
 
-def with_usage(made: ScenarioOutcome, store: Store, runs: Iterable[str]) -> ScenarioOutcome:
+def with_usage(outcome: ScenarioOutcome, store: Store, runs: Iterable[str]) -> ScenarioOutcome:
     """Return the outcome with the tool calls, the tokens, and the size of the main thread."""
-
-    def place(record: Mapping[str, Any]) -> tuple[str, str, int]:
-        return record["stage"], record["conversation"], record["ordinal"]
-
-    records: list[Any] = [record for run in runs for record in store.read(f"run/{run}")]
-    replies = [row.data for row in records if row.kind == "model_reply"]
-    main = [window_tokens(reply) for reply in replies if reply["role"] in (MAIN, FOLLOW_UP)]
-    results = [row.data for row in records if row.kind == "tool_result"]
-    failed = {
-        (*place(result), result["call"])
-        for result in results
-        if result["outcome"]["result"]["is_error"]
-    }
+    replies: list[Mapping[str, Any]] = []
+    failed_calls = set[tuple[str, str, int, int]]()
+    for run in runs:
+        for record in store.read(f"run/{run}"):
+            data: Any = record.data
+            if record.kind == "model_reply":
+                replies.append(data)
+            elif record.kind == "tool_result" and data["outcome"]["result"]["is_error"]:
+                failed_calls.add((*_place_of(data), data["call"]))
     tools = []
-    for entry in replies:
-        calls = [part for part in entry["reply"]["parts"] if part["kind"] == "tool_call"]
-        for number, call in enumerate(calls):
-            ok = (*place(entry), number) not in failed
-            tools.append(ToolUse(name=call["name"], arguments=call["arguments"], ok=ok))
+    main_tokens = []
+    for reply in replies:
+        tools += _tools_used(reply, failed_calls)
+        # The main thread is what grows from question to question; readers are always fresh.
+        if reply["role"] in (MAIN, FOLLOW_UP):
+            main_tokens.append(window_tokens(reply))
     usage = {
         "tools": tuple(tools),
         "used": Used.of(replies),
-        "main_tokens": max(main, default=None),
+        "main_tokens": max(main_tokens, default=None),
     }
-    return made.model_copy(update=usage)
+    return outcome.model_copy(update=usage)
+
+
+def _place_of(record: Mapping[str, Any]) -> tuple[str, str, int]:
+    """Return the reply that a record belongs to."""
+    return record["stage"], record["conversation"], record["ordinal"]
+
+
+def _tools_used(
+    reply: Mapping[str, Any], failed_calls: Container[tuple[str, str, int, int]]
+) -> list[ToolUse]:
+    """Return the tool calls of a reply, in order."""
+    tools = []
+    number = 0
+    for part in reply["reply"]["parts"]:
+        if part["kind"] != "tool_call":
+            continue
+        # A failed call is known by its number among the calls of its reply.
+        ok = (*_place_of(reply), number) not in failed_calls
+        tools.append(ToolUse(name=part["name"], arguments=part["arguments"], ok=ok))
+        number += 1
+    return tools

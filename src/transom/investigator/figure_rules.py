@@ -14,11 +14,11 @@ from transom.investigator.reading.quoting import plain_number
 
 
 def _measured(rule: Rule, entries: Sequence[SourcedObservation]) -> list[SourcedObservation]:
-    return [
-        entry
-        for entry in entries
-        if entry.observation.measure == rule.measure and entry.observation.nature == "measured"
-    ]
+    measured_entries = list[SourcedObservation]()
+    for entry in entries:
+        if entry.observation.measure == rule.measure and entry.observation.nature == "measured":
+            measured_entries.append(entry)
+    return measured_entries
 
 
 def part_of_rule(rule: Rule, entries: Sequence[SourcedObservation]) -> Part | None:
@@ -31,14 +31,9 @@ def part_of_rule(rule: Rule, entries: Sequence[SourcedObservation]) -> Part | No
             and part.outcome != "absent"
         ):
             return part
-        family = rule.measure.partition(".")[0]
-        hoped = [entry for entry in entries if entry.observation.measure.startswith(f"{family}.")]
-        planned = [item for item in hoped if item.observation.nature in ("planned", "estimate")]
-        if planned and not any(item.observation.nature == "measured" for item in hoped):
-            nature = planned[0].observation.nature
-            return Part(
-                "not_measured", f"the figures are {_NATURES[nature]}, no measurement", planned[:2]
-            )
+        plan = _part_of_plan(rule, entries)
+        if plan is not None:
+            return plan
         if rule.optional:
             return None
         return Part("absent", f"no {words_of(rule.measure)} is told")
@@ -47,15 +42,34 @@ def part_of_rule(rule: Rule, entries: Sequence[SourcedObservation]) -> Part | No
     return _of_number(rule, measured)
 
 
+def _part_of_plan(rule: Rule, entries: Sequence[SourcedObservation]) -> Part | None:
+    """Return that figures are only planned or estimated; None if any of their kind is measured."""
+    family = rule.measure.partition(".")[0]
+    planned = []
+    for entry in entries:
+        if not entry.observation.measure.startswith(f"{family}."):
+            continue
+        if entry.observation.nature == "measured":
+            return None
+        if entry.observation.nature in _NATURES:
+            planned.append(entry)
+    if not planned:
+        return None
+    nature = _NATURES[planned[0].observation.nature]
+    return Part("not_measured", f"the figures are {nature}, no measurement", planned[:2])
+
+
 _NATURES = {"planned": "planned", "estimate": "estimated"}
 
 
 def _of_number(rule: Rule, observations: Sequence[SourcedObservation]) -> Part:
     at_most = rule.at_most is not None
     bound = rule.at_most if rule.at_most is not None else rule.at_least or 0.0
+    # Of several reports the worst figure counts.
     worst = (max if at_most else min)(observations, key=lambda entry: entry.number or 0.0)
     value = worst.number or 0.0
     stated = worst.observation.limit if rule.stated == "tightens" else None
+    # A team may hold itself to more than the policy asks, never to less.
     tight = stated is not None and (stated < bound if at_most else stated > bound)
     limit = bound
     if tight and stated is not None:
@@ -66,10 +80,12 @@ def _of_number(rule: Rule, observations: Sequence[SourcedObservation]) -> Part:
     value_text = f"{words_of(rule.measure)} {plain_number(round(value, 2))}{unit}"
     why = f"{value_text} ({'at most' if at_most else 'at least'} {plain_number(limit)}{unit})"
     entries = [worst]
+    # No test is no bad test: the criterion is open, not failed.
     if rule.at_least is not None and rule.measure.endswith(".executed") and value < bound:
         return Part("not_measured", "no test was executed", entries)
     if value <= limit if at_most else value >= limit:
         return Part("pass", why, entries, limits=tight)
+    # Between the two bounds a person decides.
     if rule.judge_from is not None and (
         value <= rule.judge_from if at_most else value >= rule.judge_from
     ):
@@ -128,29 +144,33 @@ def _sorted_figures(entries: Sequence[SourcedObservation]) -> _Figures:
 
 
 def part_of_limits(limits: Mapping[str, float], entries: Sequence[SourcedObservation]) -> Part:
-    """Check every measured figure that has a target against it."""
+    """Check every measured figure that has a target against it.
+
+    The order of the results is that of gravity: a missed target counts, whatever else is only
+    estimated.
+    """
     figures = _sorted_figures(entries)
     measured, hoped, flags = figures.measured, figures.hoped, figures.flags
     checked = list[tuple[SourcedObservation, float]]()
+    missed = list[SourcedObservation]()
     for figure in measured:
-        bound = _bound(figure.observation, limits)
-        if bound is not None:
-            checked.append((figure, bound))
-    missed = [figure for figure, bound in checked if not _holds(figure.observation, bound)]
-    missed += [figure for figure in flags if figure.observation.value == "fail"]
-    # The order is that of gravity: a missed target counts, whatever else is only estimated.
+        limit = _bound(figure.observation, limits)
+        if limit is None:
+            continue
+        checked.append((figure, limit))
+        if not _holds(figure.observation, limit):
+            missed.append(figure)
+    missed += [flag for flag in flags if flag.observation.value == "fail"]
     if missed:
         return Part("fail", _missed_text(missed, limits), missed, limits=True)
     if hoped:
         total = len(hoped) + len(measured)
         reason = f"{len(hoped)} of {total} figures are estimated or planned, no measurement"
         return Part("not_measured", reason, hoped[:3])
-    doubted = [figure for figure in flags if figure.observation.value != "pass"]
+    doubted = [flag for flag in flags if flag.observation.value != "pass"]
     if doubted:
         return Part("mixed", quoted_state(doubted[0], "the report"), doubted[:3])
-    # Without its unit a share is harmless only if it is small enough as a ratio, too.
-    most = limits.get("error_rate", 0)
-    high = [figure for figure in figures.unclear if 100 * (figure.number or 0) > most]
+    high = _unclear_and_high(figures, limits)
     if high:
         first = high[0].observation
         text = f"{first.label} {plain_number(first.number or 0)}: the unit is not told"
@@ -164,6 +184,16 @@ def part_of_limits(limits: Mapping[str, float], entries: Sequence[SourcedObserva
     rests_on = [figure for figure, _ in tightest[:3]] or flags[:3]
     text = f"{len(checked) or len(flags)} figures meet their targets"
     return Part("pass", text, rests_on, limits=True)
+
+
+def _unclear_and_high(figures: _Figures, limits: Mapping[str, float]) -> list[SourcedObservation]:
+    """Return the shares without a unit that miss the limit if they are shares of 1."""
+    most = limits.get("error_rate", 0)
+    high = []
+    for figure in figures.unclear:
+        if 100 * (figure.number or 0) > most:
+            high.append(figure)
+    return high
 
 
 def _missed_text(missed: Sequence[SourcedObservation], limits: Mapping[str, float]) -> str:
@@ -185,12 +215,14 @@ def _bound(observation: Observation, limits: Mapping[str, float]) -> float | Non
     if observation.limit is not None:
         return observation.limit
     kind = observation.measure.partition(".")[2]
+    # The policy's limit is for usual percentiles; the slowest request of all may exceed it.
     if kind == "latency" and observation.label.rpartition(" ")[2] in ("max", "min", "p99", "p999"):
         return None
     return limits.get(kind)
 
 
 def _holds(observation: Observation, bound: float) -> bool:
+    # Compared as printed, without the error of binary fractions.
     value = Decimal(str(observation.value))
     if observation.at_most:
         return value <= Decimal(str(bound))

@@ -7,14 +7,14 @@ that is read with a tool.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import PurePosixPath
 
 from pydantic import Field
 
 from transom.agent import Answer, call
-from transom.canonical import Json, digest
+from transom.canonical import Json
 from transom.context.cutting import cut
 from transom.errors import (
     InputError,
@@ -27,6 +27,7 @@ from transom.errors import (
 from transom.formats.measurements import Kind, MeasurementShape, Observation, Reading
 from transom.formats.office_text import text_bytes
 from transom.formats.text_files import decode_text
+from transom.investigator.features import Feature
 from transom.investigator.ledger import Evidence, Ledger
 from transom.investigator.reading.analysis import read_analysis_file
 from transom.investigator.reading.documents import read_document
@@ -34,25 +35,23 @@ from transom.investigator.reading.issues import read_changelog_file, read_issue_
 from transom.investigator.reading.recognition import ANALYSIS_TYPES, OTHER_REVIEW
 from transom.investigator.replies import CITED, read_plain, recited
 from transom.investigator.result import Unread, Unsupported, unsupported_of
-from transom.investigator.roles import MERGE, READER, insights, json_rows, ours, outside, role_of
+from transom.investigator.roles import READER, insights, json_rows, ours, outside, role_of
 from transom.investigator.source_texts import MOST_CONTENT
-from transom.investigator.sources import DataFolder, Feature
+from transom.investigator.sources import DataFolder
 from transom.investigator.tools import reading_tools
 from transom.learning import cited_in, shown_in, uncited
 from transom.llm import Block, Usage
 from transom.runs import Run, Stage, model_file
 from transom.tools import Toolbox
 
+# A reader has the source itself; more rows would only repeat it.
 _MOST_SHOWN = 14  # observations of a source in its reader's window
 _NAMES_ONLY = ("review.approver", "review.author")
-_MOST_SUMMARIES = 24
-_GROUP = 12
-_SUMMARY = 900  # characters of a summary
+MOST_SUMMARY = 900  # characters of a summary
 _NOTHING = (ReplyError, OutOfTurns, WindowOverflow, NetworkFailed, RequestRefused)
 """Errors of one source's reader that do not stop the others; observations by the rules still
 count.
 """
-_OF_MANY = 260  # characters of a summary among many
 
 
 class SourceRef(MeasurementShape):
@@ -82,6 +81,7 @@ def sources_of(data: DataFolder, feature: Feature) -> list[SourceRef]:
     def add(kind: Kind, name: str, source: str) -> None:
         sources.append(SourceRef(kind=kind, name=name, source=source, sha256=data.digest(source)))
 
+    # An issue that was fetched from the server replaces the saved one.
     for name, inner, file in (
         ("jira", "issue", data.issue_file(feature)),
         ("changelog", "changelog", data.changelog_file(feature)),
@@ -137,13 +137,6 @@ class SourceReport(MeasurementShape):
     named: list[str] = Field(default_factory=list)
 
 
-class MergedSummary(MeasurementShape):
-    """One summary of several sources."""
-
-    summary: str
-    struck: list[Unsupported]
-
-
 async def gather(
     run: Run, question: str, data: DataFolder, feature: Feature, learned: str
 ) -> tuple[list[SourceReport], Usage]:
@@ -155,6 +148,7 @@ async def gather(
     """
     refs = sources_of(data, feature)
 
+    # The insights are an argument, so that a new lesson reads the source again.
     async def read_one(
         stage: Stage, ref: SourceRef, question: str, feature_id: str, learned: str
     ) -> SourceReport:
@@ -172,10 +166,14 @@ async def gather(
         out=model_file("source.json", SourceReport),
         uses=[role_of(READER), role_of(READER, Toolbox(reading_tools(data, feature)).specs)],
     )
+    # An error that pauses the run comes before any result: the others are kept in the journal.
     for result in results:
         if stopped := result.question or result.error:
             raise stopped
-    artifacts = [entry.artifact for entry in results if entry.artifact is not None]
+    artifacts = []
+    for entry in results:
+        if entry.artifact is not None:
+            artifacts.append(entry.artifact)
     total_usage = sum((artifact.usage for artifact in artifacts), Usage())
     return [entry.value for entry in artifacts], total_usage
 
@@ -190,13 +188,13 @@ async def summarised(
     learned: str,
 ) -> SourceReport:
     """Return a source's reading, and the reader's summary, checked against the ledger."""
+    # Ids are local to the source; `together` gives them their numbers in the whole case.
     ledger = Ledger(data.read)
     # Names of approvers repeat the decisions; only a policy that asks for roles needs them.
-    facts = [
-        observation
-        for observation in reading.observations
-        if observation.measure not in _NAMES_ONLY
-    ]
+    facts = []
+    for observation in reading.observations:
+        if observation.measure not in _NAMES_ONLY:
+            facts.append(observation)
     rows = [_row(ledger, fact, reading) for fact in facts[:_MOST_SHOWN]]
     shared = [ours("question", question), json_rows("observations", rows), *insights(learned)]
     failed = provider_name = ""
@@ -207,7 +205,8 @@ async def summarised(
     except _NOTHING as error:
         text, read, failed = "", 0, f"its reader failed: {error.problem}"
         stage.memoise = not getattr(error, "retryable", False)  # a resumed run asks again
-    summary = _within(ledger.with_places_cited(uncited(text), reading), _SUMMARY)
+    # Places become citations first, since only cited sentences are held to their rows.
+    summary = within(ledger.with_places_cited(uncited(text), reading), MOST_SUMMARY)
     checked = ledger.check(summary, names=[question, ref.source], sources=[ref.source])
     struck = unsupported_of((*checked.removed, *checked.undecided), ref.source)
     return SourceReport(
@@ -244,6 +243,7 @@ async def _ask_reader(
         # A small model's window may have no room for the source; the tool returns it in parts.
         with suppress(WindowOverflow):
             return await call(stage, role_of(READER), blocks, read_plain)
+    # Only a source that did not fit gets a tool: each tool result is a second call.
     tools = Toolbox(reading_tools(data, feature))
     task = json_rows("source", [{**_task(ref, reading), **_reading_tool(ref, reading, feature)}])
     return await call(stage, role_of(READER, tools.specs), [task, *shared], read_plain, tools=tools)
@@ -251,6 +251,7 @@ async def _ask_reader(
 
 def _content_of(data: DataFolder, ref: SourceRef, reading: Reading) -> str:
     """Return the text of a source; "" if it is too long or was not read in full."""
+    # Half a source looks like a whole one to its reader.
     if reading.state in ("unreadable", "in_part"):
         return ""
     try:
@@ -293,6 +294,7 @@ def _reading_tool(ref: SourceRef, reading: Reading, feature: Feature) -> dict[st
 
 def _row(ledger: Ledger, observation: Observation, reading: Reading) -> dict[str, Json]:
     evidence = ledger[ledger.add(observation, reading)]
+    # The target is part of the row, so that a sentence on it can cite the same id.
     row = observation.model_dump(include={"measure", "label", "unit", "nature", "limit", "locator"})
     return {
         **row,
@@ -308,6 +310,7 @@ def unread(
 ) -> list[Unread]:
     """Return the files that could matter and that nobody read, and sources whose readers failed."""
     unread = list[Unread]()
+    # A link is not followed, since it may show files that nobody meant to show.
     for source in data.left_out(feature):
         unread.append(Unread(source=source, why="leads out of the feature's folder"))
     for file in data.unused(feature):
@@ -335,54 +338,8 @@ def together(reports: Sequence[SourceReport], data: DataFolder) -> tuple[Ledger,
     return ledger, summaries
 
 
-async def merge(
-    run: Run, summaries: Mapping[str, str], ledger: Ledger
-) -> tuple[list[str], list[Unsupported], Usage]:
-    """Return the summaries for the main thread, merged if there are many; the struck claims; and
-    the usage.
-    """
-    rows: list[dict[str, Json]] = [
-        {"source": source, "summary": text} for source, text in summaries.items() if text
-    ]
-    role, total_usage, level, struck = role_of(MERGE), Usage(), 0, list[Unsupported]()
-
-    async def put_together(stage: Stage, group: Sequence[dict[str, Json]]) -> MergedSummary:
-        answer = await call(stage, role, [json_rows("summaries", group)], read_plain)
-        checked = ledger.check(_within(answer.value, _SUMMARY))
-        struck = unsupported_of((*checked.removed, *checked.undecided), stage.name)
-        return MergedSummary(summary=checked.text, struck=struck)
-
-    while len(rows) > _MOST_SUMMARIES:
-        level += 1
-        groups = [rows[position : position + _GROUP] for position in range(0, len(rows), _GROUP)]
-        merged = await run.map(
-            f"merge/{level}",
-            put_together,
-            groups,
-            key=lambda group: digest([row["source"] for row in group])[:12],
-            out=model_file("merged.json", MergedSummary),
-            uses=[role],
-        )
-        rows = []
-        for group, entry in zip(groups, merged, strict=True):
-            if entry.artifact is None:
-                raise entry.error or entry.question or ReplyError("a merge of summaries failed")
-            total_usage += entry.artifact.usage
-            struck += entry.artifact.value.struck
-            name = f"{len(group)} sources from {group[0]['source']}"
-            rows.append({"source": name, "summary": entry.artifact.value.summary})
-    length_limit = _OF_MANY
-    if len(rows) <= _GROUP:
-        length_limit = _SUMMARY
-    return (
-        [f"{row['source']}: {_within(str(row['summary']), length_limit)}" for row in rows],
-        struck,
-        total_usage,
-    )
-
-
-def _within(text: str, limit: int) -> str:
-    """Return at most `most` characters of a text, without cutting through a number."""
+def within(text: str, limit: int) -> str:
+    """Return at most `limit` characters of a text, without cutting through a number."""
     if len(text) <= limit:
         return text
     return text[: cut(text, limit, CITED.findall(text))]

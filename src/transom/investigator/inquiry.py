@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from transom.investigator.deciding import Decision
+from transom.investigator.features import Feature
 from transom.investigator.gathering import SourceReport
 from transom.investigator.ledger import Ledger
 from transom.investigator.policy import CriterionWaiver, Policy
 from transom.investigator.remembering import Remembered
 from transom.investigator.result import Unsupported
-from transom.investigator.sources import DataFolder, Feature
+from transom.investigator.sources import DataFolder
 from transom.learning import Playbook
 from transom.memory import Memory
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from transom.formats.measurements import Observation, Reading
-from transom.investigator.criterion_parts import Part, SourcedObservation, quoted_state
+from transom.investigator.criterion_parts import Part, SourcedObservation, of_measure, quoted_state
 from transom.investigator.decision_rules import (
     parts_of_approvals,
     parts_of_decision,
@@ -52,10 +52,15 @@ class Judge:
             [self._document(criterion.document)] if criterion.document else self._parts(criterion)
         )
         worst = min(parts, key=lambda part: _GRAVITY.index(part.outcome))
+        # One bad part decides: five good reports do not make up for a failed one.
         status, doubt = _STANDS[worst.outcome]
+        # A missing document fails, and the reader is still told that it is missing.
         if status == "fail" and criterion.document is not None:
             doubt = "absent"
-        worst_parts = [part for part in parts if part.outcome == worst.outcome]
+        worst_parts = []
+        for part in parts:
+            if part.outcome == worst.outcome:
+                worst_parts.append(part)
         evidence = self._evidence(worst_parts)
         why = "; ".join(dict.fromkeys(part.why.rstrip(".") for part in worst_parts if part.why))
         return CriterionResult(
@@ -81,20 +86,39 @@ class Judge:
         return list(ids)
 
     def _parts(self, criterion: Criterion) -> list[Part]:
-        readings = [reading for reading in self._readings if reading.name == criterion.source]
+        readings = [entry for entry in self._readings if entry.name == criterion.source]
         usable = [reading for reading in readings if reading.usable]
+        # Reports that cannot be read are named, or the reader would look for a missing file.
         if not usable:
             missing = self._missing(criterion.source)
             why = "; ".join(f"{reading.source} {reading.why}" for reading in readings) or missing
             return [Part("absent", why)]
-        entries = [
-            SourcedObservation(observation, reading)
-            for reading in usable
-            for observation in reading.observations
-        ]
-        parts = [
-            part for rule in criterion.rules if (part := part_of_rule(rule, entries)) is not None
-        ]
+        entries = list[SourcedObservation]()
+        for reading in usable:
+            for observation in reading.observations:
+                entries.append(SourcedObservation(observation, reading))
+        parts = self._rule_parts(criterion, entries, usable)
+        # A report that judges itself ("incomplete") is believed if that is bad news.
+        for entry in of_measure(entries, "source.outcome"):
+            if entry.observation.nature == "measured":
+                state = quoted_state(entry, "")
+                parts.append(Part("mixed", f"the report says of itself: {state}", [entry]))
+        parts += self._subject_parts(usable)
+        parts += _parts_of_gaps(readings, usable)
+        reasons = "; ".join(f"{reading.source} {reading.why}" for reading in usable if reading.why)
+        return parts or [Part("absent", reasons or f"{usable[0].source} says nothing of it")]
+
+    def _rule_parts(
+        self,
+        criterion: Criterion,
+        entries: Sequence[SourcedObservation],
+        usable: Sequence[Reading],
+    ) -> list[Part]:
+        """Return the results of the rules that the policy has for a criterion."""
+        parts = list[Part]()
+        for rule in criterion.rules:
+            if (part := part_of_rule(rule, entries)) is not None:
+                parts.append(part)
         if criterion.known:
             parts.append(part_of_known(criterion.known, entries))
         if criterion.limits is not None:
@@ -104,25 +128,7 @@ class Judge:
             parts += parts_of_validity(entries, self._wanted.as_of)
         if criterion.approvals is not None:
             parts += parts_of_approvals(criterion.approvals, entries)
-        parts += [
-            Part("mixed", f"the report says of itself: {quoted_state(entry, '')}", [entry])
-            for entry in entries
-            if entry.observation.measure == "source.outcome"
-            and entry.observation.nature == "measured"
-        ]
-        parts += self._subject_parts(usable)
-        # A further report that no reader understands may hold anything.
-        silent = [reading for reading in usable if not reading.observations and reading.why]
-        if silent and len(silent) < len(usable):
-            text = "; ".join(f"{reading.source} {reading.why}" for reading in silent)
-            parts.append(Part("mixed", text))
-        broken = [reading for reading in readings if not reading.usable]
-        if broken:
-            parts.append(
-                Part("mixed", "; ".join(f"{reading.source} {reading.why}" for reading in broken))
-            )
-        reasons = "; ".join(f"{reading.source} {reading.why}" for reading in usable if reading.why)
-        return parts or [Part("absent", reasons or f"{usable[0].source} says nothing of it")]
+        return parts
 
     def _missing(self, source: str) -> str:
         """Return that a source is not there, which nobody knows while a file is unread."""
@@ -150,18 +156,31 @@ class Judge:
         return parts
 
     def _document(self, rule: DocumentRule) -> Part:
-        documents = [
-            reading
-            for reading in self._readings
-            if reading.kind == "document" and names_document(rule, reading)
-        ]
+        documents = []
+        for reading in self._readings:
+            if reading.kind == "document" and names_document(rule, reading):
+                documents.append(reading)
         # A file that nobody could read may be the document that is asked for.
         if not documents and self._unread:
             return Part("absent", self._missing(f"a document named {rule.names[0].upper()}"))
         if not documents:
             return Part("fail", f"there is no document named {rule.names[0].upper()} or alike")
         part = part_of_document(rule, documents)
+        # A complete plan of another feature is no plan of this one.
         if part.outcome == "pass":
             of_another = self._subject_parts(entry.reading for entry in part.rests_on)
             return next(iter(of_another), part)
         return part
+
+
+def _parts_of_gaps(readings: Sequence[Reading], usable: Sequence[Reading]) -> list[Part]:
+    """Return the parts for reports beside the usable ones that may hold anything."""
+    parts = list[Part]()
+    silent = [reading for reading in usable if not reading.observations and reading.why]
+    # If all are silent, the criterion's own rules say that nothing is told.
+    if silent and len(silent) < len(usable):
+        parts.append(Part("mixed", "; ".join(f"{entry.source} {entry.why}" for entry in silent)))
+    broken = [reading for reading in readings if not reading.usable]
+    if broken:
+        parts.append(Part("mixed", "; ".join(f"{entry.source} {entry.why}" for entry in broken)))
+    return parts

@@ -20,8 +20,10 @@ from transom.tools.calculator import names_in
 CALCULATED = "calculator"
 UNCHECKED = "unchecked figure"
 """The mark of a sentence with a figure that nothing that it cites shows."""
+# The two forms in which a reader is told to write a place: a line, and a JSON pointer.
 _PLACE = re.compile(r"(\s?)\[(lines?:\d+(?:-\d+)?|/(?:[^\[\]\s]|\[\d+\]){0,300})\]")
 _MOST_STATE = 3  # words of a value that is a status
+# A reader quotes what the source says, not what the program took it for.
 _NORMALISED = ("pass", "fail", "conditional", "pending", "progress", "skipped")
 
 
@@ -156,6 +158,7 @@ class Ledger:
             InputError: the source or place is unknown, or the value is not there.
         """
         text = self._texts.at(reading.source, locator)
+        # A citation that does not hold what it is cited for is worse than none.
         if not stands_in(value, text):
             problem = f"{value!r:.80} was not found at {reading.source}#{locator}"
             raise InputError(
@@ -182,6 +185,7 @@ class Ledger:
         def cite(match: re.Match[str]) -> str:
             space, place = match[1], match[2]
             passage = self._texts.passage(reading.source, place)
+            # The words since the last citation or sentence are what the place is to show.
             words = re.split(r"[.!?]\s|\]|\n", text[: match.start()])[-1]
             told = [fact.text for fact in facts_of(words)] + re.findall(r'"([^"]+)"', words)
             row = f"{passage} {self._texts.row_at(reading.source, place)}"
@@ -196,7 +200,11 @@ class Ledger:
     ) -> str:
         """Add a value that was calculated from other entries."""
         operands = names_in(expression)
-        units = {self._rows[operand].unit for operand in operands if operand in self._rows}
+        units = set()
+        for operand in operands:
+            if operand in self._rows:
+                units.add(self._rows[operand].unit)
+        # The unit of a result follows from its formula, and from its operands if they agree.
         if "percent(" in expression or expression.replace(" ", "").startswith("100*"):
             unit = "%"
         elif not unit and len(units) == 1 and not set("*/") & set(expression):
@@ -235,6 +243,7 @@ class Ledger:
         """
         own_files = list(sources)
         files = dict.fromkeys([*own_files, *(row.source for row in self)])
+        # With several sources nobody knows which of them a sentence without a citation is about.
         source = self._texts.whole(own_files[0]) if len(own_files) == 1 else None
         return check_claims(
             text,
@@ -266,6 +275,7 @@ class Ledger:
                 row.formula or "",
             )
         )
+        # People speak of tests where the measure says scenarios.
         if row.measure.startswith("uat.") and not row.measure.startswith("uat.issues"):
             about += " tests"
         unit, value = row.unit, self.value_of(evidence_id)
@@ -279,6 +289,7 @@ class Ledger:
             about += " " + " ".join(
                 self._rows[part].measure for part in row.locator.split(",") if part in self._rows
             )
+        # A bare 0.82 supports "82 %".
         if value is not None and not unit and 0 < value < 1:
             unit = "ratio"
         return Support(
@@ -316,7 +327,10 @@ class Ledger:
         if key not in self._ids:
             self._last += 1
             self._ids[key] = f"E{self._last}"
-            row = {name: text for name, text in more.items() if text is not None}
+            row = {}
+            for name, text in more.items():
+                if text is not None:
+                    row[name] = text
             self._rows[self._ids[key]] = Evidence(
                 id=self._ids[key],
                 source=source,

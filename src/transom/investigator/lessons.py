@@ -42,15 +42,15 @@ def learn(run: Run, playbook: Playbook, reports: Sequence[SourceReport], kept: K
     resumed run counts nothing twice.
     """
     reflector = Reflector(playbook, ErrorPatterns(_PATTERNS))
-    of_main = [
-        claim.why for claim in kept.investigation.unsupported_claims if claim.where in _OF_MAIN
-    ]
+    of_main = []
+    for claim in kept.investigation.unsupported_claims:
+        if claim.where in _OF_MAIN:
+            of_main.append(claim.why)
     of_main += [f"the rules allow no {kept.above}"] if kept.above else []
-    seats = [
-        (seat_of(report), [row.why for row in report.struck])
-        for report in reports
-        if not report.failed
-    ]
+    seats = []
+    for report in reports:
+        if not report.failed:
+            seats.append((seat_of(report), [row.why for row in report.struck]))
     for seat, why in (*seats, (VERDICT, of_main)):
         # One message of each kind, since the sentences differ between features.
         messages = {reflector.patterns.classify(reason).kind: reason for reason in reversed(why)}

@@ -11,10 +11,11 @@ from typing import TypeVar
 from transom.agent import Agent, SubAgent
 from transom.errors import InputError, ReplyError, ToolRefused
 from transom.formats.measurements import Reading
+from transom.investigator.features import Feature
 from transom.investigator.gathering import sources_of
 from transom.investigator.ledger import Ledger
 from transom.investigator.roles import CLOSELY, role_of
-from transom.investigator.sources import DataFolder, Feature
+from transom.investigator.sources import DataFolder
 from transom.investigator.tools import jira_tool, reading_tools, shortened
 from transom.llm import Block, Usage
 from transom.runs import Run

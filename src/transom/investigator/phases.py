@@ -10,16 +10,17 @@ from transom.errors import NotFoundError, ReplyError
 from transom.formats.measurements import MeasurementShape
 from transom.investigator.concluding import conclude
 from transom.investigator.deciding import decide
-from transom.investigator.gathering import gather, merge, together, unread
+from transom.investigator.features import Feature
+from transom.investigator.gathering import gather, together, unread
 from transom.investigator.inquiry import Case, Inquiry
 from transom.investigator.lessons import learn, recalled
+from transom.investigator.merging import merge
 from transom.investigator.overturning import overturned_before
 from transom.investigator.remembering import recall, remember
 from transom.investigator.replies import read_as
 from transom.investigator.result import Investigation, Unsupported, unsupported_of
 from transom.investigator.roles import IDENTIFY, json_rows, ours, role_of
 from transom.investigator.rules import near_names, words_beside
-from transom.investigator.sources import Feature
 from transom.investigator.statements import Standing
 from transom.investigator.subject import named_in
 from transom.llm import Usage
@@ -43,20 +44,16 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
         Paused: a person must choose the feature with `transom answer`; then `transom resume`.
     """
     feature, spent = await identify(run, inquiry)
-    policy = inquiry.policy
-    current = policy.stage_of(feature.status, feature.category) if feature.status else None
-    target = (
-        policy.stage_named(inquiry.target) if inquiry.target else policy.stage_in(inquiry.question)
-    )
-    target = target or (policy.after(current) if current else policy.stages[-1])
+    current, target = _stages_of(inquiry, feature)
     run.progress(f"{feature.summary} ({feature.feature_id}): {current or 'no stage'} -> {target}")
     learned = await recalled(run, inquiry, target)
     reports, read_usage = await gather(run, inquiry.question, inquiry.data, feature, learned)
+    readings = [report.reading for report in reports]
     ledger, summaries = together(reports, inquiry.data)
     decision = decide(
-        policy,
+        inquiry.policy,
         feature,
-        [entry.reading for entry in reports],
+        readings,
         ledger,
         current=current,
         target=target,
@@ -68,17 +65,11 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
     )
     # The rules' own sentences come from the evidence itself; only a model's are checked.
     by_rules = {report.reading.source for report in reports if report.by == RULES}
-    summaries, false = held_summaries(
-        summaries,
-        by_rules,
-        Standing(
-            decision.criteria,
-            decision.verdict,
-            {row.id: row for row in ledger},
-            (inquiry.question, feature.summary, feature.feature_id, target, current or ""),
-        ),
-    )
-    digests = [entry.reading.sha256 for entry in reports]
+    names = (inquiry.question, feature.summary, feature.feature_id, target, current or "")
+    rows = {row.id: row for row in ledger}
+    standing = Standing(decision.criteria, decision.verdict, rows, names)
+    summaries, false = held_summaries(summaries, by_rules, standing)
+    digests = [reading.sha256 for reading in readings]
     before = await recall(run, inquiry.memory, feature.feature_id, target, digests)
     merged_summaries, struck, merged_use = await merge(run, summaries, ledger)
     case = Case(
@@ -95,13 +86,30 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
         before,
     )
     conclusion = await conclude(run, inquiry, case, spent + read_usage + merged_use)
+    # Learning and memory come last: an investigation that stops before leaves neither behind.
     if inquiry.playbook:
         learn(run, inquiry.playbook, reports, conclusion)
     result = conclusion.investigation
-    day, readings = inquiry.as_of.isoformat(), [entry.reading for entry in reports]
+    day = inquiry.as_of.isoformat()
     with run.telemetry.span("remember"):
         status = await remember(inquiry.memory, result, readings, day, before.status)
     return result.model_copy(update={"memory_status": status})
+
+
+def _stages_of(inquiry: Inquiry, feature: Feature) -> tuple[str | None, str]:
+    """Return the stage in Jira, and the stage to judge for.
+
+    The latter is the one of `--target`, else the one that the question names, else the next one.
+    """
+    policy = inquiry.policy
+    current = policy.stage_of(feature.status, feature.category) if feature.status else None
+    if inquiry.target:
+        target = policy.stage_named(inquiry.target)
+    else:
+        target = policy.stage_in(inquiry.question)
+    if target is None:
+        target = policy.after(current) if current else policy.stages[-1]
+    return current, target
 
 
 def held_summaries(
@@ -127,11 +135,10 @@ async def identify(run: Run, inquiry: Inquiry) -> tuple[Feature, Usage]:
     async def find(stage: Stage, question: str, rows: Sequence[dict[str, Json]]) -> Identified:
         def read(text: str) -> Identified:
             identified = read_as(Identified, text)
-            unknown = [
-                feature_id for feature_id in identified.feature_ids if feature_id not in feature_ids
-            ]
-            if unknown:
-                raise ReplyError(f"unknown feature {unknown[0]!r}; known: {', '.join(feature_ids)}")
+            for feature_id in identified.feature_ids:
+                if feature_id not in feature_ids:
+                    known = ", ".join(feature_ids)
+                    raise ReplyError(f"unknown feature {feature_id!r}; known: {known}")
             return identified
 
         feature_ids = [str(row["feature_id"]) for row in rows]
@@ -147,17 +154,8 @@ async def identify(run: Run, inquiry: Inquiry) -> tuple[Feature, Usage]:
     if len(ids) == 1 and words_beside(inquiry.question, ids[0], features):
         # A model may take a near name for the feature as well.
         ids = []
-    near = [] if ids else near_names(inquiry.question, features)
-    if near:
-        # What fits only in part is never judged without a word of the asker.
-        names = "; ".join(inquiry.data.feature(one).summary for one in near)
-        prompt = f"The question fits the name only in part: {names}. Which feature is meant?"
-        others = [word for one in near for word in words_beside(inquiry.question, one, features)]
-        if others:
-            unknown = ", ".join(dict.fromkeys(others))
-            prompt = prompt.replace(" Which", f" No part of the name: {unknown}. Which")
-        answer = await run.ask("feature", prompt, options=[*near, _NONE])
-        ids = [] if answer.text == _NONE else [answer.text]
+    if not ids:
+        ids = await _ids_asked(run, inquiry, features)
     if not ids:
         names = "; ".join(
             f"{feature.summary} ({feature.feature_id})" for feature in inquiry.data.features
@@ -165,7 +163,28 @@ async def identify(run: Run, inquiry: Inquiry) -> tuple[Feature, Usage]:
         raise NotFoundError(
             "the question refers to no known feature", place="QUESTION", hint=f"known: {names}"
         )
+    # Several features fit equally well; a guess would judge the wrong one.
     if len(ids) > 1:
         answer = await run.ask("feature", "Which feature is meant?", options=ids)
         ids = [answer.text]
     return inquiry.data.feature(ids[0]), artifact.usage
+
+
+async def _ids_asked(run: Run, inquiry: Inquiry, features: list[dict[str, Json]]) -> list[str]:
+    """Ask a person about features whose names the question fits only in part.
+
+    What fits only in part is never judged without a word of the asker.
+    """
+    near = near_names(inquiry.question, features)
+    if not near:
+        return []
+    names = "; ".join(inquiry.data.feature(feature_id).summary for feature_id in near)
+    prompt = f"The question fits the name only in part: {names}. Which feature is meant?"
+    others = list[str]()
+    for feature_id in near:
+        others += words_beside(inquiry.question, feature_id, features)
+    if others:
+        unknown = ", ".join(dict.fromkeys(others))
+        prompt = prompt.replace(" Which", f" No part of the name: {unknown}. Which")
+    answer = await run.ask("feature", prompt, options=[*near, _NONE])
+    return [] if answer.text == _NONE else [answer.text]

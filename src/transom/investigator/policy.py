@@ -22,6 +22,7 @@ from transom.investigator.reading.recognition import ANALYSIS_TYPES
 from transom.investigator.reading.vocabulary import Status, plain_words
 
 _SHIPPED = Path(__file__).parent / "knowledge" / "policy.yaml"
+# Of two stages in a question, the one behind such a word is asked for.
 _BEFORE_STAGE = {"for", "to", "into", "in", "enter", "reach", "towards", "go", "on"}
 
 
@@ -61,6 +62,7 @@ class Rule(_Shape):
 
     @model_validator(mode="after")
     def _one_bound(self) -> Self:
+        # Two bounds would be two rules, and a failure could not name the one that it missed.
         if sum(entry is not None for entry in (self.at_most, self.at_least, self.equal)) != 1:
             raise ValueError("give exactly one of at_most, at_least, is")
         return self
@@ -208,6 +210,7 @@ class Policy(_Shape):
                     f" {', '.join(names)}"
                 )
         ids = [criterion.id for criterion in self.criteria]
+        # Waivers and overrides find a criterion by its id.
         double = next((identifier for identifier in ids if ids.count(identifier) > 1), None)
         if double:
             raise ValueError(f"two criteria have the id {double}")
@@ -232,8 +235,12 @@ class Policy(_Shape):
         for step in self.ladder:
             if words in [" ".join(plain_words(name)) for name in (step.stage, *step.synonyms)]:
                 return step.stage
+        # "Dev / Testing": the lower stage, since nobody promised the higher one.
         parts = [self.stage_of(part) for part in status.split("/")] if "/" in status else []
-        stages = [part for part in parts if part]
+        stages = []
+        for part in parts:
+            if part:
+                stages.append(part)
         if stages:
             return min(stages, key=self.rank)
         return next(
@@ -255,6 +262,7 @@ class Policy(_Shape):
     def stage_in(self, text: str) -> str | None:
         """Return the stage that a question or a line of a document mentions, or None."""
         words = plain_words(text)
+        # Longer names win over shorter ones, and later ones over earlier: "from UAT to production".
         hits: list[tuple[int, int, str]] = []
         for step in self.ladder:
             for name in (step.stage, *step.spoken):
@@ -277,11 +285,11 @@ class Policy(_Shape):
 
     def criteria_for(self, stage: str) -> list[Criterion]:
         """Return the criteria of a stage, including those of earlier stages."""
-        return [
-            criterion
-            for criterion in self.criteria
-            if self.rank(criterion.from_) <= self.rank(stage)
-        ]
+        criteria = list[Criterion]()
+        for criterion in self.criteria:
+            if self.rank(criterion.from_) <= self.rank(stage):
+                criteria.append(criterion)
+        return criteria
 
     def after(self, stage: str) -> str:
         """Return the next stage; the last one is followed by itself."""
@@ -296,16 +304,21 @@ def _policy_in(path: Path, _: int) -> Policy:
     if path == _SHIPPED or not isinstance(own, dict) or "ladder" in own:
         return validate_yaml(Policy, file)
     # A policy without a ladder changes the shipped one, criterion by criterion and key by key.
+    # The own criteria come first while the file is checked, so that errors name its lines.
     shipped = load_yaml(_SHIPPED).data
     assert isinstance(shipped, dict)
     merged = {**shipped, **own, "criteria": _merged_criteria(own, shipped)}
     policy = validate_yaml(Policy, replace(file, data=merged))
+    # Reports keep the order that people know; what a team adds comes behind.
     order = [criterion.id for criterion in load_policy().criteria]
     shipped_criteria = sorted(
         (criterion for criterion in policy.criteria if criterion.id in order),
         key=lambda criterion: order.index(criterion.id),
     )
-    added = [criterion for criterion in policy.criteria if criterion.id not in order]
+    added = []
+    for criterion in policy.criteria:
+        if criterion.id not in order:
+            added.append(criterion)
     return policy.model_copy(update={"criteria": [*shipped_criteria, *added]})
 
 
@@ -328,6 +341,7 @@ def load_policy(path: Path | None = None) -> Policy:
     Raises:
         InputError: it cannot be read, with file:line; an unknown key names the nearest known one.
     """
+    # The time of the file is part of the key: an edited policy is read again in a server.
     path = path or _SHIPPED
     return _policy_in(path, path.stat().st_mtime_ns if path.is_file() else 0)
 

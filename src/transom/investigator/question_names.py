@@ -10,107 +10,41 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise, takewhile
-from typing import Any, NamedTuple
+from typing import Any
 
-from transom.investigator.policy import load_policy
+from transom.investigator.question_words import (
+    ATTACHING_BEHIND,
+    ATTRIBUTE_LEADS,
+    AUXILIARIES,
+    DAYS,
+    DETERMINERS,
+    EDITIONS,
+    INTERROGATIVES,
+    JOINING_BEFORE,
+    JOINING_BEHIND,
+    JUDGING_WORDS,
+    PRONOUNS,
+    ROMANCE_MODALS,
+    QuestionToken,
+    criterion_words,
+    grammar,
+    is_grammar,
+    is_known,
+    is_noun,
+    is_status,
+    is_time,
+    tokens_of,
+)
 from transom.investigator.reading.speech import lexicons
-from transom.investigator.reading.vocabulary import plain_words, singular, word_set, words
+from transom.investigator.reading.vocabulary import word_set
 from transom.investigator.subject import without_requirements
 
-NEUTRAL_WORDS = word_set(
-    "is are the a an of for to in on into and or ready readiness feature features project"
-    " system ticket issue it its this that can could should may we go be promoted promotion"
-    " next stage state status what when how why does do did release released ship shipped"
-    " deploy deployed deployment production prod uat development planning staging live move"
-    " moved please tell me about with by now yet already fit enough you think our there any"
-    " will would"
+_ASKING_FOR_PEOPLE = word_set("who whom whose wer wem wen wessen qui quién chi quem")
+_ASKING_FOR_THINGS = word_set(
+    "which what was welche welcher welches quel quelle qué cuál quale qual welke"
 )
-"""Words of a question that name no feature."""
-JUDGING_WORDS = word_set(
-    "good done complete finished safe fine allowed able cleared approved given despite because"
-    " rollout launch test review coverage security performance new current our all"
-)
-"""Words that say something about a feature that is named."""
-
-# Function words of the languages whose texts are not searched for instructions, and of English
-# where the lexicon, which describes orders, has none for questions.
-_OTHER_GRAMMAR = word_set(
-    "whether where which whose really still ever finally fully actually epic story het een de van"
-    " voor naar met kan kunnen mag wij we nu al os as um uma do da dos das no na nos nas ao à com"
-    " para pelo pela está estão são pode podemos já van op bij klaar est sont il elle può possono"
-    " puede podemos están peut können kann dürfen darf wann wie warum back need"
-    " needed almost nearly quite"
-)
-_PREDICATES = word_set("pronto pronta prontos prontas klaar gereed listos listas fertig ready")
-# In French a function word, and in all languages the name of a greater edition.
-_NAME_ENDINGS = word_set("plus")
-_DAYS = word_set(
-    "monday tuesday wednesday thursday friday saturday sunday today tomorrow montag dienstag"
-    " mittwoch donnerstag freitag samstag sonntag heute morgen lundi mardi mercredi jeudi vendredi"
-    " samedi dimanche aujourd demain lunes martes miércoles jueves viernes sábado domingo hoy"
-    " mañana lunedì martedì mercoledì giovedì venerdì sabato domenica oggi domani segunda terça"
-    " quarta quinta sexta hoje amanhã maandag dinsdag woensdag donderdag vrijdag zaterdag zondag"
-    " vandaag"
-)
-# With a capital these are a part of a name: "Parcel Tracking Live".
-_EDITIONS = word_set("live next new current")
-# "Payment for NAME" is no NAME, but "go ahead with NAME" asks for it.
-_JOINING_BEFORE = word_set(
-    "of for to in within from on into inside by behind and or für von vom zu zum zur im der des"
-    " und oder pour de du des d dans et ou para por del en y o per di da della dello in e do dos"
-    " das van voor en of"
-)
-_JOINING_BEHIND = word_set(
-    "of for and or für von und oder pour de du des et ou para por del y o per di del della e"
-    " do da van voor en"
-)
-# These are a part of the name's phrase only if the predicate is still to come.
-_ATTACHING_BEHIND = word_set(
-    "with without on in at by via using from mit ohne auf bei avec sans sur con sin sem com zonder"
-    " met op senza su"
-)
-_PRONOUNS = word_set(
-    "we i they you one anything something nothing anyone nobody who what"
-    " wir ich man sie wer was nous on je qui quoi nosotros yo quien noi"
-    " io chi nós quem wij ik wie wat"
-)
-_AUXILIARIES = word_set(
-    "is are was were does do did has have had can could should will would may might must shall ist"
-    " sind hat kann soll darf est sont peut doit está están es puede è sono può são pode"
-    " estão kan mag moet zijn"
-)
-# Their endings name the subject, so that the verb follows.
-_ROMANCE_MODALS = word_set("podemos puede pueden possiamo può possono pode podem peut peuvent")
-# An adjective behind these belongs to the name, but "está listo NAME" has the predicate first.
-_ATTRIBUTE_LEADS = word_set("is are was were ist sind")
-_INTERROGATIVES = word_set("what how where which when why who wie was wo warum welche comment quel")
-_DETERMINERS = word_set(
-    "the a an this that our your their its der die das den dem ein eine le la les l un une el los"
-    " las una il lo gli i o os as um uma de het een"
-)
-_TOKEN = re.compile(r"[^\W_]+(?:\.\d+)*")
-_BREAK = re.compile(r"[.?!;,:\n¿¡]")
-_APOSTROPHES = ("'", "’")
-
-
-class QuestionToken(NamedTuple):
-    """One word of a question in the singular, as it is written, and the signs before it."""
-
-    text: str
-    spelling: str
-    before: str
-
-    @property
-    def opens(self) -> bool:
-        """Whether a clause begins with the word."""
-        return _BREAK.search(self.before) is not None
-
-    @property
-    def is_possessive(self) -> bool:
-        """Whether the word is the `s` of a genitive."""
-        return self.text == "s" and self.before in _APOSTROPHES
+_BRACKET = re.compile(r"[(\[–—]| - ")
 
 
 @dataclass(frozen=True)
@@ -127,45 +61,46 @@ class _Phrase:
 
     def _foreign_before(self) -> Iterator[str]:
         place = len(self.before)
-        while place and _is_noun(self.before[place - 1]):
+        # "The release of the feature NAME": the nouns between belong to the name.
+        while place and is_noun(self.before[place - 1]):
             place -= 1
         if not place:
             return
         last = self.before[place - 1]
-        if not _is_grammar(last):
+        if not is_grammar(last):
             if not self._is_verb_before(place - 1):
                 yield last
             return
         # "Payment for the feature NAME": the preposition, then the word that it belongs to.
         start = place
-        while start and self.before[start - 1] in _grammar():
+        while start and self.before[start - 1] in grammar():
             start -= 1
         if not start:
             return
         thing = self.before[start - 1]
-        is_joined = _joins(self.before[start:place], _JOINING_BEFORE) or (
-            self.before[start - 2] in _DETERMINERS
+        is_joined = _joins(self.before[start:place], JOINING_BEFORE) or (
+            self.before[start - 2] in DETERMINERS
             and start > 1
-            and _joins(self.before[start:place], _ATTACHING_BEHIND)
+            and _joins(self.before[start:place], ATTACHING_BEHIND)
         )
-        if is_joined and not _is_known(thing) and not self._is_verb_of_subject(start - 1):
+        if is_joined and not is_known(thing) and not self._is_verb_of_subject(start - 1):
             yield thing
 
     def _is_verb_of_subject(self, place: int) -> bool:
         """Whether a subject stands before a word: "what we need for NAME", "podemos lançar"."""
-        return place > 0 and self.before[place - 1] in _PRONOUNS | _ROMANCE_MODALS
+        return place > 0 and self.before[place - 1] in PRONOUNS | ROMANCE_MODALS
 
     def _is_verb_before(self, place: int) -> bool:
         word = self.before[place]
         previous = self.before[place - 1] if place else ""
         if self._is_verb_of_subject(place):
             return True
-        if word.endswith("ing") and self.before[0] in _INTERROGATIVES:
+        if word.endswith("ing") and self.before[0] in INTERROGATIVES:
             # "What is delaying NAME?"
-            return all(map(_is_grammar, self.before[:place]))
-        if _is_status(word):
+            return all(map(is_grammar, self.before[:place]))
+        if is_status(word):
             # "Can we approve NAME", but not "is the open NAME".
-            return previous not in _ATTRIBUTE_LEADS | _DETERMINERS
+            return previous not in ATTRIBUTE_LEADS | DETERMINERS
         # "Please assess NAME."
         english = lexicons()["en"]
         is_order = all(other in english.leads for other in self.before[:place])
@@ -173,43 +108,58 @@ class _Phrase:
 
     def _foreign_behind(self) -> Iterator[str]:
         place = 0
-        while place < len(self.behind) and _is_noun(self.behind[place]):
+        while place < len(self.behind) and is_noun(self.behind[place]):
             place += 1
         if place == len(self.behind):
             return
         word, rest = self.behind[place], self.behind[place + 1 :]
-        if word in _JOINING_BEHIND or word in _ATTACHING_BEHIND:
-            thing = next((other for other in rest if other not in _DETERMINERS), "")
-            is_attached = word in _JOINING_BEHIND or any(map(_is_status, rest[1:]))
-            if thing and is_attached and not _is_known(thing):
+        if word in JOINING_BEHIND or word in ATTACHING_BEHIND:
+            thing = next((other for other in rest if other not in DETERMINERS), "")
+            is_attached = word in JOINING_BEHIND or any(map(is_status, rest[1:]))
+            if thing and is_attached and not is_known(thing):
                 yield thing
-        elif _is_grammar(word):
+        elif is_grammar(word):
             return
-        elif _is_status(word):
+        elif is_status(word):
             # A clause has one predicate: "is NAME Pass ready", "can we ship NAME Pass".
-            if (rest and _is_status(rest[0])) or any(map(_is_status, self.before)):
+            if (rest and is_status(rest[0])) or any(map(is_status, self.before)):
                 yield word
+            yield from self._narrowing(rest)
         elif not self._is_predicate(word, rest):
             yield word
-            yield from takewhile(lambda other: not _is_known(other), rest)
+            yield from takewhile(lambda other: not is_known(other), rest)
+
+    def _narrowing(self, words: Sequence[str]) -> Iterator[str]:
+        """Yield what the words behind the predicate restrict a name to: "ready on Android"."""
+        for place, word in enumerate(words):
+            if word not in ATTACHING_BEHIND:
+                continue
+            phrase = list(
+                takewhile(lambda other: other not in ATTACHING_BEHIND, words[place + 1 :])
+            )
+            noun = [other for other in phrase if not is_grammar(other)][:2]
+            # "With further tests", "in your view", and "by the end of May" restrict nothing.
+            is_said = any(map(_addresses, phrase)) or any(map(_is_of_readiness, noun))
+            if noun and not is_said and not any(map(is_time, phrase)):
+                yield noun[0]
 
     def _is_predicate(self, word: str, rest: Sequence[str]) -> bool:
         """Whether an unknown word must be the predicate, since the clause has no other."""
-        if not self.before or set(self.before) & _INTERROGATIVES:
+        if not self.before or set(self.before) & INTERROGATIVES:
             return False
-        if self.before[-1] not in _AUXILIARIES | _PRONOUNS or word[0].isdigit():
+        if self.before[-1] not in AUXILIARIES | PRONOUNS or word[0].isdigit():
             return False
         if re.fullmatch(r"v\d.*", word):
             return False
-        if rest and not _is_grammar(rest[0]) and not _is_noun(rest[0]):
+        if rest and not is_grammar(rest[0]) and not is_noun(rest[0]):
             return False
         # "The release" is no predicate.
         states = (
             other
             for article, other in zip(["", *rest], rest, strict=False)
-            if article not in _DETERMINERS
+            if article not in DETERMINERS
         )
-        return not any(map(_is_status, [*self.before, *states]))
+        return not any(map(is_status, [*self.before, *states]))
 
 
 def _joins(function_words: Sequence[str], prepositions: frozenset[str]) -> bool:
@@ -217,7 +167,7 @@ def _joins(function_words: Sequence[str], prepositions: frozenset[str]) -> bool:
     for word in function_words:
         if word in prepositions:
             return True
-        if word in _PRONOUNS | _AUXILIARIES:
+        if word in PRONOUNS | AUXILIARIES:
             return False
     return False
 
@@ -233,33 +183,48 @@ def foreign_words(
         fits: tells whether a word, in the singular, may be meant for one of the feature's name; it
             counts if the question has no name of the feature as a whole.
     """
-    tokens = _tokens(without_requirements(question))
+    tokens = tokens_of(without_requirements(question))
     names = [str(feature[name] or "") for name in ("summary", "feature_id", "jira_key", "folder")]
     own_places = _whole_names(tokens, names)
     is_whole = bool(own_places)
     if is_whole:
-        own_words = {word.text for name in names for word in _tokens(name)} - _grammar()
-        own_places |= {place for place, token in enumerate(tokens) if token.text in own_words}
+        own_words = {word.text for name in names for word in tokens_of(name)} - grammar()
+        for place, token in enumerate(tokens):
+            if token.text in own_words:
+                own_places.add(place)
     else:
-        own_places = {place for place, token in enumerate(tokens) if fits(token.text)}
+        own_places = set()
+        for place, token in enumerate(tokens):
+            if fits(token.text):
+                own_places.add(place)
         own_places |= _shortened_places(tokens, own_places, names[0])
     words_of_others = list[str]()
     for first, last in _groups(sorted(own_places)):
         words_of_others += _phrase(tokens, first, last).foreign()
         words_of_others += _capitals_beside(tokens, first, last)
+        words_of_others += _words_of_asides(tokens, own_places, first, last)
     return list(dict.fromkeys(words_of_others))
 
 
-def _tokens(text: str) -> list[QuestionToken]:
-    tokens = list[QuestionToken]()
-    end = 0
-    for match in _TOKEN.finditer(text):
-        word = match[0].lower()
-        # "Does" has no singular.
-        word = word if word in _grammar() else singular(word)
-        tokens.append(QuestionToken(word, match[0], text[end : match.start()]))
-        end = match.end()
-    return tokens
+def asks_for_more(question: str, names: Sequence[str]) -> bool:
+    """Whether a question asks for a thing or a person, and not only whether a feature is ready.
+
+    "Which components", "who approved", but not "what about" and "what is the status".
+
+    Args:
+        names: the names of the feature that the question is about.
+    """
+    tokens = tokens_of(without_requirements(question))
+    own_places = _whole_names(tokens, names)
+    for place, token in enumerate(tokens[:-1]):
+        word, behind = token.text, tokens[place + 1].text
+        if word not in INTERROGATIVES | PRONOUNS or not (token.opens or place == 0):
+            continue
+        if word in _ASKING_FOR_PEOPLE:
+            return True
+        if word in _ASKING_FOR_THINGS and place + 1 not in own_places:
+            return not is_known(behind)
+    return False
 
 
 def _whole_names(tokens: Sequence[QuestionToken], names: Sequence[str]) -> set[int]:
@@ -267,8 +232,9 @@ def _whole_names(tokens: Sequence[QuestionToken], names: Sequence[str]) -> set[i
     texts = [token.text for token in tokens]
     places = set[int]()
     for name in names:
-        wanted = [token.text for token in _tokens(name)]
+        wanted = [token.text for token in tokens_of(name)]
         for start in range(len(texts) - len(wanted) + 1):
+            # Names are compared word by word: "tracking" is no part of "backtracking".
             if wanted and texts[start : start + len(wanted)] == wanted:
                 places.update(range(start, start + len(wanted)))
     return places
@@ -281,14 +247,16 @@ def _shortened_places(
     Kiosk". Between two words that are neighbours in the name, a word makes another name.
     """
     texts = [token.text for token in tokens]
-    name = [token.text for token in _tokens(summary)]
+    name = [token.text for token in tokens_of(summary)]
     neighbours = set(pairwise(name))
-    return {
-        place
-        for place in range(1, len(texts) - 1)
-        if {place - 1, place + 1} <= own_places
-        and (texts[place - 1], texts[place + 1]) not in neighbours
-    }
+    places = set[int]()
+    for place in range(1, len(texts) - 1):
+        if {place - 1, place + 1} <= own_places and (
+            texts[place - 1],
+            texts[place + 1],
+        ) not in neighbours:
+            places.add(place)
+    return places
 
 
 def _groups(places: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -309,8 +277,87 @@ def _phrase(tokens: Sequence[QuestionToken], first: int, last: int) -> _Phrase:
         not tokens[end].opens or (end == last + 1 and tokens[end].before.strip() == ":")
     ):
         end += 1
-    behind = [token.text for token in tokens[last + 1 : end] if not token.is_possessive]
+    behind = []
+    for token in tokens[last + 1 : end]:
+        if not token.is_possessive:
+            behind.append(token.text)
     return _Phrase([token.text for token in tokens[start:first]], behind)
+
+
+def _words_of_asides(
+    tokens: Sequence[QuestionToken], own_places: set[int], first: int, last: int
+) -> Iterator[str]:
+    """Yield the words of asides that say what is meant by a name: "NAME, mobile edition, ready".
+
+    An aside has no clause of its own. A name may itself be the aside: "the mobile edition, NAME".
+    """
+    place = last + 1
+    has_state = False
+    while place < len(tokens) and not tokens[place].begins_sentence:
+        token = tokens[place]
+        has_state = has_state or is_status(token.text)
+        # A bracket behind the predicate opens an aside, one behind the name belongs to it.
+        is_bracket = has_state and bool(_BRACKET.search(token.before))
+        if token.opens or is_bracket:
+            end = _end_of_segment(tokens, place)
+            yield from _unknown_in_aside(tokens[place:end], own_places, place)
+            place = end
+        else:
+            place += 1
+    start = first
+    while start and not tokens[start].opens:
+        start -= 1
+    end = _end_of_segment(tokens, last)
+    beside = [*tokens[start:first], *tokens[last + 1 : end]]
+    if start and not any(is_status(token.text) for token in beside):
+        begin = start - 1
+        while begin and not tokens[begin].opens:
+            begin -= 1
+        # "Is the mobile edition, NAME, ready" leaves its verb without a predicate.
+        before = tokens[begin:start]
+        is_open = before[0].text in AUXILIARIES and not tokens[start].begins_sentence
+        if is_open and not any(is_status(token.text) for token in before):
+            yield from _unknown_in_aside(before[1:], own_places, begin + 1)
+
+
+def _end_of_segment(tokens: Sequence[QuestionToken], place: int) -> int:
+    """Return the place behind the part of a sentence that a word belongs to."""
+    place += 1
+    while place < len(tokens) and not tokens[place].opens:
+        place += 1
+    return place
+
+
+def _is_of_readiness(word: str) -> bool:
+    """Whether a word belongs to a question on readiness, or to the evidence for it."""
+    return is_known(word) or word in criterion_words()
+
+
+def _addresses(word: str) -> bool:
+    """Whether a word speaks to the reader: "your opinion"."""
+    return any("you" in lexicon.classes(word) for lexicon in lexicons().values())
+
+
+def _unknown_in_aside(
+    aside: Sequence[QuestionToken], own_places: set[int], start: int
+) -> Iterator[str]:
+    """Yield the unknown words of an aside; none of a clause, or of words to the reader."""
+    words = [token.text for token in aside]
+    # "And if not, why", "or do we have to wait", "which we planned"
+    if set(words[:3]) & (PRONOUNS | AUXILIARIES | INTERROGATIVES):
+        return
+    # "In your opinion" speaks to the reader.
+    if any(map(_addresses, words)):
+        return
+    if words[0].endswith("ing") and all(map(_is_of_readiness, words[1:])):
+        # "Considering the failed tests"
+        return
+    for place, word in enumerate(words):
+        # The day of a month is no number of an edition.
+        is_day = word.isdigit() and any(map(is_time, words))
+        is_named = start + place in own_places or _is_of_readiness(word)
+        if not is_named and not is_day and not is_time(word):
+            yield word
 
 
 def _capitals_beside(tokens: Sequence[QuestionToken], first: int, last: int) -> Iterator[str]:
@@ -322,77 +369,12 @@ def _capitals_beside(tokens: Sequence[QuestionToken], first: int, last: int) -> 
         if not 0 < place < len(tokens) or tokens[max(place, first)].opens:
             continue
         token = tokens[place]
-        if token.text in _DAYS or tokens[place].opens:
+        if token.text in DAYS or tokens[place].opens:
             continue
-        is_grammar = _is_grammar(token.text)
-        is_usual = is_grammar or _is_status(token.text) or token.text in _EDITIONS | JUDGING_WORDS
+        is_function_word = is_grammar(token.text)
+        is_usual = is_status(token.text) or token.text in EDITIONS | JUDGING_WORDS
+        is_usual = is_usual or is_function_word
         # "IT NAME", "NAME US": a country or a department, no pronoun.
-        is_acronym = is_grammar and token.spelling.isupper() and len(token.spelling) == 2
+        is_acronym = is_function_word and token.spelling.isupper() and len(token.spelling) == 2
         if is_acronym or (is_usual and token.spelling.istitle()):
             yield token.text
-
-
-@lru_cache(maxsize=1)
-def _grammar() -> frozenset[str]:
-    grammar = set(
-        _DAYS | _OTHER_GRAMMAR | _DETERMINERS | _PRONOUNS | _AUXILIARIES | _INTERROGATIVES
-    )
-    grammar |= _JOINING_BEFORE | _JOINING_BEHIND | _ATTACHING_BEHIND
-    for lexicon in lexicons().values():
-        grammar |= lexicon.frequent | lexicon.leads
-    return frozenset(grammar - _PREDICATES - _NAME_ENDINGS)
-
-
-@lru_cache(maxsize=4096)
-def _is_grammar(word: str) -> bool:
-    if word in _grammar():
-        return True
-    classes = ("order", "when", "neg", "you", "we", "past", "new", "all")
-    return any(not lexicon.classes(word).isdisjoint(classes) for lexicon in lexicons().values())
-
-
-@lru_cache(maxsize=1)
-def _nouns() -> frozenset[str]:
-    """Return the words for a feature, a release and a stage, which may stand beside a name."""
-    policy = load_policy()
-    stages = {
-        word
-        for step in policy.ladder
-        for name in (step.stage, *step.spoken)
-        for word in plain_words(name)
-    }
-    return frozenset({*NEUTRAL_WORDS, *JUDGING_WORDS, *stages} - _states())
-
-
-@lru_cache(maxsize=1)
-def _states() -> frozenset[str]:
-    phrases = [plain_words(text) for texts in words().status.values() for text in texts]
-    return frozenset(phrase[0] for phrase in phrases if len(phrase) == 1) | _PREDICATES
-
-
-@lru_cache(maxsize=4096)
-def _is_status(word: str) -> bool:
-    """Whether a word tells a state: ready, approved, bereit, missing."""
-    if word in _grammar():
-        return False
-    english = lexicons()["en"].classes(word)
-    if word in _states() or english & {"bad", "verb pass"}:
-        return True
-    return any("good" in lexicon.classes(word) for lexicon in lexicons().values())
-
-
-@lru_cache(maxsize=4096)
-def _is_noun(word: str) -> bool:
-    """Whether a word only says that a name is one of a feature, a release or a stage."""
-    if _is_grammar(word):
-        return False
-    # English words of this class, such as "delivery", name features as well.
-    others = [lexicon for name, lexicon in lexicons().items() if name != "en"]
-    return word in _nouns() or any("feature" in lexicon.classes(word) for lexicon in others)
-
-
-@lru_cache(maxsize=4096)
-def _is_known(word: str) -> bool:
-    if _is_status(word) or _is_grammar(word) or _is_noun(word):
-        return True
-    return any("ruling" in lexicon.classes(word) for lexicon in lexicons().values())

@@ -43,6 +43,18 @@ _WHICH: tuple[tuple[re.Pattern[str], tuple[str, ...], str], ...] = tuple(
             ("jira.blocker", "jira.subtask"),
             "No open blocking issue or subtask is listed.",
         ),
+        (
+            r"\b(?:which|what|list|name|welche)\b.{0,200}"
+            r"\b(?:components?|modules?|komponenten|bausteine)\b",
+            ("document.component",),
+            "No document lists the components.",
+        ),
+        (
+            r"\b(?:which|what|list|name|welche)\b.{0,200}"
+            r"\b(?:dependencies|depend on|abhängigkeiten)\b",
+            ("document.depends",),
+            "No document lists what it depends on.",
+        ),
     )
 )
 _FIXED: tuple[tuple[str, str], ...] = (
@@ -80,6 +92,7 @@ def answer_question(
     question: str, result: Investigation, data: DataFolder, policy: Policy
 ) -> str | None:
     """Return the answer to a question of a known kind; None for every other question."""
+    # "Which" comes first: "what blocks us" and "which tests block us" share words.
     for pattern, measures, none in _WHICH:
         if pattern.search(question):
             return "\n".join(_named(result, data, measures)) or none
@@ -95,10 +108,16 @@ def answer_question(
     return None
 
 
+def asks_for_list(question: str) -> bool:
+    """Whether a question asks for entries that are listed by name, such as failed tests."""
+    return any(pattern.search(question) for pattern, _, _ in _WHICH)
+
+
 def _named(result: Investigation, data: DataFolder, measures: Sequence[str]) -> Iterator[str]:
     """Yield the entries of some measures by name, read again from the feature's files."""
     feature = data.feature(result.feature_id)
     count = 0
+    # The result keeps counts and the first entries; the names are in the files.
     for source in sources_of(data, feature):
         for observation in read_source(data, source).observations:
             if not _is_entry(observation, measures):
@@ -107,11 +126,15 @@ def _named(result: Investigation, data: DataFolder, measures: Sequence[str]) -> 
             if count > _MOST_NAMED:
                 yield "... and more"
                 return
+            name = observation.label or str(observation.value)
             quote_text = f": {observation.quote}" if observation.measure.endswith(".case") else ""
-            yield f"{observation.label}{quote_text[:160]} ({source.source}#{observation.locator})"
+            yield f"{name}{quote_text[:160]} ({source.source}#{observation.locator})"
 
 
 def _is_entry(observation: Observation, measures: Sequence[str]) -> bool:
+    # What a document names has no label of its own.
+    if observation.measure in measures and observation.measure.startswith("document."):
+        return True
     is_entry = observation.measure.endswith((".entry", ".case", ".stage", ".blocker", ".subtask"))
     return is_entry and observation.measure.startswith(tuple(measures)) and bool(observation.label)
 
@@ -119,23 +142,32 @@ def _is_entry(observation: Observation, measures: Sequence[str]) -> bool:
 def _for_stage(result: Investigation, policy: Policy, stage: str) -> str | None:
     """Return the verdict for an earlier stage, whose criteria were all judged."""
     required_ids = {criterion.id for criterion in policy.criteria_for(stage)}
-    judged = [row for row in result.criteria if row.id in required_ids]
+    judged = []
+    for row in result.criteria:
+        if row.id in required_ids:
+            judged.append(row)
     if len(judged) < len(required_ids):
         # The stage asks for more than was judged.
         return None
     verdict = verdict_of(judged)
+    # The caps do not depend on the stage.
     if verdict == "READY" and result.capped_by:
         verdict = "NEEDS_JUDGEMENT"
     lines = [f"{result.feature_name} is judged {verdict} for {stage}."]
-    lines += [_line(row) for row in _open(judged)]
+    for row in _open(judged):
+        lines.append(_line(row))
     if verdict != "NOT_READY":
-        lines += [f"Open point: {cap.text}" for cap in result.capped_by]
+        for cap in result.capped_by:
+            lines.append(f"Open point: {cap.text}")
     return "\n".join(lines)
 
 
 def _open(criteria: Sequence[CriterionResult]) -> list[CriterionResult]:
     """Return the required criteria that do not hold, the failed ones first."""
-    rows = [row for row in criteria if row.required and row.status in ("fail", "unknown")]
+    rows = []
+    for row in criteria:
+        if row.required and row.status in ("fail", "unknown"):
+            rows.append(row)
     return sorted(rows, key=lambda row: row.status != "fail")
 
 
@@ -151,7 +183,8 @@ def _verdict_line(result: Investigation) -> str:
 
 def _blocks(result: Investigation) -> list[str]:
     lines = [_line(row) for row in _open(result.criteria)]
-    lines += [f"Open point: {cap.text}" for cap in result.capped_by]
+    for cap in result.capped_by:
+        lines.append(f"Open point: {cap.text}")
     if not lines:
         return [_verdict_line(result), "No required criterion is open."]
     return [_verdict_line(result), *lines]
@@ -159,7 +192,10 @@ def _blocks(result: Investigation) -> list[str]:
 
 def _why(result: Investigation) -> list[str]:
     lines = _blocks(result)
-    met_names = [row.name for row in result.criteria if row.required and row.status == "pass"]
+    met_names = []
+    for row in result.criteria:
+        if row.required and row.status == "pass":
+            met_names.append(row.name)
     if met_names:
         lines.append(f"What holds: {'; '.join(met_names)}.")
     return lines
@@ -170,7 +206,8 @@ def _who(result: Investigation) -> list[str]:
         f"{row.owner or 'no owner in the policy'}: {row.name}: {row.why}"
         for row in _open(result.criteria)
     ]
-    lines += [f"release manager: {cap.text}" for cap in result.capped_by]
+    for cap in result.capped_by:
+        lines.append(f"release manager: {cap.text}")
     return lines or ["Nobody has to act: no required criterion is open."]
 
 

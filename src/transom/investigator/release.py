@@ -17,14 +17,16 @@ from transom.formats.measurements import MeasurementShape
 from transom.formats.text_files import TextFile
 from transom.formats.yaml_models import nearest_key
 from transom.investigator.deciding import ORDER, Decision, decide
+from transom.investigator.features import Feature
 from transom.investigator.gathering import read_source, sources_of, unread
 from transom.investigator.ledger import Ledger
 from transom.investigator.policy import CriterionWaiver, Policy
 from transom.investigator.result import EXIT_CODES, CriterionStatus, Verdict
-from transom.investigator.sources import DataFolder, Feature
+from transom.investigator.sources import DataFolder
 from transom.investigator.subject import named_in
 from transom.runs import write_file
 
+# A year of working days; older ones would only make the file long.
 _MOST_KEPT = 400  # assessments of one release
 _MOST_SHOWN = 30  # days of a trend
 _CAPS_OWNER = "release manager"
@@ -61,7 +63,11 @@ class FeatureRow(MeasurementShape):
     @property
     def open_criteria(self) -> list[FeatureCriterion]:
         """The required criteria that do not hold."""
-        return [row for row in self.criteria if row.required and row.status in ("fail", "unknown")]
+        open_rows = list[FeatureCriterion]()
+        for row in self.criteria:
+            if row.required and row.status in ("fail", "unknown"):
+                open_rows.append(row)
+        return open_rows
 
 
 class OwnerTask(MeasurementShape):
@@ -126,9 +132,13 @@ def features_of_version(data: DataFolder, version: str) -> list[Feature]:
     Raises:
         InputError: no feature has it; names the nearest version.
     """
-    features = [feature for feature in data.features if version in feature.fix_versions]
+    features = []
+    for feature in data.features:
+        if version in feature.fix_versions:
+            features.append(feature)
     if features:
         return features
+    # The known versions are named, since teams write one version in many ways.
     versions = sorted({name for feature in data.features for name in feature.fix_versions})
     near = nearest_key(version, versions)
     hint = f"known: {', '.join(versions)}" if versions else "no issue names a fix version"
@@ -157,13 +167,14 @@ def assess_release(
         if last is not None:
             row = row.model_copy(update={"change": _change(row, last.features.get(row.feature_id))})
         rows.append(row)
+    # The worst comes first: a reader of forty rows acts on the top of the table.
     rows.sort(key=_gravity)
     changes = [f"{row.name} ({row.feature_id}): {row.change}" for row in rows if row.change]
     if last is not None:
+        # A feature that vanished must not look as if it had become ready.
         closed_count = sorted(set(last.features) - {row.feature_id for row in rows})
-        changes += [
-            f"{feature_id}: is no longer part of the release" for feature_id in closed_count
-        ]
+        for feature_id in closed_count:
+            changes.append(f"{feature_id}: is no longer part of the release")
     assessment = ReleaseAssessment(
         name=name,
         target_stage=target,
@@ -230,6 +241,7 @@ def _tasks(rows: Sequence[FeatureRow]) -> list[OwnerTask]:
     tasks = list[OwnerTask]()
     for row in rows:
         for criterion in row.open_criteria:
+            # Without an owner in the policy the one who asked has to find one.
             owner = criterion.owner or _CAPS_OWNER
             text = f"{criterion.name}: {criterion.why}" if criterion.why else criterion.name
             tasks.append(OwnerTask(owner=owner, feature_id=row.feature_id, text=text))
@@ -246,8 +258,14 @@ def _change(row: FeatureRow, before: KeptFeature | None) -> str:
     if before.verdict != row.verdict:
         parts.append(f"was {before.verdict}, is {row.verdict}")
     open_ids = [criterion.id for criterion in row.open_criteria]
-    closed = [key for key in before.open_criteria if key not in open_ids]
-    opened = [key for key in open_ids if key not in before.open_criteria]
+    closed = []
+    for key in before.open_criteria:
+        if key not in open_ids:
+            closed.append(key)
+    opened = []
+    for key in open_ids:
+        if key not in before.open_criteria:
+            opened.append(key)
     if closed:
         parts.append(f"now met: {', '.join(closed)}")
     if opened:
@@ -257,6 +275,7 @@ def _change(row: FeatureRow, before: KeptFeature | None) -> str:
 
 def _trend(history: Sequence[KeptAssessment]) -> list[TrendPoint]:
     """Return the number of ready features by day; the last assessment of a day counts."""
+    # Several assessments of one day are one point of the trend.
     by_day = dict[str, TrendPoint]()
     for assessment in history:
         verdicts = Counter(feature.verdict for feature in assessment.features.values())
@@ -294,6 +313,7 @@ def read_history(path: Path) -> list[KeptAssessment]:
     if not path.is_file():
         return []
     history = list[KeptAssessment]()
+    # A damaged line is an error: a history with a gap would tell wrong changes.
     for number, line in enumerate(TextFile(path).lines(), 1):
         if not line.strip():
             continue

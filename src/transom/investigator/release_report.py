@@ -23,6 +23,7 @@ def _text_lines(release: ReleaseAssessment) -> Iterator[str]:
     yield _headline(release)
     yield ""
     columns = criteria_of(release)
+    # The names are too long for columns, so the table has their numbers.
     for number, (_, name) in enumerate(columns, 1):
         yield f"  {number:>2} {name}"
     yield ""
@@ -65,11 +66,13 @@ def criteria_of(release: ReleaseAssessment) -> list[tuple[str, str]]:
     for row in release.features:
         for criterion in row.criteria:
             advisory = "" if criterion.required else " (advisory)"
+            # Features of different stages have different criteria; the table has all of them.
             names.setdefault(criterion.id, f"{criterion.name}{advisory}")
     return list(names.items())
 
 
 def _statuses(row: FeatureRow, columns: Sequence[tuple[str, str]]) -> list[str]:
+    # A criterion that does not apply to a feature has an empty cell.
     statuses = {criterion.id: criterion.status for criterion in row.criteria}
     return [str(statuses.get(key, "")) for key, _ in columns]
 
@@ -141,8 +144,10 @@ def junit_release(release: ReleaseAssessment) -> str:
             case = SubElement(suite, "testcase", classname=row.feature_id, name=criterion.name)
             if criterion.status in ("pass", "waived"):
                 continue
+            # An advisory criterion must not make a CI job red.
             kind = "failure" if criterion.required else "skipped"
             _message(case, kind, f"{_WORDS[criterion.status]}: {criterion.why}")
+        # Open points are cases of their own, or a release could be red without a failed case.
         for cap in row.caps:
             case = SubElement(suite, "testcase", classname=row.feature_id, name="open point")
             _message(case, "failure", cap)

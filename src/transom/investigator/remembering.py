@@ -12,10 +12,11 @@ from typing import Literal
 from transom.canonical import Json
 from transom.errors import MemoryUnavailable
 from transom.formats.measurements import MeasurementShape, Reading
+from transom.investigator.features import Feature
 from transom.investigator.reading.documents import read_document
 from transom.investigator.reading.vocabulary import plain_words, singular
 from transom.investigator.result import Investigation
-from transom.investigator.sources import DataFolder, Feature
+from transom.investigator.sources import DataFolder
 from transom.memory import Memory, Neighbour
 from transom.memory.observing import observed
 from transom.runs import Run, Stage, model_file
@@ -27,6 +28,7 @@ Status = Literal["ok", "off", "broken"]
 DEPENDS, HAS = "depends_on", "has_component"
 _MOST = 6
 SIMILAR_WORDS = {"similar", "alike", "comparable", "resembling"}
+# Words that name nothing alone: "payment service" is found by "payment".
 _GENERIC = {"service", "system", "gateway", "provider", "feature", "group", "store"}
 
 
@@ -86,9 +88,9 @@ def changed(earlier: Earlier | None, result: Investigation) -> str | None:
         (criterion, earlier.criteria.get(criterion.id, criterion.status))
         for criterion in result.criteria
     ]
-    parts += [
-        f"{entry.id} was {was} and is {entry.status}" for entry, was in pairs if was != entry.status
-    ]
+    for entry, was in pairs:
+        if was != entry.status:
+            parts.append(f"{entry.id} was {was} and is {entry.status}")
     differences = "; ".join(parts) or "nothing changed"
     return f"on {earlier.as_of}: {differences}"
 
@@ -101,6 +103,7 @@ async def remember(
     status: Status,
 ) -> Status:
     """Store an assessment, and the feature's components and dependencies, each with its source."""
+    # A broken memory is not written either: half of an assessment would be compared later.
     if memory is None or status == "broken":
         return status
     try:
@@ -122,11 +125,10 @@ async def _keep(
         as_of=as_of,
         criteria={item.id: item.status for item in result.criteria},
     )
-    open_ = [
-        criterion.name
-        for criterion in result.criteria
-        if criterion.required and criterion.status in ("fail", "unknown")
-    ]
+    open_ = []
+    for criterion in result.criteria:
+        if criterion.required and criterion.status in ("fail", "unknown"):
+            open_.append(criterion.name)
     text = f"{result.feature_name} was judged {result.verdict} for {result.target_stage} on {as_of}"
     text += f"; open: {', '.join(open_)}" if open_ else ""
     await memory.store(
@@ -152,6 +154,7 @@ async def _keep(
             target = (
                 f"{kind}/{_slug(name if kind == 'dependency' else f'{result.feature_id} {name}')}"
             )
+            # Several features depend on one thing, so its sources are added up.
             entry = await memory.get(target)
             metadata: dict[str, Json] = (
                 dict(entry.metadata) if entry is not None else {"kind": kind, "name": name}

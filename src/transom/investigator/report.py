@@ -52,6 +52,7 @@ def _capped_line(result: Investigation) -> str:
 
 def _wrapped(line: str) -> list[str]:
     """Wrap a line to the terminal's width; longer words stay whole."""
+    # Data may hold escapes that would clear the terminal or change its title.
     line = printable(line)
     indent = " " * (len(line) - len(line.lstrip()) + 2)
     options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
@@ -59,51 +60,42 @@ def _wrapped(line: str) -> list[str]:
 
 
 def _text_lines(result: Investigation) -> Iterator[str]:
-    yield f"{result.verdict}  {result.feature_name} ({result.feature_id}) for {result.target_stage}"
-    stage = result.current_stage or "unknown"
-    yield f"  stage {stage} ({result.stage_fit}), confidence {result.confidence:.0%}"
-    if result.judgement is not None:
-        yield (
-            f"  judged {result.judgement.verdict} by {result.judgement.by}:"
-            f" {result.judgement.reason}"
-        )
-    if result.rules_verdict is not None:
-        yield f"  {_rules_line(result.rules_verdict)}"
-    if result.would_be is not None:
-        yield f"  {_capped_line(result)}"
-    if words := _in_words(result):
-        yield from ("", *(f"  {line}" for line in words))
+    yield from _head_lines(result)
     yield ""
     sources = {row.id: row.source for row in result.evidence}
     for entry in _ordered(result):
-        advisory = " (advisory)"
-        if entry.required:
-            advisory = ""
+        advisory = "" if entry.required else " (advisory)"
         yield f"  {_SIGNS[entry.status]} {entry.name}{advisory}"
         if entry.status != "pass":
             yield f"      {entry.why}{_cites(entry.evidence)}"
         elif result.verdict == "READY" and entry.required:
             yield from _figures(entry, sources)
+    # Empty sections are left out: a reader takes a heading for a finding.
     for title, rows in _lists(result):
         yield from _section(title, rows)
-    evidence_keys = {
-        key
-        for criterion in result.criteria
-        if criterion.status != "pass"
-        for key in criterion.evidence
-    }
-    rows = [
-        f"{row.id} {_place(row.source, row.locator)}: {row.quote or row.value}"
-        for row in result.evidence
-        if row.id in evidence_keys
-    ]
-    yield from _section("Evidence", rows, most=24)
+    yield from _section("Evidence", _evidence_rows(result), most=24)
     if result.changed_since:
         yield from ("", f"Since the last time: {result.changed_since}")
     read = f"{len(result.sub_conversations)} sources read"
     if result.usage.input_tokens:
         read += f", {result.usage.input_tokens} tokens in, {result.usage.output_tokens} out"
     yield from ("", read)
+
+
+def _head_lines(result: Investigation) -> Iterator[str]:
+    """Yield the verdict, with every reason why it is another than the rules alone give."""
+    yield f"{result.verdict}  {result.feature_name} ({result.feature_id}) for {result.target_stage}"
+    stage = result.current_stage or "unknown"
+    yield f"  stage {stage} ({result.stage_fit}), confidence {result.confidence:.0%}"
+    judgement = result.judgement
+    if judgement is not None:
+        yield f"  judged {judgement.verdict} by {judgement.by}: {judgement.reason}"
+    if result.rules_verdict is not None:
+        yield f"  {_rules_line(result.rules_verdict)}"
+    if result.would_be is not None:
+        yield f"  {_capped_line(result)}"
+    if words := _in_words(result):
+        yield from ("", *(f"  {line}" for line in words))
 
 
 def _figures(criterion: CriterionResult, sources: Mapping[str, str]) -> Iterator[str]:
@@ -114,6 +106,19 @@ def _figures(criterion: CriterionResult, sources: Mapping[str, str]) -> Iterator
     text = " ".join(part for part in (criterion.why, f"({files})" if files else "") if part)
     if text:
         yield f"      {text}"
+
+
+def _evidence_rows(result: Investigation) -> list[str]:
+    """Return the evidence of the criteria that do not hold; the JSON report has all of it."""
+    cited = set[str]()
+    for criterion in result.criteria:
+        if criterion.status != "pass":
+            cited.update(criterion.evidence)
+    rows = []
+    for row in result.evidence:
+        if row.id in cited:
+            rows.append(f"{row.id} {_place(row.source, row.locator)}: {row.quote or row.value}")
+    return rows
 
 
 def _lists(result: Investigation) -> list[tuple[str, list[str]]]:
@@ -173,6 +178,7 @@ def _ordered(result: Investigation) -> list[CriterionResult]:
 
 def _in_words(result: Investigation) -> list[str]:
     """Return the justification's lines; none if the rules only restate the criteria."""
+    # The rules' own words repeat the list of criteria below them.
     lines = result.justification.splitlines()
     if lines[:1] == [judged_line(result)]:
         return []
@@ -182,7 +188,11 @@ def _in_words(result: Investigation) -> list[str]:
 def _further_risks(result: Investigation) -> list[Risk]:
     """Return the risks that do not just repeat a criterion."""
     criterion_risks = {f"{criterion.name}: {criterion.why}" for criterion in result.criteria}
-    return [risk for risk in result.risks if risk.text not in criterion_risks]
+    further_risks = list[Risk]()
+    for risk in result.risks:
+        if risk.text not in criterion_risks:
+            further_risks.append(risk)
+    return further_risks
 
 
 def _place(source: str, locator: str) -> str:
@@ -268,6 +278,7 @@ def _markdown_sources(result: Investigation) -> Iterator[str]:
 
 def escaped(text: str) -> str:
     """Escape Markdown and HTML in a text of the data."""
+    # An at sign would notify people of a pull request.
     escaped_text = (
         escape(" ".join(text.split()), quote=False).replace("`", "'").replace("@", "@\u200b")
     )

@@ -12,14 +12,17 @@ from typing import Any
 from rapidfuzz import fuzz
 
 from transom.canonical import Json, compact_json
-from transom.investigator.question_names import NEUTRAL_WORDS, foreign_words
+from transom.investigator.question_names import foreign_words
+from transom.investigator.question_words import NEUTRAL_WORDS
 from transom.investigator.reading.vocabulary import plain_words, singular
 from transom.investigator.remembering import SIMILAR_WORDS
 from transom.investigator.roles import FOLLOW_UP, IDENTIFY, MAIN, MERGE, READER
 from transom.llm import Reply, Request, Rule, RulesProvider, Text, ToolCallPart
 
 _STOP = NEUTRAL_WORDS
+# Beyond this a word counts as misspelt: "chekout". A shorter one would fit too much.
 _NEAR = 88
+# Two features whose scores are closer than this are asked about.
 _LEAD = 1.25
 _MOST_LINES = 8
 _GRAVE = re.compile(
@@ -27,7 +30,7 @@ _GRAVE = re.compile(
     r" |open|critical|high|reject|missing|placeholder|estimate|planned|doubt|pending)",
     re.I,
 )
-NOTHING_FOUND = "The rules find nothing in what was read that answers this; a model may (--model)."
+NOTHING_FOUND = "The rules find no answer in the files they read; a model may (--model)."
 """The answer of the rules to a follow-up question that they cannot answer."""
 
 
@@ -69,6 +72,7 @@ def meant(question: str, features: list[dict[str, Any]]) -> list[str]:
     feature_ids = _named_by_id(question, features)
     if not feature_ids:
         feature_ids, _, _ = _likely(question, features)
+    # A word that is no part of the name makes it the name of something else.
     if len(feature_ids) == 1 and words_beside(question, feature_ids[0], features):
         return []
     return feature_ids
@@ -95,12 +99,11 @@ def words_beside(question: str, feature_id: str, features: list[dict[str, Any]])
 
 def _named_by_id(question: str, features: list[dict[str, Any]]) -> list[str]:
     """Return the ids of the features that a question names by an id, a key or a folder."""
-    feature_ids = [
-        str(feature["feature_id"])
-        for feature in features
-        for name in (feature["feature_id"], feature["jira_key"], feature["folder"])
-        if name and _is_named(str(name), question)
-    ]
+    feature_ids = []
+    for feature in features:
+        for name in (feature["feature_id"], feature["jira_key"], feature["folder"]):
+            if name and _is_named(str(name), question):
+                feature_ids.append(str(feature["feature_id"]))
     return list(dict.fromkeys(feature_ids))
 
 
@@ -122,13 +125,18 @@ def _likely(
     )
     names = {str(feature["feature_id"]): _name_words(feature) for feature in features}
     common = Counter(word for own in names.values() for word in own)
+    # A question without a name can only mean the one feature that there is.
     if not words:
         return (list(names) if len(names) == 1 else []), names, common
     scores = {key: sum(_score(word, own, common) for word in words) for key, own in names.items()}
     best = max(scores.values(), default=0.0)
     if best <= 0:
         return [], names, common
-    fully_named = [key for key, own in names.items() if own and own <= set(words)]
+    fully_named = []
+    for key, own in names.items():
+        if own and own <= set(words):
+            fully_named.append(key)
+    # A name that stands there whole wins over one that shares more words by chance.
     if len(fully_named) == 1 and scores[fully_named[0]] * _LEAD >= best:
         return fully_named, names, common
     return [key for key, score in scores.items() if score * _LEAD >= best], names, common
@@ -136,21 +144,25 @@ def _likely(
 
 def _name_words(feature: Mapping[str, Any]) -> set[str]:
     text = f"{feature['summary']} {str(feature['feature_id']).replace('-', ' ').replace('_', ' ')}"
-    return {singular(word) for word in plain_words(text) if word not in _STOP and len(word) > 1}
+    name_words = set[str]()
+    for word in plain_words(text):
+        if word not in _STOP and len(word) > 1:
+            name_words.add(singular(word))
+    return name_words
 
 
 def _score(word: str, own: set[str], common: Counter[str]) -> float:
     """Score a word of the question for a feature; a word of many features counts less."""
     fitting = [(fuzz.ratio(word, other), other) for other in own]
     ratio, other = max(fitting, default=(0, ""))
+    # The beginning decides for compounds and plurals of other languages.
     if ratio < _NEAR and not (
         len(word) > 4 and (other.startswith(word[:5]) or word.startswith(other[:5]))
     ):
-        starts = [
-            own_word
-            for own_word in own
-            if len(word) > 4 and len(own_word) > 4 and own_word[:5] == word[:5]
-        ]
+        starts = []
+        for own_word in own:
+            if len(word) > 4 and len(own_word) > 4 and own_word[:5] == word[:5]:
+                starts.append(own_word)
         if not starts:
             return 0.0
         other = starts[0]
@@ -166,6 +178,7 @@ def _read(request: Request) -> Reply:
     if source[0].get("tool") and not request.window.turns:
         call = ToolCallPart("read", str(source[0]["tool"]), source[0]["arguments"])
         return Reply((call,), stop="tool_calls", by="rules")
+    # The gravest come first, since a summary is cut at its end.
     lines = [_line(row) for row in _rows(request, "observations")]
     return _say(
         "\n".join(_gravest([line for line in lines if line]))
@@ -185,17 +198,19 @@ def _line(row: Mapping[str, Any]) -> str:
 
 
 def _gravest(lines: list[str]) -> list[str]:
-    grave = [line for line in lines if _GRAVE.search(line)]
+    grave = []
+    for line in lines:
+        if _GRAVE.search(line):
+            grave.append(line)
     return [*grave, *(line for line in lines if line not in grave)][:_MOST_LINES]
 
 
 def _merge(request: Request) -> Reply:
-    lines = [
-        line
-        for row in _rows(request, "summaries")
-        for line in str(row["summary"]).splitlines()
-        if line.strip()
-    ]
+    lines = []
+    for row in _rows(request, "summaries"):
+        for line in str(row["summary"]).splitlines():
+            if line.strip():
+                lines.append(line)
     return _say("\n".join(_gravest(lines)))
 
 
@@ -242,11 +257,10 @@ def _because(row: Mapping[str, Any], word: str) -> str:
 
 
 def _answer(request: Request) -> Reply:
-    question_words = {
-        singular(word)
-        for word in plain_words(request.window.text("question"))
-        if word not in _STOP - {"uat"}
-    }
+    question_words = set()
+    for word in plain_words(request.window.text("question")):
+        if word not in _STOP - {"uat"}:
+            question_words.add(singular(word))
     lines = []
     # A question about other features is not answered by the criteria of this one.
     is_about_others = bool(question_words & SIMILAR_WORDS)

@@ -44,6 +44,7 @@ class SourceTexts:
             InputError: the source or the place is unknown.
         """
         if source not in self._places:
+            # An index of places is several times as large as its source.
             if len(self._places) >= _MOST_OPEN:
                 self._places.pop(next(iter(self._places)))
             self._places[source] = PlaceIndex(self._read(source), source)
@@ -59,6 +60,7 @@ class SourceTexts:
     def row_at(self, source: str, locator: str) -> str:
         """Return the row around a single value; "" if the place is a row itself, or a long one."""
         above = locator.rpartition("/")[0]
+        # The row of a top-level member would be the whole document.
         if above.count("/") == 0 or "{" in self.passage(source, locator):
             return ""
         passage = self.passage(source, above)
@@ -113,7 +115,9 @@ def counts_of(data: Json) -> frozenset[Decimal]:
     if isinstance(data, str):
         marks = Counter(_ITEM.findall(data)).values()
         # The first rows of a table are its heading and the line below it.
-        counts |= {count - extra for count in marks for extra in (0, 1, 2)}
+        for count in marks:
+            for extra in (0, 1, 2):
+                counts.add(count - extra)
     while pending:
         node = pending.pop()
         children = list(node.values()) if isinstance(node, dict) else node
@@ -125,6 +129,9 @@ def counts_of(data: Json) -> frozenset[Decimal]:
             counts.add(len(children))
         if isinstance(node, list):
             counts.add(len(node))
-            rows = [row for row in node if isinstance(row, dict)]
+            rows = []
+            for row in node:
+                if isinstance(row, dict):
+                    rows.append(row)
             counts |= set(Counter(str(pair) for row in rows for pair in row.items()).values())
     return frozenset(Decimal(count) for count in counts if count > 1)

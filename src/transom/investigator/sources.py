@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -22,55 +21,19 @@ from transom.formats.jira import Issue, read_issue
 from transom.formats.json_tree import parse_json
 from transom.formats.text_files import decode_text
 from transom.formats.yaml_models import nearest_key
+from transom.investigator.features import ISSUE_FILES, Feature, SourceFile, is_inside, may_be_issue
 from transom.investigator.reading.analysis import load_bytes
 from transom.investigator.reading.recognition import (
     ANALYSIS_TYPES,
     DOCUMENT_SUFFIXES,
     OTHER_REVIEW,
-    Recognition,
     name_of,
     recognise,
 )
 
 _DOC_FOLDERS: Final = ("planning", "docs", "documentation")
 _PARTS: Final = ("jira", "metrics", "reviews", *_DOC_FOLDERS)
-_ISSUE_FILES: Final = ("feature_issue.json", "issue.json", "jira_issue.json")
-_ISSUE_HEAD: Final = 1 << 16  # bytes in which an issue names its key and its fields
 _INDEX: Final = "jira_metadata.json"
-
-
-@dataclass(frozen=True)
-class Feature:
-    """A feature's row in `get_jira_data`.
-
-    Attributes:
-        folder: its folder's name in the data folder.
-        category: Jira's key of the status category, "" if unknown.
-        fix_versions: names of the releases that are to have it.
-    """
-
-    folder: str
-    jira_key: str
-    feature_id: str
-    summary: str
-    status: str
-    data_quality: str
-    category: str = field(default="", compare=False)
-    fix_versions: tuple[str, ...] = field(default=(), compare=False)
-
-    def to_json(self) -> dict[str, Json]:
-        """Return the six fields that the tool shows."""
-        hidden = ("category", "fix_versions")
-        return {name: value for name, value in asdict(self).items() if name not in hidden}
-
-
-@dataclass(frozen=True)
-class SourceFile:
-    """A file of a feature: its path, its name in evidence, and what it is taken for."""
-
-    path: Path
-    source: str
-    recognition: Recognition
 
 
 class DataFolder:
@@ -110,6 +73,7 @@ class DataFolder:
         Raises:
             InputError: the index cannot be read, or two features have one id.
         """
+        # The index comes first: it may name features whose issue nobody saved.
         rows = {feature.folder: feature for feature in self._from_index()}
         for folder in self._folders():
             if folder not in rows:
@@ -137,6 +101,7 @@ class DataFolder:
         for feature in self.features:
             if feature_id in (feature.feature_id, feature.jira_key, feature.folder):
                 return feature
+        # A typing error is common, so the nearest id is named.
         ids = [feature.feature_id for feature in self.features]
         near = nearest_key(feature_id, ids)
         hint = f"did you mean {near}?" if near else f"known: {', '.join(ids)}"
@@ -174,11 +139,11 @@ class DataFolder:
             raise InputError(
                 f"unknown analysis type {analysis_type!r}", place="analysis_type", hint=hint
             )
-        return [
-            file
-            for file in self.files(feature)
-            if file.recognition.kind == "analysis" and file.recognition.name == analysis_type
-        ]
+        analysis_files = list[SourceFile]()
+        for file in self.files(feature):
+            if file.recognition.kind == "analysis" and file.recognition.name == analysis_type:
+                analysis_files.append(file)
+        return analysis_files
 
     def docs(self, feature: Feature) -> list[SourceFile]:
         """Return the documents of a feature, by path."""
@@ -232,6 +197,7 @@ class DataFolder:
             return pretty_json(
                 self.fetched[key]["issue" if source.endswith("issue") else "changelog"]
             ).encode()
+        # A model chooses this path, and links may lead anywhere.
         path = Path(os.path.realpath(self.root / source))
         if not path.is_relative_to(self.root) or not path.is_file():
             raise InputError("unknown source", place=source, hint="name a file of the data folder")
@@ -254,15 +220,22 @@ class DataFolder:
             raise InputError(
                 f"cannot be read: {error.strerror}", place=str(self.root), hint="check its rights"
             ) from error
-        folders = [
-            path.name
-            for path in inside
-            if path.is_dir() and not path.name.startswith(".") and self._within(path)
-        ]
+        folders = []
+        for path in inside:
+            if path.is_dir() and not path.name.startswith(".") and self._within(path):
+                folders.append(path.name)
         # A folder with these parts is one feature, and its parts are no features.
         if any((self.root / part).is_dir() for part in _PARTS):
-            return [name for name in folders if self._has_part(name)]
-        return [name for name in folders if self._has_part(name) or self._issue_of(name)]
+            feature_folders = list[str]()
+            for name in folders:
+                if self._has_part(name):
+                    feature_folders.append(name)
+            return feature_folders
+        feature_folders = list[str]()
+        for name in folders:
+            if self._has_part(name) or self._issue_of(name):
+                feature_folders.append(name)
+        return feature_folders
 
     def _has_part(self, folder: str) -> bool:
         return any((self.root / folder / part).is_dir() for part in _PARTS)
@@ -278,7 +251,7 @@ class DataFolder:
         inside = os.path.realpath(base)
         for path in sorted(base.rglob("*")):
             hidden = any(part.startswith(".") for part in path.relative_to(base).parts)
-            if not hidden and path.is_file() and _is_inside(path, inside):
+            if not hidden and path.is_file() and is_inside(path, inside):
                 yield path
 
     def _recognised(self, folder: str) -> Iterator[SourceFile]:
@@ -291,10 +264,14 @@ class DataFolder:
     def left_out(self, feature: Feature) -> list[str]:
         """Return the links of a feature that lead out of its folder, which are not read."""
         inside = Path(os.path.realpath(self.folder(feature)))
-        links = [path for path in sorted(self.folder(feature).rglob("*")) if path.is_symlink()]
-        outside = [
-            path for path in links if not Path(os.path.realpath(path)).is_relative_to(inside)
-        ]
+        links = []
+        for path in sorted(self.folder(feature).rglob("*")):
+            if path.is_symlink():
+                links.append(path)
+        outside = []
+        for path in links:
+            if not Path(os.path.realpath(path)).is_relative_to(inside):
+                outside.append(path)
         return [path.relative_to(self.root).as_posix() for path in outside]
 
     def _issue_file(self, folder: str) -> SourceFile | None:
@@ -302,8 +279,8 @@ class DataFolder:
         issue_files = list[SourceFile]()
         for path in self._paths(folder):
             # Features are listed without opening all of their files.
-            is_usual = path.name.casefold() in _ISSUE_FILES and path.parent.name == "jira"
-            if is_usual or _may_be_issue(path):
+            is_usual = path.name.casefold() in ISSUE_FILES and path.parent.name == "jira"
+            if is_usual or may_be_issue(path):
                 inner = PurePosixPath(path.relative_to(self.root / folder).as_posix())
                 recognition = recognise(inner, partial(load_bytes, path))
                 if recognition.kind == "jira" and recognition.name == "jira":
@@ -336,9 +313,10 @@ class DataFolder:
             if folder in ("", ".", "..") or not self._within(self.root / folder):
                 continue
             own = self._from_folder(folder)
-            row_fields: dict[str, Any] = {
-                name: str(row[name]) for name in own.to_json() if name != "folder" and row.get(name)
-            }
+            row_fields: dict[str, Any] = {}
+            for name in own.to_json():
+                if name != "folder" and row.get(name):
+                    row_fields[name] = str(row[name])
             if row_fields.get("status", own.status) != own.status and own.status:
                 # the issue is more reliable than its copy in the index
                 row_fields["status"] = own.status
@@ -401,22 +379,3 @@ class DataFolder:
         if issue:
             missing = ""
         return f"{len(names)} of {len(ANALYSIS_TYPES)} analyses, {documents} documents{missing}"
-
-
-def _is_inside(path: Path, folder: str) -> bool:
-    return os.path.realpath(path).startswith(folder + os.sep)
-
-
-def _may_be_issue(path: Path) -> bool:
-    """Return whether a file may hold the issue, by its suffix and the keys at its beginning."""
-    if path.suffix.casefold() != ".json":
-        return False
-    name = path.name.casefold()
-    if path.parent.name == "jira" or any(word in name for word in ("jira", "issue", "epic")):
-        return True
-    try:
-        with path.open("rb") as file:
-            head = file.read(_ISSUE_HEAD)
-    except OSError:
-        return False
-    return b'"key"' in head and (b'"fields"' in head or b'"issues"' in head)

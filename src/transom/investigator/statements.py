@@ -16,8 +16,8 @@ from functools import cached_property
 
 from transom.evidence.claims import CheckedSentence, sentences_of
 from transom.evidence.facts import facts_of
+from transom.investigator.criterion_topics import spoken_words, topic_words
 from transom.investigator.ledger import Evidence
-from transom.investigator.reading.vocabulary import singular
 from transom.investigator.reading.vocabulary import words as release_words
 from transom.investigator.result import CriterionResult, Investigation, Verdict
 from transom.investigator.wording import FIGURE, QUOTE, StatementClause, clauses_of, fold, words
@@ -26,8 +26,6 @@ _CITATION = re.compile(r"\[([A-Za-z]+\d+)\]")
 _QUOTED = re.compile(r"[\"“][^\"“”\n]{2,600}[\"”]")
 _NAMED = "criterion"
 """Begins the word that stands in a folded text for the whole name of a criterion."""
-_LEAST_COGNATE = 5
-_SHARED = 0.6
 _TELLING = 0.5
 _MOST_ROWS = 4
 
@@ -62,7 +60,11 @@ class Standing:
     @cached_property
     def unmet(self) -> list[CriterionResult]:
         """The required criteria that neither hold nor are waived."""
-        return [row for row in self.criteria if row.required and row.status in ("fail", "unknown")]
+        unmet = list[CriterionResult]()
+        for row in self.criteria:
+            if row.required and row.status in ("fail", "unknown"):
+                unmet.append(row)
+        return unmet
 
     def check(self, text: str, *, is_strict: bool = False, marks: bool = True) -> CheckedStatements:
         """Remove the sentences that contradict the criteria.
@@ -76,6 +78,7 @@ class Standing:
         sentences_kept: list[str] = []
         removed: list[CheckedSentence] = []
         for sentence, gap in sentences_of(text):
+            # Line breaks and list marks are kept, so that the text stays as it was written.
             finding = _Sentence(self, sentence).finding() if sentence.strip() else _Finding()
             unproven = is_strict and not finding.is_proven and sentence.strip()
             if finding.wrong or unproven:
@@ -91,7 +94,7 @@ class Standing:
     @cached_property
     def topics(self) -> dict[str, frozenset[str]]:
         """The words that tell each criterion apart, by its id."""
-        return {row.id: _topic_words(row) for row in self.criteria}
+        return {row.id: topic_words(row) for row in self.criteria}
 
     @cached_property
     def weights(self) -> dict[str, float]:
@@ -106,18 +109,26 @@ class Standing:
     @cached_property
     def of_people(self) -> frozenset[str]:
         """The ids of the criteria that people decide."""
-        decided = {key for key, row in self.evidence.items() if row.measure.startswith("review.")}
-        return frozenset(row.id for row in self.criteria if decided & set(row.evidence)) | {
-            row.id
-            for row in self.criteria
-            if any(clause.state == "approved" for clause in clauses_of(row.name))
-        }
+        reviewed = set()
+        for key, row in self.evidence.items():
+            if row.measure.startswith("review."):
+                reviewed.add(key)
+        decided = set()
+        for criterion in self.criteria:
+            # A name such as "Approved by legal" tells it before anybody has decided.
+            is_named_so = any(clause.state == "approved" for clause in clauses_of(criterion.name))
+            if is_named_so or reviewed & set(criterion.evidence):
+                decided.add(criterion.id)
+        return frozenset(decided)
 
     @cached_property
     def people(self) -> list[tuple[str, Evidence]]:
         """The folded names of those who decided, with their decisions."""
-        rows = [row for row in self.evidence.values() if row.measure == "review.person"]
-        return [(fold(row.label), row) for row in rows if row.label]
+        people = []
+        for row in self.evidence.values():
+            if row.measure == "review.person" and row.label:
+                people.append((fold(row.label), row))
+        return people
 
 
 @dataclass
@@ -154,9 +165,12 @@ class _Sentence:
         finding = _Finding()
         denied: set[str] = set()
         claims = list(self._claims())
+        # What the sentence itself denies is no claim: "tests passed, but coverage is not met".
         for claim in claims:
             if claim.clause.tone in ("denies", "measured"):
-                denied |= {row.id for group in claim.groups for row in group}
+                for group in claim.groups:
+                    for row in group:
+                        denied.add(row.id)
                 finding.is_proven = True
         for claim in claims:
             problem, ids = self._problem(claim)
@@ -174,16 +188,21 @@ class _Sentence:
         clause = claim.clause
         if clause.tone not in ("asserts", "silent"):
             return "", set()
+        # What a person decided is held to that person's decision, not to the whole review.
         if clause.tone == "asserts" and claim.person is not None:
             return self._of_person(claim.person), set()
         if clause.state == "waived" and clause.tone == "asserts":
             return self._of_waiver(claim)
         for group in claim.groups:
-            unmet = [row for row in group if row.status != "pass"]
+            unmet = []
+            for row in group:
+                if row.status != "pass":
+                    unmet.append(row)
             if unmet and (clause.tone == "asserts" or all(row.required for row in unmet)):
                 return _status_of(unmet[0]), {row.id for row in unmet}
         if claim.groups or clause.tone == "silent":
             return "", set()
+        # The verdict alone says whether the feature is ready, whatever its criteria look like.
         if clause.state == "ready":
             ready = self.standing.verdict == "READY"
             return "" if ready else f"the verdict is {self.standing.verdict}", set()
@@ -201,7 +220,10 @@ class _Sentence:
         return claim.clause.state != "ready" and not claim.clause.is_universal
 
     def _of_waiver(self, claim: _Claim) -> tuple[str, set[str]]:
-        waived = [row for row in self.standing.criteria if row.status == "waived"]
+        waived = []
+        for row in self.standing.criteria:
+            if row.status == "waived":
+                waived.append(row)
         for group in claim.groups:
             if not any(row in waived for row in group):
                 return f"{_status_of(group[0])}, and no waiver applies to it", set()
@@ -221,8 +243,12 @@ class _Sentence:
         for number, claim in enumerate(claims):
             if claim.clause.tone == "silent":
                 claim.clause = _toned(number, clauses)
+            # "The scan is clean and approved": the second part has the topic of the first.
             if not claim.groups and claim.person is None:
-                before = [entry for entry in claims[:number] if entry.groups or entry.person]
+                before = []
+                for entry in claims[:number]:
+                    if entry.groups or entry.person:
+                        before.append(entry)
                 if before:
                     claim.groups, claim.person = before[-1].groups, before[-1].person
         if not any(claim.groups or claim.person for claim in claims):
@@ -238,13 +264,18 @@ class _Sentence:
             for name in (row.name, row.id):
                 pattern = rf"(?<!\w){re.escape(name)}(?!\w)"
                 text = re.sub(pattern, f"{_NAMED}{number}x", text, flags=re.IGNORECASE)
-        cited = [self.standing.evidence[key] for key in self.cited]
-        labels = [row.label for row in cited if not row.measure.startswith("review.")]
+        labels = []
+        for key in self.cited:
+            cited_row = self.standing.evidence[key]
+            # The label of a decision is a person, whose name the clause is held to.
+            if not cited_row.measure.startswith("review."):
+                labels.append(cited_row.label)
         for name in sorted([*self.standing.names, *labels], key=len, reverse=True):
             # "UAT" is the name of a stage and a topic; only names with words of a state mislead.
             if words().marks.search(fold(name)):
                 text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", " ", text, flags=re.IGNORECASE)
         text = _CITATION.sub(" ", text)
+        # Without a citation nothing was checked, so figures stay what they are: claims.
         if not self.cited:
             return text
         text = _QUOTED.sub(f" {QUOTE} ", text)
@@ -263,17 +294,24 @@ class _Sentence:
     def _meant(self, clause: StatementClause) -> list[list[CriterionResult]]:
         """Return the criteria that the words of a clause mean, the equally likely ones together."""
         standing = self.standing
-        spoken = _spoken_words(clause.text, standing.weights)
+        spoken = spoken_words(clause.text, standing.weights)
         rows = list(standing.criteria)
         if clause.state == "approved" and clause.tone == "asserts":
-            decided = [row for row in rows if row.id in standing.of_people]
+            decided = []
+            for row in rows:
+                if row.id in standing.of_people:
+                    decided.append(row)
             if any(standing.topics[row.id] & spoken for row in decided):
                 rows = decided
         groups: list[list[CriterionResult]] = []
+        # A clause may name several criteria; each takes its words away from the next.
         while spoken:
             scores = {row.id: standing.weight_of(row, spoken) for row in rows}
             best = max(scores.values(), default=0)
-            likely = [row for row in rows if scores[row.id] == best]
+            likely = []
+            for row in rows:
+                if scores[row.id] == best:
+                    likely.append(row)
             least = 0.0
             if groups:
                 least = _TELLING
@@ -285,7 +323,10 @@ class _Sentence:
 
     def _cited_of(self, rows: list[CriterionResult]) -> list[CriterionResult]:
         """Return those of equally likely criteria whose evidence is cited, or all of them."""
-        cited = [row for row in rows if set(row.evidence) & set(self.cited)]
+        cited = []
+        for row in rows:
+            if set(row.evidence) & set(self.cited):
+                cited.append(row)
         return cited or rows
 
     def _cited_decision(self) -> Evidence | None:
@@ -329,49 +370,3 @@ def _toned(number: int, clauses: Sequence[StatementClause]) -> StatementClause:
 
 def _named_in(text: str) -> list[int]:
     return [int(number) for number in re.findall(rf"{_NAMED}(\d+)x", text)]
-
-
-def _topic_words(row: CriterionResult) -> frozenset[str]:
-    """Return the words of a criterion's name, id and source that say what it is about."""
-    text = fold(f"{row.name} {row.id} {row.source.rpartition('/')[2]}".replace("_", " "))
-    states = {match.start() for match in words().marks.finditer(text)}
-    topics = set()
-    for match in re.finditer(r"\S+", text):
-        word = singular(match[0])
-        spoken = _canonical(match[0])
-        if spoken:
-            topics.add(spoken)
-        elif match.start() not in states and word not in words().generic and not word.isdigit():
-            topics.add(word)
-    return frozenset(topics)
-
-
-def _canonical(word: str) -> str:
-    """Return the policy's word for one that people use, "" if there is none."""
-    singulars = (word, singular(word))
-    for topic, pattern in words().spoken.items():
-        if topic in singulars or pattern.fullmatch(word):
-            return topic
-    return ""
-
-
-def _spoken_words(text: str, recognised: Mapping[str, float]) -> frozenset[str]:
-    """Return the words of criteria that a clause uses, also in another language or form."""
-    spoken = set()
-    for word in text.split():
-        own = singular(word)
-        for topic, pattern in words().spoken.items():
-            if topic in recognised and (topic == own or pattern.fullmatch(word)):
-                spoken.add(topic)
-        spoken |= {other for other in recognised if other == own or _is_cognate(own, other)}
-    return frozenset(spoken)
-
-
-def _is_cognate(word: str, other: str) -> bool:
-    """Whether two words begin alike, as "acceptation" and "acceptance" do."""
-    shared = 0
-    for sign, counterpart in zip(word, other, strict=False):
-        if sign != counterpart:
-            break
-        shared += 1
-    return shared >= max(_LEAST_COGNATE, _SHARED * max(len(word), len(other)))

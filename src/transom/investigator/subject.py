@@ -23,9 +23,9 @@ from transom.evidence.identity import (
 )
 from transom.evidence.subject_names import Facet, same_name
 from transom.formats.measurements import Reading, SubjectFact
+from transom.investigator.features import Feature
 from transom.investigator.reading.subjects import newest_date
 from transom.investigator.reading.vocabulary import key_words, word_set
-from transom.investigator.sources import Feature
 
 NAMED: tuple[Facet, ...] = ("commit", "branch", "version", "image")
 """Facets that a question or a policy may name beside the feature."""
@@ -85,9 +85,11 @@ class RequiredSubject:
         printed = read_date(newest.text)
         if not isinstance(printed, PrintedDate) or self.max_age is None:
             return []
+        # The day of the judgement counts as a whole: reports are written until its end.
         end_of_day = datetime(
             self.as_of.year, self.as_of.month, self.as_of.day, tzinfo=UTC
         ) + timedelta(days=1)
+        # A report from the future is of another case, or its clock is wrong.
         if printed.earliest > end_of_day:
             text = f"{reading.source} is dated {newest.text}, after {self.as_of}"
             return [SubjectProblem(text, newest)]
@@ -101,6 +103,7 @@ class RequiredSubject:
 
     def caps(self, reading: Reading) -> list[Cap]:
         """Return what a source does not say although it was asked for."""
+        # An unreadable report is held back for that, and not a second time.
         if reading.kind not in _DATED_KINDS or not reading.usable:
             return []
         caps = list(caps_of_identity(self._matches(reading), reading.source))
@@ -126,6 +129,7 @@ def named_in(question: str) -> list[IdentityRequirement]:
     """Return the commit, branch, version and image that a question names."""
     requirements = list[IdentityRequirement]()
     for facet, pattern in _IN_QUESTION.items():
+        # The word before the value is required: "2.1" alone may be anything.
         match = pattern.search(question)
         if match is not None:
             requirements.append(IdentityRequirement(facet, match[1], "the question"))
@@ -142,12 +146,19 @@ def without_requirements(question: str) -> str:
 def names_feature(feature: Feature, text: str) -> bool:
     """Return whether a text names a feature, or says nothing that another feature could mean."""
     own_names = [feature.feature_id, feature.jira_key, feature.folder, feature.summary]
-    names = [name for name in own_names if name]
+    names = []
+    for name in own_names:
+        if name:
+            names.append(name)
+    # An id, a key, a folder and a title are all names of the same feature.
     if any(same_name("feature", name, text) == "same" for name in names):
         return True
     keys = _ISSUE_KEY.findall(text)
     if keys:
-        own_keys = [key for name in names for key in _ISSUE_KEY.findall(name)]
+        own_keys = []
+        for name in names:
+            for key in _ISSUE_KEY.findall(name):
+                own_keys.append(key)
         # Without a key of its own nobody can say whether another one is meant.
         return not own_keys or any(key in own_keys for key in keys)
     words = _words([text])
@@ -156,5 +167,8 @@ def names_feature(feature: Feature, text: str) -> bool:
 
 
 def _words(texts: Iterable[str]) -> set[str]:
-    words = {word for text in texts for word in key_words(text.replace("-", " "))}
+    words = set()
+    for text in texts:
+        for word in key_words(text.replace("-", " ")):
+            words.add(word)
     return words - _SMALL

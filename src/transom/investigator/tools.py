@@ -10,8 +10,9 @@ from transom.canonical import Json, compact_json
 from transom.errors import InputError, ToolRefused
 from transom.formats.json_tree import parse_json
 from transom.formats.text_files import TextFile, decode_text
+from transom.investigator.features import Feature
 from transom.investigator.reading.recognition import ANALYSIS_TYPES
-from transom.investigator.sources import DataFolder, Feature
+from transom.investigator.sources import DataFolder
 from transom.tools import Arguments, ToolDefinition
 
 _MOST_LISTED = 1_600  # characters

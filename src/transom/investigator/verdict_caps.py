@@ -44,7 +44,10 @@ def effect_of_overturned(
     overturned: Sequence[OverturnedInvestigation],
 ) -> OverturnedEffect:
     """Return what overturned verdicts change about the verdict of the criteria."""
-    failed = [row.id for row in criteria if row.required and row.status == "fail"]
+    failed = []
+    for row in criteria:
+        if row.required and row.status == "fail":
+            failed.append(row.id)
     caps = list[Cap]()
     for entry in overturned:
         if entry.speaks_against(by_criteria, failed):
@@ -62,6 +65,7 @@ def find_caps(readings: Sequence[Reading], unread: Sequence[Unread]) -> list[Cap
         if row.could_matter:
             caps.append(Cap("files", f"{row.source} was not read: {row.why}", row.source))
     for reading in readings:
+        # An analysis that cannot be read is judged by its criterion already.
         if reading.kind == "document" and reading.state in ("unreadable", "in_part"):
             caps.append(Cap("files", f"{reading.source} {reading.why}", reading.source))
         for remark in reading.remarks:
@@ -70,6 +74,7 @@ def find_caps(readings: Sequence[Reading], unread: Sequence[Unread]) -> list[Cap
                 caps.append(Cap("trouble", text, reading.source))
         if reading.name == OTHER_REVIEW:
             caps += _caps_of_other(reading)
+        # No criterion asks for the changelog, so its bad news would be lost.
         if reading.name == "changelog":
             for observation in reading.observations:
                 if observation.measure == "source.outcome":
@@ -86,6 +91,7 @@ def _caps_of_other(reading: Reading) -> list[Cap]:
     for observation in reading.observations:
         if observation.measure in ("review.approver", "review.author"):
             continue
+        # Lower findings of such a review are reported, and hold nothing back.
         is_grave = observation.measure.endswith((".critical", ".high")) and observation.number
         is_denied = observation.measure.startswith("review.") and observation.value not in (
             "pass",

@@ -28,6 +28,7 @@ QUOTE = "quotehere"
 """Stands there for a quotation."""
 
 _FILE = Path(__file__).parent / "knowledge" / "statements.yaml"
+# Before the accents are removed: "für" folds to "fuer", the form without umlauts.
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _NOT = re.compile(r"n['’]t\b")
 _WORD = re.compile(r"[^\W_]+|[✅✔✓👍]")
@@ -78,9 +79,14 @@ class WordForms(BaseModel):
             "must": self.must,
             "lack": self.lack,
         }
+        # These have a list for each language, so that a translator sees what is missing.
         for kind in ("open", *_CLAIMS):
             kinds[kind] = [word for language in getattr(self, kind) for word in language]
-        phrases = [(folded_pattern(word), kind) for kind, words in kinds.items() for word in words]
+        phrases = []
+        for kind, words in kinds.items():
+            for word in words:
+                phrases.append((folded_pattern(word), kind))
+        # The longest comes first: "not yet met" is one phrase, not a "met".
         phrases.sort(key=lambda row: len(row[0]), reverse=True)
         # A name of a group may stand once in an expression, so each phrase has its own.
         self._kinds.update({f"k{number}": kind for number, (_, kind) in enumerate(phrases)})
@@ -109,6 +115,7 @@ class WordForms(BaseModel):
 
     def describes(self, text: str, state: re.Match[str]) -> bool:
         """Whether a state only describes a noun beside it: "the pass rate", "taux de réussite"."""
+        # "The pass rate" speaks of a rate, and says nothing of having passed.
         if self._head.match(text, state.end()):
             return True
         return self._head_before.search(text[: state.start()]) is not None
@@ -197,8 +204,12 @@ def clauses_of(sentence: str) -> list[StatementClause]:
 
     A question and a condition state nothing, so all their parts only suppose.
     """
+    # A comma parts statements, and so do "but" and "although" in their languages.
     pieces = (part for piece in _BREAK.split(sentence) for part in words().joint.split(piece))
-    parts = [_Part(folded) for folded in map(fold, pieces) if folded]
+    parts = []
+    for folded in map(fold, pieces):
+        if folded:
+            parts.append(_Part(folded))
     if sentence.rstrip().endswith("?") or words().conditions.search(fold(sentence)):
         return [StatementClause(part.text, "supposes") for part in parts]
     clauses: list[StatementClause] = []
@@ -246,8 +257,10 @@ class _Part:
         if not self.states:
             return StatementClause(self.text, self._tone_without_state(), is_universal=is_universal)
         match, kind = self._predicate()
+        # Before the negation: "unless it is not approved" states nothing at all.
         if self._supposes(match, kind):
             return StatementClause(self.text, "supposes")
+        # A waiver anywhere in the part decides: "passed thanks to a waiver" is about the waiver.
         has_waiver = any(name == "waived" for _, name in self.states)
         if (kind in _CLAIMS) == self._negates(match, kind):
             is_silent = kind == "open" and words().is_attribute(self.text, match)
@@ -263,6 +276,7 @@ class _Part:
         )
 
     def _tone_without_state(self) -> Tone:
+        # Figures and quotations were held to their sources already.
         if {FIGURE, QUOTE} & set(self.text.split()):
             return "measured"
         if self.kinds & {"unless", "must"}:
@@ -279,11 +293,17 @@ class _Part:
         """
         for negation, kind in self.negations:
             if kind in ("not", "without"):
-                behind = [row for row in self.states if row[0].start() > negation.start()]
+                behind = []
+                for row in self.states:
+                    if row[0].start() > negation.start():
+                        behind.append(row)
                 if behind:
                     return behind[0]
         match, kind = self.states[-1]
-        waivers = [row for row in self.states if row[1] == "waived"]
+        waivers = []
+        for row in self.states:
+            if row[1] == "waived":
+                waivers.append(row)
         # "A waiver covers the open criteria" says nothing of open criteria.
         covers = waivers and words().covering.search(self.text, waivers[0][0].end())
         if kind == "open" and covers:
@@ -307,7 +327,10 @@ class _Part:
     def _supposes(self, state: re.Match[str], kind: str) -> bool:
         if kind not in _CLAIMS:
             return bool(self.kinds & {"unless", "must"})
-        before = {name for match, name in self.marks if match.start() < state.start()}
+        before = set()
+        for match, name in self.marks:
+            if match.start() < state.start():
+                before.add(name)
         if "unless" in before or ("must" in before and kind != "ready"):
             return True
         # "Needs a waiver", "ask them to approve"
@@ -316,6 +339,7 @@ class _Part:
 
     def _is_measured(self, state: re.Match[str]) -> bool:
         """Whether a figure carries the statement: "21 of 23 passed", "passed scenarios: 21"."""
+        # "3 scenarios passed" counts; the figure was held to its row.
         if FIGURE in self.text[: state.start()].split():
             return True
         behind = self.text[state.end() :].split()[: _NEAR + 1]

@@ -16,13 +16,13 @@ from transom.formats.text_files import decode_text
 from transom.formats.xml_paths import read_xml, tag_of
 from transom.investigator.reading.counts import case_status, failing_cases, read_counts
 from transom.investigator.reading.coverage import read_coverage
-from transom.investigator.reading.documents import found_in_text
 from transom.investigator.reading.outcomes import own_doubts
 from transom.investigator.reading.performance import read_performance
 from transom.investigator.reading.pipelines import read_pipeline
 from transom.investigator.reading.quoting import observe
 from transom.investigator.reading.reviews import read_decisions
 from transom.investigator.reading.severities import read_severities
+from transom.investigator.reading.steering import found_in_text
 from transom.investigator.reading.subjects import facts_of_json, facts_of_xml
 from transom.investigator.reading.tool_reports import (
     TESTS,
@@ -92,6 +92,7 @@ def read_analysis(data: bytes, source: str, analysis_type: str) -> Reading:
     if not text:
         return base.model_copy(update={"state": "empty", "why": "is empty"})
     try:
+        # A known tool first: its reader knows what the words of its keys mean.
         report = tool_report(text, source)
         if isinstance(report, Node):
             return _of_own_data(base, report, analysis_type)
@@ -148,6 +149,7 @@ def tool_report(text: str, source: str) -> KnownReport | Node:
     if report is not None:
         return KnownReport(report)
     root = Node(parse_data(text, source))
+    # An archive or an API may wrap a tool's report in an envelope.
     for candidate in (root, root.inner):
         report = report_in_json(candidate)
         if report is not None:
@@ -169,15 +171,23 @@ def _of_own_data(base: Reading, root: Node, analysis_type: str) -> Reading:
     """Read data of a project's own shape."""
     if not root.children:
         return base.model_copy(update={"state": "empty", "why": "holds no data"})
+    # A template with names and dates must not count as a review without objections.
     if _is_hollow(root):
         return base.model_copy(
             update={"state": "placeholder", "why": "is a placeholder that nobody filled in"}
         )
     inner = root.inner
     observations, remarks = _GENERIC.get(analysis_type, _any)(inner)
+    # The envelope has the dates and commits, so the whole document is searched.
     subject = facts_of_json(root)
-    settled = {remark.locator for remark in remarks if remark.kind == "settled"}
-    settled |= {fact.locator for fact in subject if fact.facet == "feature"}
+    settled = set()
+    for remark in remarks:
+        if remark.kind == "settled":
+            settled.add(remark.locator)
+    # A key such as `feature` is explained by what it names.
+    for fact in subject:
+        if fact.facet == "feature":
+            settled.add(fact.locator)
     remarks = [remark for remark in remarks if remark.kind != "settled"]
     remarks = [
         *remarks[:_MOST_REMARKS],
@@ -201,11 +211,10 @@ def _unit_tests(root: Node) -> tuple[list[Observation], list[Remark]]:
 
 def _coverage(root: Node) -> tuple[list[Observation], list[Remark]]:
     # What is not covered is the rest of the share, and no further news.
-    rests = [
-        Remark(kind="settled", text=node.key, locator=node.pointer)
-        for node in root.walk()
-        if _UNCOVERED & set(node.words)
-    ]
+    rests = []
+    for node in root.walk():
+        if _UNCOVERED & set(node.words):
+            rests.append(Remark(kind="settled", text=node.key, locator=node.pointer))
     return [*read_coverage(root), *own_doubts(root)], rests
 
 
@@ -287,7 +296,10 @@ def _checks(root: Node) -> list[Observation]:
 
 def _is_hollow(root: Node) -> bool:
     """Whether a document has only names, dates and placeholders."""
-    leaves = [node for node in root.walk() if not isinstance(node.value, dict | list)]
+    leaves = []
+    for node in root.walk():
+        if not isinstance(node.value, dict | list):
+            leaves.append(node)
     return not any(_informs(node) for node in leaves)
 
 
@@ -310,6 +322,7 @@ def steering_in_xml(element: Element, path: str) -> Iterator[Remark]:
         yield from found_in_text(value, f"{path}/@{name}")
     if element.text and element.text.strip():
         yield from found_in_text(element.text, path)
+    # XPath counts the elements of one name, from 1.
     numbers = dict[str, int]()
     for child in element:
         tag = tag_of(child)
@@ -322,5 +335,6 @@ def steering(root: Node) -> Iterator[Remark]:
     for node in root.walk():
         if isinstance(node.value, str):
             yield from found_in_text(node.value, node.pointer)
+        # A key may be a sentence, and a model reads it like any other text.
         if node.key and node.place < 0 and len(node.key) > 20:
             yield from found_in_text(node.key, node.pointer)

@@ -9,6 +9,7 @@ from transom.investigator.reading.vocabulary import word_set
 
 _LINES = {"line", "statement", "instruction"}
 _BRANCHES = {"branch", "condition", "decision"}
+# Shares of these are no shares of lines, however the key calls them.
 _OTHERS = word_set(
     "function method class mutation requirement file feature scenario api doc documentation change"
     " delta diff difference new changed patch"
@@ -30,11 +31,11 @@ def read_coverage(root: Node) -> list[Observation]:
         ("coverage.line", _LINES, _BRANCHES),
         ("coverage.branch", _BRANCHES, _LINES),
     ):
-        candidates = [
-            (_rank(node, own), number, node)
-            for number, node in enumerate(root.walk())
-            if _is_share(node, own, not_own) and node.nature not in ("limit", "history")
-        ]
+        candidates = []
+        # The number of the node keeps the order of the document among equally good ones.
+        for number, node in enumerate(root.walk()):
+            if _is_share(node, own, not_own) and node.nature not in ("limit", "history"):
+                candidates.append((_rank(node, own), number, node))
         if candidates:
             _, _, best = min(candidates, key=lambda entry: entry[:2])
             value = _percent(best)
@@ -46,6 +47,7 @@ def read_coverage(root: Node) -> list[Observation]:
             observations.append(
                 observe(measure, best, value, unit="%", limit=bound, limit_at=place, at_most=False)
             )
+        # A share that the tool prints outranks one that is calculated from its counts.
         elif counts := _from_counts(root, measure, own):
             observations.append(counts)
     return observations
@@ -75,10 +77,12 @@ def _is_share(node: Node, own: set[str], not_own: set[str]) -> bool:
         or {"uncovered", "missing", "missed", "partial"} & key
     ):
         return False
+    # `branches: {pct: 71}` is no coverage of lines.
     if context & not_own and not key & own:
         return False
     if own is _BRANCHES and not context & own:
         return False
+    # `covered: 164` is a count of lines, and no share of 164 %.
     if key & _TOTAL - _LINES - _WHOLE or (
         key & _COVERED and not key & {"percent", "pct", "percentage"}
     ):
@@ -121,6 +125,7 @@ def _in_part(node: Node) -> bool:
 
 def _rank(node: Node, own: set[str]) -> tuple[int, ...]:
     node_words, around = set(node.words), _context(node, 1)
+    # Tools print both lines and statements; lines are what a policy means.
     exact = 1
     if own is not _LINES or "line" in around:
         exact = 0
@@ -140,33 +145,39 @@ def _percent(node: Node) -> float:
         and not written.rstrip().endswith("%")
         and not {"percent", "pct", "percentage"} & set(node.words)
     )
+    # 1 is a whole or one percent; nobody writes one percent as a bare 1 for code coverage.
     if share and ("." in written or number == 1):
         return round(number * 100, 6)
     return number
 
 
 def _limit(best: Node, root: Node, own: set[str]) -> Node | None:
-    limits = [
-        node
-        for node in root.walk()
-        if node.number is not None
-        and node.nature == "limit"
-        and 0 < node.number <= 100
-        and not _in_part(node)
-    ]
-    own_limits = [node for node in limits if own & _context(node, 1)]
-    siblings = [
-        node
-        for node in limits
-        if node.parent is best.parent and not (_LINES | _BRANCHES) & set(node.words)
-    ]
-    plain = [
-        node
-        for node in limits
-        if own is _LINES
-        and not (_BRANCHES | _OTHERS) & _context(node, 1)
-        and not _LINES & _context(node, 1)
-    ]
+    limits = []
+    for node in root.walk():
+        if (
+            node.number is not None
+            and node.nature == "limit"
+            and 0 < node.number <= 100
+            and not _in_part(node)
+        ):
+            limits.append(node)
+    # The limit beside the share is the nearest, then one of its kind, then one of none.
+    own_limits = []
+    for node in limits:
+        if own & _context(node, 1):
+            own_limits.append(node)
+    siblings = []
+    for node in limits:
+        if node.parent is best.parent and not (_LINES | _BRANCHES) & set(node.words):
+            siblings.append(node)
+    plain = []
+    for node in limits:
+        if (
+            own is _LINES
+            and not (_BRANCHES | _OTHERS) & _context(node, 1)
+            and not _LINES & _context(node, 1)
+        ):
+            plain.append(node)
     return next(iter([*siblings, *own_limits, *plain]), None)
 
 
@@ -180,13 +191,18 @@ def _from_counts(root: Node, measure: str, own: set[str]) -> Observation | None:
         ):
             continue
         within = bool(own & set(node.words))
-        numbers = [
-            child
-            for child in node.children
-            if child.number is not None and (within or own & set(child.words))
-        ]
-        covered = [child for child in numbers if _COVERED & set(child.words)]
-        total = [child for child in numbers if child not in covered and _TOTAL & set(child.words)]
+        numbers = []
+        for child in node.children:
+            if child.number is not None and (within or own & set(child.words)):
+                numbers.append(child)
+        covered = []
+        for child in numbers:
+            if _COVERED & set(child.words):
+                covered.append(child)
+        total = []
+        for child in numbers:
+            if child not in covered and _TOTAL & set(child.words):
+                total.append(child)
         if covered and total and (of := total[0].number):
             hit = covered[0].number or 0.0
             operands = [(hit, covered[0]), (of, total[0])]

@@ -5,156 +5,37 @@ to steer.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from transom.errors import InputError
-from transom.evidence.subject_names import Facet
-from transom.evidence.trouble import TroubleFinder
 from transom.formats.data_text import data_suffix
-from transom.formats.measurements import Observation, Reading, Remark, State, SubjectFact
+from transom.formats.measurements import Observation, Reading, State
 from transom.formats.office_text import OFFICE_SUFFIXES, text_bytes
 from transom.formats.text_files import TextFile, decode_text
-from transom.investigator.reading.reviews import sentence
-from transom.investigator.reading.steering import steering_in_text
-from transom.investigator.reading.vocabulary import key_words, plain_words, words
+from transom.investigator.reading.document_lines import MOST_REMARKS, DocumentReader
+from transom.investigator.reading.vocabulary import words
 
 MOST_BYTES = 64 << 20
 """Bytes of a document that are read; the reading tells if there are more."""
-_HEADING = re.compile(r" {0,3}#{1,6}\s+(.*)")
-_FENCE = re.compile(r" {0,3}(```|~~~)")
-_WORD = re.compile(r"[^\W\d_][\w'-]+")
-_RISKS = re.compile(
-    r"\b(?:risks?|open (?:questions?|issues?|points?|items?)|known"
-    r" (?:issues?|limitations?|problems?)|"
-    r"unresolved|blockers?)\b",
-    re.IGNORECASE,
-)
-_MITIGATED = re.compile(
-    r"\b(?:mitigat\w+|resolved|closed|accepted|none|no open|handled|covered by|addressed)\b",
-    re.IGNORECASE,
-)
-_BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(?:\[(?P<box>[ xX])\]\s+)?(?P<text>\S.*)")
-# `**Depends on:** a, b`, `Dependencies: a and b`
-_LABELLED_DEPENDENCIES = re.compile(
-    r"\W{0,6}(?:depends on|dependencies)\W{0,3}:\W{0,4}(?P<names>\w[^\n]{0,300})", re.IGNORECASE
-)
-# "It depends on a and on the b."; not "does not depend on"
-_DEPENDS_ON = re.compile(
-    r"\b(?:depends|relies|is based) on (?P<names>[^.;:()\n]{1,200})", re.IGNORECASE
-)
-_LIST_MARKS = re.compile(r"[,;]| and (?:on )?| or (?:on )?")
-_STAGE = re.compile(
-    r"\b(?:status|stage|phase|current"
-    r" stage)\b\s*+(?:\*\*)?\s*+[:|]\s*+(?:\*\*)?\s*+(?P<stage>[^|*\s][^|*\n]{0,59})",
-    re.IGNORECASE,
-)
-_KINDS_OF_COVERAGE = r"(?:test |code |line |statement |unit ){0,5}coverage\b"
-_CLAIMS = tuple(
-    (measure, unit, re.compile(pattern, re.IGNORECASE))
-    for measure, unit, pattern in (
-        (
-            "coverage.line",
-            "%",
-            rf"\b{_KINDS_OF_COVERAGE}[^.\n|]{{0,40}}?(?<![\d.])(\d{{1,3}}(?:\.\d+)?)\s?%",
-        ),
-        (
-            "coverage.line",
-            "%",
-            rf"(?<![\d.])(\d{{1,3}}(?:\.\d+)?)\s?% (?:of )?{_KINDS_OF_COVERAGE}",
-        ),
-        (
-            "tests.failed",
-            "",
-            r"(?<![\d.,])(\d[\d,]*) (?:unit )?tests? (?:are |is |still |currently )*fail",
-        ),
-    )
-)
-_HOPED = re.compile(
-    r"[<>≥≤]|\b(?:target|goal|at"
-    r" least|minimum|must|should|will|aim|require[sd]?|threshold|planned|expect\w*|before)\b",
-    re.IGNORECASE,
-)
-_GOALS = re.compile(
-    r"\b(?:criteria|goals?|targets?|requirements?|done|objectives?|plan|strategy)\b", re.IGNORECASE
-)
-_DEPENDENCIES = re.compile(r"\bdepend(?:s|enc(?:y|ies))\b", re.IGNORECASE)
-_COMPONENTS = re.compile(
-    r"^(?:\d+[.)]?\s*)?(?:components?|modules?|building blocks)$", re.IGNORECASE
-)
-# `Status: Draft`, `**Status**: Draft`, `| Status | Draft |`
-_LABEL = re.compile(
-    r"\s{0,3}(?:[-*|>]\s*)?(?:\*\*|__)?(?P<name>[A-Za-z][A-Za-z ]{1,28})(?:\*\*|__)?\s*+[:|]"
-    r"\s*+(?:\*\*|__)?\s*+(?P<value>\S.*)"
-)
-_STATUS_LABELS = ("status", "document status", "doc status", "state", "approval", "approval status")
-_FACETS: dict[str, Facet] = {
-    "feature": "feature",
-    "feature id": "feature",
-    "feature name": "feature",
-    "epic": "feature",
-    "jira": "feature",
-    "jira key": "feature",
-    "ticket": "feature",
-    "issue": "feature",
-    "date": "date",
-    "last updated": "date",
-    "updated": "date",
-    "version": "version",
-}
-_MARKED = re.compile(
-    r"(?:draft|work in progress|wip|superseded|obsolete|deprecated|rejected|withdrawn|not approved"
-    r"|template|entwurf|brouillon|borrador|bozza)\b",
-    re.IGNORECASE,
-)
-_LONGEST_MARK, _MOST_MARKS, _MOST_STATES = 8, 12, 4
-_LONGEST_NAME, _MOST_NAMES = 80, 12
-_LONGEST_LINE = 4000
-_MOST_HEAD = 60  # first lines, in which a document may state its own stage
-_MOST_REMARKS = 40
+_MOST_STATES = 4
 
 
 def read_document(path: Path, source: str, name: str) -> Reading:
     """Read a document; errors in the file become the reading's state and reason."""
-    reader = _Reader(name)
+    reader = DocumentReader(name)
     words()  # load it first: an error in the vocabulary is not the document's
-    state: State = "read"
-    why = ""
     try:
         _read(_lines(path), reader)
         reader.end()
     except InputError as error:
-        return Reading(
-            source=source,
-            kind="document",
-            name=name,
-            state="unreadable",
-            why=error.problem,
-            sha256=_digest(path),
-        )
-    size = path.stat().st_size
+        return _unreadable(path, source, name, error.problem)
     if reader.binary:
-        return Reading(
-            source=source,
-            kind="document",
-            name=name,
-            state="unreadable",
-            why="is binary, not text",
-            sha256=_digest(path),
-            size=size,
+        size = path.stat().st_size
+        return _unreadable(path, source, name, "is binary, not text").model_copy(
+            update={"size": size}
         )
-    if reader.stopped:
-        state, why = (
-            "in_part",
-            f"is longer than {MOST_BYTES >> 20} MiB; read up to line {reader.line}",
-        )
-    elif not reader.words and not reader.hollow:
-        state, why = (
-            ("empty", "is empty")
-            if not reader.line or not reader.title
-            else ("placeholder", "has no text of its own")
-        )
+    state, why = _state_of(reader)
     return Reading(
         source=source,
         kind="document",
@@ -162,7 +43,7 @@ def read_document(path: Path, source: str, name: str) -> Reading:
         state=state,
         why=why,
         sha256=_digest(path),
-        size=size,
+        size=path.stat().st_size,
         title=reader.title,
         words=reader.words,
         observations=(
@@ -172,8 +53,32 @@ def read_document(path: Path, source: str, name: str) -> Reading:
             *reader.claims,
         ),
         subject=tuple(reader.subject),
-        remarks=tuple(reader.remarks[:_MOST_REMARKS]),
+        remarks=tuple(reader.remarks[:MOST_REMARKS]),
     )
+
+
+def _unreadable(path: Path, source: str, name: str, reason: str) -> Reading:
+    return Reading(
+        source=source,
+        kind="document",
+        name=name,
+        state="unreadable",
+        why=reason,
+        sha256=_digest(path),
+    )
+
+
+def _state_of(reader: DocumentReader) -> tuple[State, str]:
+    """Return whether a document was read, and why not, or why only in part."""
+    if reader.stopped:
+        limit = f"{MOST_BYTES >> 20} MiB"
+        return "in_part", f"is longer than {limit}; read up to line {reader.line}"
+    if reader.words or reader.hollow:
+        return "read", ""
+    # Headings without a text are a template that nobody filled in.
+    if reader.line and reader.title:
+        return "placeholder", "has no text of its own"
+    return "empty", "is empty"
 
 
 def _counted(problem: str, number: int, lines: int) -> Observation:
@@ -191,259 +96,16 @@ def _digest(path: Path) -> str:
 
 def _lines(path: Path) -> Iterator[str]:
     """Yield the lines of a document; those of Word, PDF and HTML are converted to Markdown."""
+    # The locator of evidence is a line, so other forms are given lines first.
     if data_suffix(path.name) in OFFICE_SUFFIXES:
         yield from decode_text(text_bytes(path.read_bytes(), path.name)).split("\n")
     else:
         yield from TextFile(path, limit=256 << 20).lines()
 
 
-def _read(lines: Iterable[str], reader: _Reader) -> None:
+def _read(lines: Iterable[str], reader: DocumentReader) -> None:
     for line in lines:
         reader.take(line)
         if reader.size > MOST_BYTES or reader.binary:
             reader.stopped = not reader.binary
             return
-
-
-def _document_status(text: str) -> str:
-    """Return what a status line means: a draft is in doubt, a rejected one is none."""
-    plain = " ".join(plain_words(text))
-    if re.search(r"\b(?:rejected|superseded|obsolete|deprecated|withdrawn|replaced)\b", plain):
-        return "fail"
-    status = words().status_of(text)
-    if status in ("pass", "ended") and not TroubleFinder("release").in_status(text):
-        return "pass"
-    if status is None and not TroubleFinder("release").in_status(text):
-        return "pass"
-    return "conditional"
-
-
-class _Reader:
-    """Reads a document's lines in order."""
-
-    def __init__(self, name: str) -> None:
-        self._own_names = set(key_words(PurePosixPath(name).stem))
-        self._open_heading = 0  # level of a heading below which nothing stands yet
-        self.line = self.size = self.words = self.hollow = 0
-        self.title = ""
-        self.depth = 0
-        self.states: list[Observation] = []
-        self.subject: list[SubjectFact] = []
-        self.binary = self.stopped = False
-        self.remarks: list[Remark] = []
-        self.claims: list[Observation] = []
-        self._fenced = self._commented = False
-        self._section = ""
-        self._depends = self._risky = False
-        self._parts = 0  # level of a heading whose subheadings are components
-        self._controls = 0
-
-    def take(self, line: str) -> None:
-        self.line += 1
-        self.size += len(line) + 1
-        self._look_for_binary(line)
-        if _FENCE.match(line):
-            self._fenced = not self._fenced
-            return
-        text = line[:_LONGEST_LINE]
-        self.remarks += found_in_text(text, f"line:{self.line}")
-        if self._fenced:
-            self._open_heading = 0
-            self.words += len(_WORD.findall(text))
-            return
-        text = self._visible(text)
-        if heading := _HEADING.match(text):
-            title = heading[1].rstrip().rstrip("#").rstrip()
-            level = len(heading[0].strip()) - len(heading[0].strip().lstrip("#"))
-            if self._parts and level > self._parts:
-                self._name("document.component", title)
-            elif level <= self._parts or not self._parts:
-                self._parts = level if _COMPONENTS.search(title) else 0
-            # A heading right behind one of its own level or above it is a section left open.
-            if self._open_heading and level <= self._open_heading:
-                self.hollow += 1
-            self._open_heading = level
-            self.depth = level
-            self._section = title
-            # "Entwurf" is German for a draft, and for the design that a document is named after.
-            if not self._own_names & set(key_words(title)):
-                self._draft(title)
-            self._depends = _DEPENDENCIES.search(title) is not None
-            self._risky = _RISKS.search(title) is not None
-            self.title = self.title or title
-            return
-        self._state(text)
-        self._depend(text)
-        self._weigh(text)
-        self._claim(text)
-        self._risk(text)
-
-    def end(self) -> None:
-        """Count the last section, if nothing stands in it."""
-        if self._open_heading:
-            self.hollow += 1
-            self._open_heading = 0
-
-    def _visible(self, text: str) -> str:
-        """Return a line without comments, which may span lines."""
-        visible_text = ""
-        while text:
-            before, mark, text = text.partition("-->" if self._commented else "<!--")
-            visible_text += "" if self._commented else before
-            self._commented = self._commented != bool(mark)
-        return visible_text
-
-    def _look_for_binary(self, line: str) -> None:
-        if line.isascii() and line.isprintable():
-            return
-        self._controls += sum(
-            1 for sign in line[:_LONGEST_LINE] if (sign < " " and sign != "\t") or sign == "\ufffd"
-        )
-        self.binary = self.binary or "\0" in line or self._controls > max(20, self.size // 10)
-
-    def _weigh(self, text: str) -> None:
-        stripped = text.strip().strip("*_|->#").strip()
-        if not stripped:
-            return
-        vocabulary, lower = words(), stripped.lower()
-        maybe = any(word in lower for word in vocabulary.triggers.hollow)
-        self._open_heading = 0
-        if maybe and (
-            vocabulary.placeholders.match(stripped) or vocabulary.placeholder_lines.search(stripped)
-        ):
-            self.hollow += 1
-        else:
-            self.words += len(_WORD.findall(stripped))
-
-    def _state(self, text: str) -> None:
-        """Record what a document says of itself in its first lines: status, feature, date."""
-        if self.line > _MOST_HEAD:
-            return
-        label = _LABEL.match(text)
-        if label is None:
-            self._draft(text)
-            return
-        name, value = label["name"].strip().casefold(), label["value"].strip(" *|_`")
-        place = f"line:{self.line}"
-        facet = _FACETS.get(name)
-        if facet is not None and value:
-            self.subject.append(SubjectFact(facet=facet, text=value[:120], locator=place))
-        if name in _STATUS_LABELS and value and self.depth <= 2:
-            self.states.append(
-                Observation(
-                    measure="document.status",
-                    value=_document_status(value),
-                    locator=place,
-                    said=value[:60],
-                    label="status",
-                    quote=text.strip()[:240],
-                )
-            )
-
-    def _draft(self, text: str) -> None:
-        """Record a mark that stands alone in a line: `DRAFT`, `> Superseded by ADR 7`."""
-        plain = text.strip().strip("*_>#[]()!: -").strip()
-        if 0 < len(plain.split()) <= _LONGEST_MARK and self.line <= _MOST_MARKS:
-            status = _document_status(plain)
-            if _MARKED.match(plain) and status != "pass":
-                self.states.append(
-                    Observation(
-                        measure="document.status",
-                        value=status,
-                        locator=f"line:{self.line}",
-                        said=plain[:60],
-                        label="mark",
-                        quote=text.strip()[:240],
-                    )
-                )
-
-    def _claim(self, text: str) -> None:
-        stage = _STAGE.search(text) if self.line <= _MOST_HEAD else None
-        if stage:
-            place = f"line:{self.line}"
-            self.claims.append(
-                Observation(
-                    measure="document.stage",
-                    value=stage["stage"].strip(),
-                    locator=place,
-                    quote=text.strip()[:240],
-                )
-            )
-        for measure, unit, pattern in _CLAIMS if "overage" in text or "fail" in text else ():
-            match = pattern.search(text)
-            hoped = _HOPED.search(text) or _GOALS.search(self._section)
-            if match and not hoped and len(self.claims) < _MOST_REMARKS:
-                value = float(match[1].replace(",", ""))
-                place = f"line:{self.line}"
-                quote = sentence(text, match.start())
-                self.claims.append(
-                    Observation(
-                        measure=f"claim.{measure}",
-                        value=value,
-                        unit=unit,
-                        locator=place,
-                        quote=quote,
-                    )
-                )
-
-    def _depend(self, text: str) -> None:
-        """Record the dependencies of a line: `Depends on: a, b` anywhere; below a heading on
-        dependencies also a table row, a bullet, or a sentence that says it.
-        """
-        if labelled := _LABELLED_DEPENDENCIES.match(text):
-            names = _LIST_MARKS.split(labelled["names"])
-        elif not self._depends:
-            return
-        elif row := re.match(r"\s*+\|([^|]+)\|", text):
-            names = [row[1]]
-        elif bullet := _BULLET.match(text):
-            names = [re.split(r"[:(,;–—-]\s|\.\s*$", bullet["text"])[0]]
-        else:
-            names = []
-            for sentence_ in _DEPENDS_ON.finditer(text):
-                names += _LIST_MARKS.split(sentence_["names"])
-        for name in names:
-            plain = name.strip().rstrip(".").strip("`* ").removeprefix("on ").removeprefix("the ")
-            if plain and not re.fullmatch(r"[-: ]+", plain) and not _DEPENDENCIES.search(plain):
-                self._name("document.depends", plain)
-
-    def _name(self, measure: str, name: str) -> None:
-        if (
-            len(name) <= _LONGEST_NAME
-            and sum(claim.measure == measure for claim in self.claims) < _MOST_NAMES
-        ):
-            quote = " ".join(name.split())
-            self.claims.append(
-                Observation(measure=measure, value=quote, locator=f"line:{self.line}", quote=quote)
-            )
-
-    def _risk(self, text: str) -> None:
-        bullet = _BULLET.match(text) if self._risky else None
-        if bullet is None or len(self.remarks) > _MOST_REMARKS:
-            return
-        if bullet["box"] in ("x", "X") or _MITIGATED.search(text) or len(bullet["text"]) < 12:
-            return
-        risk_text = " ".join(bullet["text"].split())[:240]
-        self.remarks.append(
-            Remark(
-                kind="risk",
-                text=risk_text,
-                locator=f"line:{self.line}",
-                quote=risk_text,
-                severity="low",
-            )
-        )
-
-
-def found_in_text(text: str, locator: str) -> Iterator[Remark]:
-    """Yield attempts to steer the reader, and claims that something is waived."""
-    yield from steering_in_text(text, locator)
-    vocabulary = words()
-    lower = text.lower()
-    if len(text) < 12 or not any(word in lower for word in vocabulary.triggers.waivers):
-        return
-    if match := vocabulary.waiver_claims.search(text):
-        quote = sentence(text, match.start())
-        yield Remark(
-            kind="waiver_claim", text="the data claims a waiver", locator=locator, quote=quote
-        )

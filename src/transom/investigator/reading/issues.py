@@ -11,12 +11,13 @@ from transom.formats.json_tree import parse_json, quote_of
 from transom.formats.measurements import Observation, Operand, Reading, Remark
 from transom.formats.text_files import decode_text
 from transom.investigator.reading.analysis import steering
-from transom.investigator.reading.documents import found_in_text
 from transom.investigator.reading.quoting import observe
 from transom.investigator.reading.severities import read_severities
+from transom.investigator.reading.steering import found_in_text
 from transom.investigator.reading.tree import Node, said
 from transom.investigator.reading.vocabulary import plain_words, word_set, words
 
+# Jira's own members, whose lists are links and settings, not findings of the feature.
 _ENTRIES = {"subtask", "issuelink", "link", "fields"}
 _MOST_SHOWN = 5
 # Texts of links by which the feature waits for the other issue, and those by which it does not.
@@ -74,14 +75,21 @@ def read_issue_file(data: bytes, source: str) -> Reading:
     issue = read_issue(root.value)
     if issue is None:
         return base.model_copy(update={"state": "placeholder", "why": "holds no issue"})
+    # The three are judged whatever the stage: an issue on hold is on hold for all of them.
     observations = [_status(issue, root), *_links(issue, root), *_stops(issue, root)]
-    entries = [child for child in root.children if not _ENTRIES & set(child.words)]
+    entries = []
+    for child in root.children:
+        if not _ENTRIES & set(child.words):
+            entries.append(child)
     remarks: list[Remark] = list(steering(root))
     for child in entries:
         if isinstance(child.value, list | dict):
             issues, claims = read_severities(child, "jira.issues")
-            observations += [identity_fact for identity_fact in issues if identity_fact.value]
+            for identity_fact in issues:
+                if identity_fact.value:
+                    observations.append(identity_fact)
             remarks += claims
+    # Jira's rich text spreads a sentence over many nodes; its plain text has it whole.
     if issue.text and isinstance(root.value, dict):
         remarks += [
             identity_fact
@@ -112,11 +120,11 @@ def _status(issue: Issue, root: Node) -> Observation:
 def _stops(issue: Issue, root: Node) -> list[Observation]:
     """Return observations of a status or a flag that marks the issue as blocked."""
     state = root.find(issue.status_at)
-    flags = [
-        node
-        for node in root.walk()
-        if node.words in (("blocked",), ("flagged",)) and node.pointer.count("/") <= 2
-    ]
+    flags = []
+    for node in root.walk():
+        # Only at the top: a field deep in the issue may be the state of something linked.
+        if node.words in (("blocked",), ("flagged",)) and node.pointer.count("/") <= 2:
+            flags.append(node)
     flags += _impediments(root)
     flags += _labels(root)
     flags += _resolution(root)
@@ -128,9 +136,9 @@ def _stops(issue: Issue, root: Node) -> list[Observation]:
         )
         else []
     )
-    hold_nodes += [
-        entry for entry in flags if entry.value not in (None, False, "", [], "false", "no")
-    ]
+    for entry in flags:
+        if entry.value not in (None, False, "", [], "false", "no"):
+            hold_nodes.append(entry)
     return [observe("source.outcome", entry, "fail", label=entry.key) for entry in hold_nodes]
 
 
@@ -142,6 +150,7 @@ def _impediments(root: Node) -> list[Node]:
     """Return Jira's flag, which is a custom field of any number with one option."""
     flags = list[Node]()
     for field in (root.get("fields") or root).children:
+        # The number of the field differs from server to server.
         if not field.key.startswith("customfield") or not isinstance(field.value, list):
             continue
         for option in field.children:
@@ -176,11 +185,13 @@ def _resolution(root: Node) -> list[Node]:
     """Return the resolution if it says that the issue is closed without being built."""
     fields = root.get("fields") or root
     resolution = fields.get("resolution")
+    # A server sends an object, an export a word.
     name = resolution.get("name") if resolution is not None else None
     if name is None:
         name = resolution
     if name is None or not isinstance(name.value, str) or not name.value.strip():
         return []
+    # "Won't do" and "duplicate" close an issue, too; only some resolutions mean built.
     is_built = " ".join(plain_words(name.value)) in _BUILT
     if is_built:
         return []
@@ -201,12 +212,19 @@ def _is_unclear(link: LinkedIssue) -> bool:
 
 
 def _links(issue: Issue, root: Node) -> list[Observation]:
-    blockers = [link for link in issue.links if _is_blocking(link) and not _done(link)]
-    undone = [entry for entry in issue.links if entry.relation == "subtask" and not _done(entry)]
+    blockers = []
+    for link in issue.links:
+        if _is_blocking(link) and not _done(link):
+            blockers.append(link)
+    undone = []
+    for entry in issue.links:
+        if entry.relation == "subtask" and not _done(entry):
+            undone.append(entry)
     place = issue.status_at.partition("/status")[0]
     observations = [_count("jira.open_blockers", blockers, "count of open blocking issues", place)]
     observations.append(_count("jira.open_subtasks", undone, "count of open subtasks", place))
     for link in issue.links:
+        # A team may name its links as it likes, so an unknown one is a question.
         if _is_unclear(link):
             label = f'{link.key} is open, and is linked by "{link.relation}"'
             node = root.find(link.locator)
@@ -275,6 +293,7 @@ def read_changelog_file(data: bytes, source: str) -> Reading:
     if not changes:
         why = "holds no change of the status"
         return base.model_copy(update={"state": "placeholder", "why": why, "remarks": remarks})
+    # Only the last change counts; the way to it is history.
     last = changes[-1]
     node = root.find(last.locator)
     quote = ""
@@ -287,15 +306,16 @@ def read_changelog_file(data: bytes, source: str) -> Reading:
         quote=quote,
         label=last.when,
     )
-    reopened = [
-        Observation(
-            measure="source.outcome",
-            value="conditional",
-            locator=change.locator,
-            label=f"reopened on {change.when}",
-            said=change.became,
-        )
-        for change in changes[-1:]
-        if _is_reopened(change.became)
-    ]
+    reopened = []
+    for change in changes[-1:]:
+        if _is_reopened(change.became):
+            reopened.append(
+                Observation(
+                    measure="source.outcome",
+                    value="conditional",
+                    locator=change.locator,
+                    label=f"reopened on {change.when}",
+                    said=change.became,
+                )
+            )
     return base.model_copy(update={"observations": (last_status, *reopened), "remarks": remarks})

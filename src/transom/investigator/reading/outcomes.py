@@ -23,16 +23,20 @@ def outcomes_of(node: Node, *, is_past: bool = False) -> list[tuple[Node, Status
     """Return the statuses of an object as a whole: `status`, `conclusion`, `success`,
     `quality_gate`.
     """
-    return [
-        (child, status)
-        for child in (
-            node.children
-            if isinstance(node.value, dict) and (is_past or node.nature not in ("history", "limit"))
-            else ()
-        )
-        if _HEAD & set(child.words) and set(child.words) <= _HEAD | _REST
-        if (status := outcome_of(child)) is not None
-    ]
+    outcomes = list[tuple[Node, Status]]()
+    # A run of the past may be read as such, but is no outcome of the report.
+    for child in (
+        node.children
+        if isinstance(node.value, dict) and (is_past or node.nature not in ("history", "limit"))
+        else ()
+    ):
+        if (
+            _HEAD & set(child.words)
+            and set(child.words) <= _HEAD | _REST
+            and (status := outcome_of(child)) is not None
+        ):
+            outcomes.append((child, status))
+    return outcomes
 
 
 def outcome_of(node: Node) -> Status | None:
@@ -42,6 +46,7 @@ def outcome_of(node: Node) -> Status | None:
     status = words().status_of(node.value)
     if status == "ended":
         return None
+    # Silence about an unknown word would pass what it says.
     if status is None and isinstance(node.value, str) and node.value.strip():
         return "conditional"
     return status
@@ -53,6 +58,7 @@ def own_doubts(root: Node) -> Iterator[Observation]:
     """
     for node in (root, *(child for child in root.children if child.place < 0)):
         for child, status in outcomes_of(node):
+            # Below the top only a failure counts: a part may still run without harm.
             if status == "fail" or (node is root and status != "pass"):
                 yield observe(
                     "source.outcome",

@@ -24,6 +24,7 @@ _MARKS = (
     " duration job_id run_id head_ref vcs_revision reason slug workflows check_suite"
 )
 _RUN_MARKS = {key_words(name) for name in _MARKS.split()}
+_MOST_SHOWN = 5
 _FEWEST_MARKS = 2
 _OUTCOMES = (("status",), ("state",), ("result",), ("conclusion",))
 _LATEST = {"latest", "last", "current", "recent"}
@@ -33,19 +34,14 @@ def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
     """Return observations `pipeline.status` of the latest run and `pipeline.failed_stages` in
     it.
     """
+    # Only one run is released; a green one of last week does not help a red one of today.
     run, certain = _latest_run(root)
-    observations: list[Observation] = []
-    remarks: list[Remark] = []
     stages = _stages(run)
-    remarks += [
-        Remark(kind="settled", text=f"{node.label} was read", locator=node.pointer)
-        for node in (*root.walk(),)
-        if node.place >= 0 and isinstance(node.value, dict)
-        if _STAGES & set(node.words) or (node.parent is run and _is_job_list(run))
-    ]
     failed = [node for node, status in stages if status == "fail"]
     own, status = _status_of(run)
+    observations: list[Observation] = []
     if not certain:
+        # Runs of several branches: the one that is released is not known.
         text = "nothing tells which of several runs counts, and they ended differently"
         observations.append(observe("pipeline.status", run, "conditional", label=text))
     elif own is not None and status is not None:
@@ -53,41 +49,45 @@ def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
             observe("pipeline.status", own, status, label=_label(run), nature=run.nature)
         )
     elif stages:
-        worst = (
-            "fail"
-            if failed
-            else "pass"
-            if all(entry in ("pass", "skipped") for _, entry in stages)
-            else "progress"
-        )
+        worst = _status_of_stages([entry for _, entry in stages])
         observations.append(observe("pipeline.status", run, worst, label=_label(run)))
     if stages:
         count = "count of failed stages"
+        operands = [(1.0, stage) for stage in failed[:_MOST_SHOWN]]
         observations.append(
-            derived(
-                "pipeline.failed_stages",
-                run,
-                float(len(failed)),
-                count,
-                [(1.0, criterion) for criterion in failed[:5]],
-            )
+            derived("pipeline.failed_stages", run, float(len(failed)), count, operands)
         )
-        observations += [
-            observe("pipeline.stage", node, "fail", label=node.label) for node in failed[:5]
-        ]
+        for node in failed[:_MOST_SHOWN]:
+            observations.append(observe("pipeline.stage", node, "fail", label=node.label))
+    remarks = _stages_read(root, run)
+    # A server may call a run successful whose optional steps failed, or a person edited it.
     if failed and status == "pass":
-        text = (
-            f"the run is called {own.value if own else ''}, and {len(failed)} of its stages failed"
-        )
+        name = own.value if own else ""
+        text = f"the run is called {name}, and {len(failed)} of its stages failed"
+        measure = "pipeline.failed_stages"
         remarks.append(
-            Remark(
-                kind="contradiction",
-                text=text,
-                locator=run.pointer,
-                measure="pipeline.failed_stages",
-            )
+            Remark(kind="contradiction", text=text, locator=run.pointer, measure=measure)
         )
     return observations, remarks
+
+
+def _status_of_stages(statuses: Sequence[Status]) -> Status:
+    """Return the status of a run that states none itself."""
+    if "fail" in statuses:
+        return "fail"
+    return "pass" if {*statuses} <= {"pass", "skipped"} else "progress"
+
+
+def _stages_read(root: Node, run: Node) -> list[Remark]:
+    """Return the entries of lists of stages, so that nobody asks what they mean."""
+    remarks = list[Remark]()
+    is_job_list = _is_job_list(run)
+    for node in root.walk():
+        is_entry = node.place >= 0 and isinstance(node.value, dict)
+        if is_entry and (_STAGES & set(node.words) or (node.parent is run and is_job_list)):
+            text = f"{node.label} was read"
+            remarks.append(Remark(kind="settled", text=text, locator=node.pointer))
+    return remarks
 
 
 def is_run(root: Node) -> bool:
@@ -104,6 +104,7 @@ def is_run(root: Node) -> bool:
     for node in candidates:
         if not isinstance(node.value, dict) or not outcome_keys(node):
             continue
+        # A status alone may be anything; servers name what they built beside it.
         marks = sum(child.words in _RUN_MARKS for child in node.children)
         if marks >= _FEWEST_MARKS:
             return True
@@ -172,36 +173,42 @@ def _latest_run(root: Node) -> tuple[Node, bool]:
     if _is_job_list(root):
         return root, True
     for node in root.walk():
-        is_latest = (
-            isinstance(node.value, dict) and node.parent is not None and _LATEST & set(node.words)
-        )
-        if is_latest and not _BY_END & set(node.words) and _ended(node):
+        is_latest = isinstance(node.value, dict) and bool(_LATEST & set(node.words))
+        # `last_successful_build` names a run by its end, and is not the latest of all.
+        if node.parent is None or not is_latest or _BY_END & set(node.words):
+            continue
+        if _ended(node):
             return node, True
     for node in root.walk():
-        runs = [
-            child
-            for child in node.children
-            if isinstance(child.value, dict) and _ended(child) is not None
-        ]
-        if (
-            not isinstance(node.value, list)
-            or not runs
-            or (node.words and not _RUNS & set(node.words))
-        ):
-            continue
-        if len(_branches(runs)) > 1 and len({_ended(run) for run in _newest_of_each(runs)}) > 1:
-            return node, False
-        if node.latest is not None:
-            return node.children[node.latest], True
-        if len({_ended(run) for run in runs}) == 1:
-            return runs[-1], True
-        return node, False
-    own = [
-        child
-        for child in root.children
-        if _RUNS & set(child.words) and isinstance(child.value, dict)
-    ]
+        is_of_runs = not node.words or bool(_RUNS & set(node.words))
+        if isinstance(node.value, list) and is_of_runs:
+            latest = _latest_of_list(node)
+            if latest is not None:
+                return latest
+    own = []
+    for child in root.children:
+        if _RUNS & set(child.words) and isinstance(child.value, dict):
+            own.append(child)
     return (own[0] if len(own) == 1 and not outcomes_of(root) else root), True
+
+
+def _latest_of_list(runs: Node) -> tuple[Node, bool] | None:
+    """Return the latest run of a list, and whether that is certain; None if no run has ended."""
+    ended = []
+    for child in runs.children:
+        if isinstance(child.value, dict) and _ended(child) is not None:
+            ended.append(child)
+    if not ended:
+        return None
+    newest_ends = {_ended(run) for run in _newest_of_each(ended)}
+    if len(_branches(ended)) > 1 and len(newest_ends) > 1:
+        return runs, False
+    if runs.latest is not None:
+        return runs.children[runs.latest], True
+    # Without dates the order of a list tells nothing; it matters only if the ends differ.
+    if len({_ended(run) for run in ended}) == 1:
+        return ended[-1], True
+    return runs, False
 
 
 def _is_job_list(root: Node) -> bool:
@@ -269,7 +276,8 @@ def _stages(run: Node) -> list[tuple[Node, Status]]:
                 if child.number
                 else ()
             )
-            stages += [(name, "fail") for name in names]
+            for name in names:
+                stages.append((name, "fail"))
         elif (
             isinstance(child.value, dict)
             and child.nature != "history"

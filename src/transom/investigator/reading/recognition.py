@@ -98,21 +98,24 @@ def name_of(path: PurePosixPath) -> str | None:
     for name in ANALYSIS_TYPES:
         if full == name or full.startswith(f"{name}_"):
             return name
-    stem = {word for part in path.name.split(".") for word in key_words(part)}
-    folders = {word for part in path.parts[:-1] for word in key_words(part)}
+    stem = set[str]()
+    for part in path.name.split("."):
+        stem.update(key_words(part))
+    folders = set[str]()
+    for part in path.parts[:-1]:
+        folders.update(key_words(part))
     if {"go", "no"} <= stem:
         return STAKEHOLDERS
     is_review = bool((_REVIEW_FOLDERS | {"pentest"}) & (stem | folders))
     if is_review and _SECURITY & stem:
         return SECURITY_REVIEW
+    # The file's own name comes first: `metrics/reviews.json` is a review.
     for name_words in (stem, folders):
         for name, telling in _NAMES:
             if telling & name_words and (name in (UAT, STAKEHOLDERS) or not is_review):
                 return name
     if is_review:
-        if _SECURITY & folders:
-            return SECURITY_REVIEW
-        return OTHER_REVIEW
+        return SECURITY_REVIEW if _SECURITY & folders else OTHER_REVIEW
     return None
 
 
@@ -132,6 +135,7 @@ def recognise(path: PurePosixPath, data: Callable[[], bytes]) -> Recognition:
     if not file_could_matter(path.name):
         return Recognition(None, "", "source code, a picture or a build output")
     suffix = data_suffix(path.name)
+    # A plan is known by its folder, without reading a file of many megabytes.
     if suffix in FORM_SUFFIXES and suffix not in OFFICE_SUFFIXES and _is_plain_document(path):
         return Recognition("document", path.name, "a document by its folder")
     try:
@@ -152,7 +156,11 @@ def recognise(path: PurePosixPath, data: Callable[[], bytes]) -> Recognition:
 
 
 def _folder_words(path: PurePosixPath) -> set[str]:
-    return {word for part in path.parts[:-1] for word in key_words(part)}
+    folder_words = set[str]()
+    for part in path.parts[:-1]:
+        for word in key_words(part):
+            folder_words.add(word)
+    return folder_words
 
 
 def _is_plain_document(path: PurePosixPath) -> bool:
@@ -243,9 +251,17 @@ def _of_data(path: PurePosixPath, text: str) -> Recognition:
     # Trying all readers costs as much as reading the file, so it is left to unsure names.
     if recognised_name and (is_exact(path) or recognised_name.startswith("reviews/")):
         return Recognition("analysis", recognised_name, "by its name")
-    candidates = [name for name, reader in _READERS if reader(report.inner)]
-    if recognised_name and (recognised_name in candidates or len(candidates) != 1):
-        return Recognition("analysis", recognised_name, "by its name")
+    return _by_content(path, report, by_name)
+
+
+def _by_content(path: PurePosixPath, root: Node, by_name: str | None) -> Recognition:
+    """Return the type whose reader finds facts in the data; the name decides between several."""
+    candidates = []
+    for name, reader in _READERS:
+        if reader(root.inner):
+            candidates.append(name)
+    if by_name in ANALYSIS_TYPES and (by_name in candidates or len(candidates) != 1):
+        return Recognition("analysis", by_name, "by its name")
     if by_name == OTHER_REVIEW:
         return Recognition("analysis", OTHER_REVIEW, "a review of another kind")
     if len(candidates) == 1:
@@ -322,7 +338,11 @@ def _speaks_of_coverage(node: Node) -> bool:
     if _COVERABLE & around and _SHARES & around:
         return True
     # `{"line": 91.5, "branch": 84.2}`: two kinds beside each other.
-    kinds = {word for child in node.children if child.number is not None for word in child.words}
+    kinds = set()
+    for child in node.children:
+        if child.number is not None:
+            for word in child.words:
+                kinds.add(word)
     return len(_COVERABLE & kinds) > 1
 
 

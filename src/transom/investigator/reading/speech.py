@@ -160,6 +160,7 @@ def _english_forms(verb: str) -> Iterator[str]:
 
 def language_of(text: str) -> str:
     """Return the language of a text: by its script, else by its words; English by default."""
+    # Japanese has Chinese signs, too, so its own are looked for first.
     for name, script in (("ja", _KANA), ("zh", _HAN), ("ru", _CYRILLIC)):
         if script.search(text):
             return name
@@ -169,6 +170,7 @@ def language_of(text: str) -> str:
         if name in _WITHOUT_SPACES or name == "ru":
             continue
         score = sum(1.0 for word in words if word in lexicon.frequent)
+        # Words of the lexicon are shared by languages, frequent ones hardly.
         score += sum(0.6 for word in words if lexicon.classes(word))
         letters = _LETTERS.get(name)
         if letters and letters.search(text):
@@ -199,11 +201,10 @@ def _tokens(passage: str) -> list[Token]:
 
 def _features(tokens: Sequence[Token], lexicon: SpeechLexicon) -> Iterator[str]:
     mentions = list(_mentions(tokens, lexicon))
-    explained = {
-        position
-        for mention in mentions
-        for position in range(mention.position, mention.position + mention.length)
-    }
+    explained = set()
+    for mention in mentions:
+        for position in range(mention.position, mention.position + mention.length):
+            explained.add(position)
     bound = any(mention.name == "order" for mention in mentions)
     for mention in mentions:
         if mention.name not in _WEAK:
@@ -212,11 +213,10 @@ def _features(tokens: Sequence[Token], lexicon: SpeechLexicon) -> Iterator[str]:
             yield f"order to {mention.name.removeprefix('verb ')}"
             if _is_negated(mention.position, tokens):
                 yield f"order not to {mention.name.removeprefix('verb ')}"
-    content = [
-        number
-        for number, token in enumerate(tokens)
-        if token.text not in lexicon.frequent and len(token.text) > 1
-    ]
+    content = []
+    for number, token in enumerate(tokens):
+        if token.text not in lexicon.frequent and len(token.text) > 1:
+            content.append(number)
     unknown = sum(number not in explained for number in content)
     yield from _strangeness(unknown, len(content))
 
@@ -321,6 +321,9 @@ def _features_of_signs(passage: str, lexicon: SpeechLexicon) -> Iterator[str]:
                 yield f"order to {kind}"
             if any(mark in head[-3:] for mark in ("不", "别", "勿")):
                 yield f"order not to {kind}"
-    letters = [number for number, sign in enumerate(passage) if sign.isalnum()]
+    letters = []
+    for number, sign in enumerate(passage):
+        if sign.isalnum():
+            letters.append(number)
     unknown = sum(number not in explained for number in letters)
     yield from _strangeness(unknown // 3, len(letters) // 3)

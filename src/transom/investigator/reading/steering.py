@@ -27,7 +27,9 @@ from transom.formats.measurements import Remark
 from transom.formats.text_files import decode_text
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
+from transom.investigator.reading.reviews import sentence
 from transom.investigator.reading.speech import language_of, speech_of
+from transom.investigator.reading.vocabulary import words
 
 _FILE: Final = Path(__file__).parent / "steering.yaml"
 _SHORTEST: Final = 8
@@ -151,6 +153,7 @@ def steering_in_text(text: str, locator: str) -> Iterator[Remark]:
 @lru_cache(maxsize=4096)
 def _steering_passage(text: str) -> str:
     """Return the sentences of a text that try to steer, or ""."""
+    # The first passage beyond the bound is enough: a file is reported once for each text.
     scale = steering_scale()
     for passage, features in passages_of(text):
         if scale.score(features) > 0 or not features.isdisjoint(scale.certain):
@@ -164,10 +167,14 @@ def passages_of(text: str) -> Iterator[tuple[str, set[str]]]:
     An address and what it asks for may be two sentences. A disguised text is deciphered, too.
     """
     scale = steering_scale()
+    # Ciphers are looked for in what the text says, not in what it quotes.
     unquoted = _without_quotations(text)
     for number, plain in enumerate((unquoted, *_deciphered(unquoted))):
         language = language_of(plain)
-        sentences = [part for part in _SENTENCE.split(plain) if part and part.strip()]
+        sentences = []
+        for part in _SENTENCE.split(plain):
+            if part and part.strip():
+                sentences.append(part)
         passages = sentences + [" ".join(pair) for pair in pairwise(sentences)]
         if 2 < len(sentences) <= _WHOLE:
             passages.append(plain)
@@ -226,3 +233,17 @@ def _of_one_script(word: str) -> str:
     """Return a word that mixes scripts with Latin letters throughout; other words as they are."""
     has_latin = any(sign.isascii() and sign.isalpha() for sign in word)
     return word.translate(_LOOKALIKES) if has_latin else word
+
+
+def found_in_text(text: str, locator: str) -> Iterator[Remark]:
+    """Yield attempts to steer the reader, and claims that something is waived."""
+    yield from steering_in_text(text, locator)
+    vocabulary = words()
+    lower = text.lower()
+    if len(text) < 12 or not any(word in lower for word in vocabulary.triggers.waivers):
+        return
+    if match := vocabulary.waiver_claims.search(text):
+        quote = sentence(text, match.start())
+        yield Remark(
+            kind="waiver_claim", text="the data claims a waiver", locator=locator, quote=quote
+        )

@@ -251,7 +251,10 @@ def _of_scan(scan: ScanReport, quote: Quote) -> ToolReport:
     observations = list[Observation]()
     for severity, findings in open_by_severity(scan.findings):
         observations += _of_findings(f"vulnerabilities.{severity}", findings, scan, quote)
-    unrated = [finding for finding in scan.findings if finding.severity == UNRATED]
+    unrated = []
+    for finding in scan.findings:
+        if finding.severity == UNRATED:
+            unrated.append(finding)
     unrated = [finding for finding in unrated if not finding.suppressed]
     if unrated:
         observations += _of_findings("vulnerabilities.unrated", unrated, scan, quote)

@@ -26,6 +26,7 @@ _NAMES = word_list(
     " metric area stakeholder reviewer role stage operation path url summary description text"
     " component package"
 )
+# In this order: the time of the run itself outranks when its record was made.
 _DATES = word_list(
     "timestamp date started_at start_time created created_at finished_at completed_at run_date "
     "executed_at time end_time ended_at started finished run_at when"
@@ -91,6 +92,7 @@ class Node(JsonNode):
     @property
     def label(self) -> str:
         """A name for people: an entry's own name, else its key."""
+        # The order of the names matters: a title tells people more than an id.
         for name in _NAMES if isinstance(self.value, dict) else ():
             child = self.get(name)
             if child is not None and isinstance(child.value, str) and child.value.strip():
@@ -109,6 +111,7 @@ class Node(JsonNode):
 
     @cached_property
     def _own_nature(self) -> Nature | None:
+        # An entry of a list has its list's words as its key, which were judged there.
         if self.place < 0 or self.parent is None:
             matches = next(iter(words().natures.find(self.words)), None)
             if matches is not None:
@@ -156,6 +159,7 @@ class Node(JsonNode):
 
     def latest_of(self, runs: Sequence[Node]) -> Node | None:
         """Return the last of some runs of this list, by date or number; None if it is unknown."""
+        # Dates first: the numbers of reruns and of other branches do not grow with time.
         for names in (_DATES, _NUMBERS):
             ranks = dict[float, Node]()
             for run in runs:
@@ -180,6 +184,7 @@ def _rank(value: Json) -> float | None:
         return None
     if not isinstance(value, str):
         return float(value)
+    # `build-1042` sorts by its number, not by its letters.
     if numbered := re.fullmatch(r"[^\d.]{0,20}(\d+)", value.strip()):
         return float(numbered[1])
     printed = read_date(value)

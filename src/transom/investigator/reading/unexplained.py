@@ -51,6 +51,7 @@ def unexplained(
     Args:
         settled: places of entries that were read, and of which nothing is reported.
     """
+    # A number explains its place alone; an entry that was read explains all that it holds.
     exact, subtrees = set[str](), set[str](settled)
     for observation in observations:
         exact.add(observation.locator)
@@ -61,8 +62,10 @@ def unexplained(
     finder = TroubleFinder("release", with_system=False)
     count = 0
     for node in root.walk():
+        # A document of another kind would yield a remark for each of its lines.
         if count >= _MOST:
             return
+        # An object in a list has no key of its own; its members are looked at.
         if node.place >= 0 and node.is_leaf is False:
             continue
         if node.pointer in exact or _is_below(node.pointer, subtrees):
@@ -70,6 +73,7 @@ def unexplained(
         # A key such as `targets_scanned` is no target, whatever its first word says.
         if _is_aside(node) and not _is_work_undone(node):
             continue
+        # `failures: {...}` was read by way of its members.
         if not node.is_leaf and _holds(node.pointer, exact | subtrees):
             continue
         for trouble in _troubles(node, finder)[:1]:
@@ -132,6 +136,7 @@ def _troubles(node: Node, finder: TroubleFinder) -> tuple[Trouble, ...]:
         return (Trouble(f"{node.key}: false", "denied", "key"),)
     if isinstance(value, str):
         text = value.strip()
+        # Prose names trouble without being in it, and is looked at by other readers.
         if len(text) > _LONGEST_STATUS or _is_good(text):
             return ()
         if node.place >= 0:

@@ -160,14 +160,17 @@ class Words(_Shape):
         words = plain_words(text)
         if not words or len(words) > _MOST_WORDS:
             return None
+        # A phrase is found as a whole first, so "not approved" never shows its "approved".
         matches = list(dict.fromkeys(self.statuses.find(words)))
         if not matches:
             return None
+        # "Passed with one failure" is for a person to judge.
         if "fail" in matches and "pass" in matches:
             return "conditional"
         for status in ("fail", "conditional"):
             if status in matches:
                 return cast("Status", status)
+        # "Approved, pending legal" and "approved?" approve nothing yet.
         doubtful = (
             {"pending", "progress"} & set(matches)
             or self.doubts & set(self.statuses.left_of(words))
@@ -191,6 +194,7 @@ class Words(_Shape):
     def fate_of(self, text: object) -> Literal["open", "closed", "accepted"]:
         """Return the state of an issue with this status; `open` by default."""
         words = plain_words(text) if isinstance(text, str) else []
+        # "To be fixed" and "partially resolved" have the word of a closed issue in them.
         if not words or _UNDONE & set(self.fates.left_of(words)):
             return "open"
         matches = list(self.fates.find(words))
@@ -208,7 +212,9 @@ class Phrases:
         self._table: dict[tuple[str, ...], str] = {}
         for kind, phrases in kinds.items():
             for phrase in phrases:
+                # Keys are compared in the singular, the words of a text as they are written.
                 words = key_words(phrase) if singular else tuple(plain_words(phrase))
+                # The first kind keeps a phrase that two kinds list.
                 self._table.setdefault(words, kind)
         self._longest = max(map(len, self._table))
 
@@ -272,11 +278,13 @@ def key_words(key: str) -> tuple[str, ...]:
         percentiles.append(f"p{match[1] or match[2] or match[3]}")
         return " "
 
+    # A percentile would be split into a letter and a number.
     plain = _PERCENTILE.sub(keep, key)
     names = words().key_names
     words_of_key = list[str]()
     for word in _SPLIT.findall(plain):
         lower = word.lower()
+        # Keys in other languages become the English words that all readers know.
         name = names.get(lower) or names.get(singular(lower))
         words_of_key += name or (singular(lower),)
     return (*percentiles, *words_of_key)
