@@ -105,12 +105,13 @@ class BoundedConnection(H11Protocol):
         except OSError:  # also for no TLS, and for none in time
             encrypted = None
         self._handshake = None
-        # There is none either if the client has left meanwhile.
-        if not isinstance(encrypted, asyncio.Transport) or encrypted.is_closing():
+        # The client may have left meanwhile.
+        if not isinstance(encrypted, asyncio.Transport) or transport.is_closing():
             self.connection_lost(None)
             return
         super().connection_made(encrypted)
-        for data in self._early:
+        early, self._early = self._early, []
+        for data in early:
             self.data_received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
