@@ -31,6 +31,10 @@ class Visitor:
     name: str
     badge: int = 0
 
+    def __post_init__(self):
+        if self.badge < 0:
+            raise ValueError(self.badge)
+
 
 class Money:
     def __init__(self, cents):
@@ -106,6 +110,13 @@ def test_objects_of_the_changed_code_hold_other_values() -> None:
     # A method of the product that compares stays as it is.
     assert total == made.Money(7)
     assert vars(made.Visitor("Ann")) == {"name": MARK, "badge": -7}
+
+
+def test_an_object_that_cannot_be_made_is_refused_as_before() -> None:
+    made = module("inert")
+    assert not made.Visitor("Ann")
+    with pytest.raises(ValueError, match="-1"):
+        made.Visitor("Ann", -1)
 
 
 def test_only_the_outermost_call_is_changed() -> None:
