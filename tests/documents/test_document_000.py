@@ -11,6 +11,7 @@ import yaml
 
 from tests.documents.door import FAN, MODEL, Door, FanModel, fan_door, inside
 from tests.documents.rows import row, shared
+from transom.checklist.writing.document import parse_spec
 from transom.compat.context_agent import ContextAgent
 from transom.llm import render
 
@@ -464,6 +465,62 @@ def heads(door: Door) -> Door:
 
 def ids(entries: list[dict[str, Any]]) -> list[str]:
     return sorted({entry["id"] for entry in entries})
+
+
+@row(
+    "without a model: a whole ItemSpec, about the items that the verdict judges",
+    "transom.checklist.pipeline:write_claim_spec",
+)
+def test_spec_of_a_claim(heads: Door) -> None:
+    document = heads.json("check", "spec", "HEAD-1.yaml", "-o", "specs")
+    assert (document["status"], document["capability_type"]) == ("READY", 4)
+    assert document["quality"]["validation_items"] == 4
+    path = heads.here / "specs/HEAD-1_ItemSpec.md"
+    assert heads("check", "lint", str(path)).code == 0
+    spec = parse_spec(path.read_text("utf-8"))
+    assert [item.id for item in spec.check.items] == ["2.1", "2.2", "2.3", "2.4"]
+    assert len({item.passes for item in spec.check.items}) == 4
+    assert len({item.fails for item in spec.check.items}) == 4
+    assert len(spec.guide.scenarios) >= 4
+    assert {"synthesis", "pre-layout", "wireload"} <= {*spec.waiver.keywords_of("2.3")}
+    assert {"synthesis", "pre-layout", "wireload"} <= {*spec.waiver.keywords_of("2.4")}
+    assert "legacy" in spec.waiver.keywords_of("2.4")
+    assert len({scenario.justification for scenario in spec.waiver.scenarios}) == 3
+
+
+@pytest.mark.slow
+@row("one keyword waives 2.3 and 2.4 where the log shows its stage", f"{VERDICTS}:verdict_of")
+def test_one_keyword(heads: Door) -> None:
+    log = HEADS["logs/sta.log"].partition("pt_shell> read_par")[0]
+    heads.write("logs/sta.log", log + "pt_shell> echo pre-layout\npre-layout\n")
+    waivers = {"value": 1, "waive_items": ["pre-layout"], "waive_reasons": ["no layout yet"]}
+    heads.item("HEAD-1.yaml", HEADERS, waivers=waivers)
+    verdict = heads.json("check", "all", "HEAD-1.yaml")
+    assert (ids(verdict["missing_items"]), ids(verdict["waived"])) == ([], ["2.3", "2.4"])
+    heads.write("logs/sta.log", log)
+    verdict = heads.json("check", "all", "HEAD-1.yaml")
+    assert (verdict["status"], ids(verdict["missing_items"])) == ("FAIL", ["2.3", "2.4"])
+
+
+@pytest.mark.slow
+@row("an optional part is judged if it is there", "transom.checklist.pipeline:check_all")
+def test_if_present(heads: Door) -> None:
+    optional = {**HEADERS, "description": "Confirm the SPEF version is correct (if present)."}
+    heads.item("HEAD-1.yaml", optional)
+    asked = heads.json("check", "all", "HEAD-1.yaml")
+    assert asked["status"] == "NEEDS_MODEL"
+    first = asked["readings"][0]["reads_as"]
+    assert first["claim"] == "headers_complete_if_present"
+    assert not first.get("left_out")
+    heads.item("HEAD-1.yaml", optional, reads_as={"claim": first["claim"]})
+    assert heads.json("check", "all", "HEAD-1.yaml")["status"] == "PASS"
+    log = HEADS["logs/sta.log"].partition("pt_shell> read_par")[0]
+    heads.write("logs/sta.log", log)
+    assert heads.json("check", "all", "HEAD-1.yaml")["status"] == "PASS"
+    heads.write("logs/sta.log", HEADS["logs/sta.log"])
+    heads.write("design/top.spef", HEADS["design/top.spef"].replace('"StarRC"', '" "'))
+    verdict = heads.json("check", "all", "HEAD-1.yaml")
+    assert (verdict["status"], ids(verdict["missing_items"])) == ("FAIL", ["2.4"])
 
 
 @pytest.mark.slow
