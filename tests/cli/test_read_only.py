@@ -15,6 +15,7 @@ from tests.cli.helpers import clean_environment, walked
 from tests.read_only import contents, read_only
 from transom.learning import InsightCategory, Playbook
 from transom.memory import SqliteMemory
+from transom.telemetry import keys, read_trace
 
 WAYS = ("mount", "permissions")
 
@@ -160,7 +161,9 @@ def test_a_file_is_written_elsewhere_from_a_read_only_workspace(
 
 @pytest.mark.slow
 @pytest.mark.fence
-def test_looking_at_a_workspace_that_could_be_written_changes_nothing_in_it(here: Path) -> None:
+def test_looking_at_a_workspace_that_could_be_written_leaves_only_traces_of_looking_into_memory(
+    here: Path,
+) -> None:
     run = asyncio.run(filled(here))
     before = contents(here)
     given = [line.replace("RUN", run).split() for line in READING]
@@ -168,5 +171,11 @@ def test_looking_at_a_workspace_that_could_be_written_changes_nothing_in_it(here
     after = contents(here)
     # SQLite leaves the files of its empty log: a reader may not remove them.
     log = {".transom/state.db-shm", ".transom/state.db-wal"}
-    assert {name: data for name, data in after.items() if name not in log} == before
+    traces = {name for name in after if name.startswith(".transom/traces/")} - {*before}
+    assert {name: after[name] for name in after.keys() - log - traces} == before
+    # Each operation on a memory is traced, since `transom trace stats` counts them.
+    spans = [span for name in traces for span in read_trace(here / name)]
+    operations = [span.attributes.get(keys.MEMORY_OPERATION) for span in spans]
+    assert sorted(filter(None, operations)) == ["neighbours", "retrieve"]
+    assert len(traces) == 2
     assert after.get(".transom/state.db-wal", b"") == b""
