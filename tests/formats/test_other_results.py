@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from transom.formats.declared_values import with_other_values
+from transom.formats.declared_values import declared_names, with_other_values
 from transom.formats.source_functions import (
     BodyKind,
     changed_functions,
@@ -326,3 +326,18 @@ def test_unit_tests_of_rust_declare_no_values() -> None:
     text = "pub fn f() -> u32 {\n    3\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn t() {\n"
     text += "        assert_eq!(super::f(), 3);\n    }\n}\n"
     assert with_other_values("a.rs", None, text, "lower", MARK) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "names"),
+    [
+        ("a.py", "LIMIT: int = 30", {"LIMIT"}),
+        ("a.py", 'NAMES = {"a": 1}', {"NAMES"}),
+        ("a.py", "log = getLogger(__name__)", set()),
+        ("a.js", "export const rate = 19;", {"rate"}),
+        ("a.go", 'var ErrHot = errors.New("hot")', set()),
+        ("a.rs", "pub const RATE: u32 = 7;", {"RATE"}),
+    ],
+)
+def test_names_of_declared_literals(path: str, line: str, names: set[str]) -> None:
+    assert declared_names(path, None, f"{line}\n") == names

@@ -25,6 +25,7 @@ _LITERAL = re.compile(
 _LOADS = re.compile(
     r"(?:import|from|use|package|module|go|extern|require)\b|#|//|@|\}[ \t]*+from\b"
 )
+_LITERAL_SIGNS = ("", *"0123456789-\"'`[{(&")
 _PYTHON_NAME = re.compile(r"([A-Za-z_]\w{0,100}+)[ \t]*+(?::[^=\n]{0,200}+)?=(?!=)")
 _BRACES_NAME = re.compile(
     r"(?:(?:export|pub|public|static|default)[ \t]++){0,3}(?:const|let|var|static)[ \t]++"
@@ -58,14 +59,20 @@ def with_other_values(
 
 
 def declared_names(path: str, old: str | None, new: str) -> set[str]:
-    """Return the names that a change gives to values outside of functions."""
+    """Return the names that a change gives to literals outside of functions."""
     lines = _declared_lines(path, old, new)
     rows = new.splitlines()
     pattern = _BRACES_NAME
     if path.endswith(".py"):
         pattern = _PYTHON_NAME
-    matches = [pattern.match(rows[number - 1].strip()) for number in lines]
-    return {match[1] for match in matches if match}
+    names = set[str]()
+    for number in lines:
+        row = rows[number - 1].strip()
+        match = pattern.match(row)
+        # What is called makes an object, such as an error to compare with, and no value.
+        if match and row.partition("=")[2].strip()[:1] in _LITERAL_SIGNS:
+            names.add(match[1])
+    return names
 
 
 def _declared_lines(path: str, old: str | None, new: str) -> set[int]:
