@@ -91,7 +91,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 import sandbox as bench
 done, peaks = threading.Event(), [0]
-thread = threading.Thread(target=bench.watch_worker, args=(done, peaks))
+thread = threading.Thread(target=bench.watch_worker, args=(done, peaks), daemon=True)
 thread.start()
 bench.check(bench.load_checker(Path(sys.argv[2])), Path(sys.argv[3]), bench.Sandbox(level=bench.worker_level()))
 done.set()

@@ -14,7 +14,7 @@ import pytest
 from tests.cli.helpers import clean_environment, walked
 from tests.read_only import contents, read_only
 from transom.learning import InsightCategory, Playbook
-from transom.memory import SqliteMemory
+from transom.memory import SqliteMemory, find_embedder
 from transom.telemetry import keys, read_trace
 
 WAYS = ("mount", "permissions")
@@ -76,9 +76,11 @@ async def filled(folder: Path) -> str:
     """Fill the workspace in `folder` with one run, one insight and one memory; the run's id."""
     _, run = await asyncio.to_thread(walked, folder)
     database = folder / ".transom" / "state.db"
-    with Playbook(database) as playbook:
+    # Where embeddings are installed, a search gives a vector to each text that has none yet.
+    embedder = find_embedder()
+    with Playbook(database, embedder=embedder) as playbook:
         playbook.add_insight(InsightCategory.STRATEGY, "Refine meshes at the fillet")
-    async with SqliteMemory.open(database) as memory:
+    async with SqliteMemory.open(database, embedder=embedder) as memory:
         await memory.store("checkout waits for the gateway", key="checkout")
     return run
 

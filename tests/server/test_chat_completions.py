@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import httpx
 import openai
@@ -303,6 +304,21 @@ def test_the_sdk_does_not_repeat_a_message_that_failed_and_a_repetition_goes_on_
         # What was answered is over: the same message is a new one, in a conversation of its own.
         assert answer_of(eager, messages) == "It is shipped pens."
         assert shop.shipped == ["pens", "pens"]
+
+
+@pytest.mark.parametrize(("days", "shipped"), [(6, ["pens"]), (8, ["pens", "pens"])])
+def test_a_message_that_failed_long_ago_is_not_gone_on_with(
+    tmp_path: Path, days: int, shipped: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = Shipping()
+    with serving(shop.provider, tmp_path, shop.tool) as client:
+        shop.errors = [ProviderError("overloaded")]
+        with pytest.raises(openai.InternalServerError):
+            answer_of(client, said("Ship pens"))
+        later = time.time() + days * 24 * 3600
+        monkeypatch.setattr("transom.server.chat_completions.time", Mock(time=lambda: later))
+        assert answer_of(client, said("Ship pens")) == "It is shipped pens."
+    assert shop.shipped == shipped
 
 
 def test_a_streamed_message_that_failed_goes_on_and_another_one_does_not_see_it(
