@@ -49,6 +49,7 @@ _SECONDS = {
 }
 _ROUGH = Decimal("0.05")
 _MOST_NUMBERS = 200
+_NEIGHBOURS = 2  # numbers behind one that stand together with it
 _MOST_PARTS = 12
 _MOST_COUNT = 12
 _SAME_SHARE = Decimal("0.01")
@@ -205,6 +206,12 @@ class NumberClaim:
         is_count = not self.unit and Decimal(1) < (self.fact.value or 0) <= _MOST_COUNT
         if is_count and number.unit in _SECONDS:
             return False
+        # "3,511 of 4,180 lines" beside a share of 84 % are counts.
+        if number.unit == "%" and not self.unit:
+            return False
+        # "Of six scenarios two failed" cites the two.
+        if self.context.is_total and number.value < (self.fact.value or 0):
+            return False
         # "One of three subtasks is open" cites the one.
         if self.context.is_whole and number.value < (self.fact.value or 0):
             return False
@@ -345,6 +352,33 @@ class NumberClaim:
             if self.unit == "%" and any(
                 _rounds_to(100 * value / other, statement) for other in wholes
             ):
+                return True
+        return False
+
+    def follows_from_text(self, cited: Sequence[Support], source: Support) -> bool:
+        """Return whether it is calculated from numbers that stand together in a source.
+
+        These are neighbours, such as a total and a part, or a cited value and any number of its
+        unit; among all pairs of a long text some would have any difference.
+        """
+        statement = self.fact.value
+        if statement is None:
+            return False
+        if self.unit == "d":
+            return statement in day_differences(source.whole)
+        facts = [fact for fact in facts_of(source.whole) if fact.value is not None]
+        texts = [fact.value for fact in facts[:_MOST_NUMBERS] if fact.value is not None]
+        for place, value in enumerate(texts):
+            for other in texts[place + 1 : place + 1 + _NEIGHBOURS]:
+                results = {abs(value - other), value + other}
+                if self.unit == "%" and value and other:
+                    results |= {100 * value / other, 100 * other / value}
+                    results |= {abs(100 - 100 * value / other), abs(100 - 100 * other / value)}
+                if any(_rounds_to(result, statement) for result in results):
+                    return True
+        for support in cited:
+            own = support.value
+            if own is not None and any(_rounds_to(abs(own - other), statement) for other in texts):
                 return True
         return False
 

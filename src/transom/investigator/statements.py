@@ -16,6 +16,12 @@ from functools import cached_property
 
 from transom.evidence.claims import CheckedSentence, sentences_of
 from transom.evidence.facts import facts_of
+from transom.investigator.cited_states import (
+    denied_state,
+    repeats_state,
+    with_figure_of_nothing,
+    with_figures_of_parts,
+)
 from transom.investigator.criterion_topics import spoken_words, topic_words
 from transom.investigator.ledger import Evidence
 from transom.investigator.reading.vocabulary import words as release_words
@@ -159,10 +165,11 @@ class _Sentence:
     def __init__(self, standing: Standing, sentence: str) -> None:
         self.standing, self.sentence = standing, sentence
         self.cited = [key for key in _CITATION.findall(sentence) if key in standing.evidence]
+        self.rows = [standing.evidence[key] for key in self.cited]
 
     def finding(self) -> _Finding:
         """Return what is wrong, doubtful or proven in the sentence."""
-        finding = _Finding()
+        finding = _Finding(wrong=denied_state(self.sentence, self.rows))
         denied: set[str] = set()
         claims = list(self._claims())
         # What the sentence itself denies is no claim: "tests passed, but coverage is not met".
@@ -186,7 +193,8 @@ class _Sentence:
     def _problem(self, claim: _Claim) -> tuple[str, set[str]]:
         """Return what speaks against a clause, "" for nothing; and the criteria concerned."""
         clause = claim.clause
-        if clause.tone not in ("asserts", "silent"):
+        is_of_cited = repeats_state(self.sentence, self.rows) and not clause.is_universal
+        if clause.tone not in ("asserts", "silent") or is_of_cited:
             return "", set()
         # What a person decided is held to that person's decision, not to the whole review.
         if clause.tone == "asserts" and claim.person is not None:
@@ -275,9 +283,13 @@ class _Sentence:
             if words().marks.search(fold(name)):
                 text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", " ", text, flags=re.IGNORECASE)
         text = _CITATION.sub(" ", text)
+        # "Two of three endpoints meet their target" asserts no criterion on all of them.
+        text = with_figures_of_parts(text, self.rows)
         # Without a citation nothing was checked, so figures stay what they are: claims.
         if not self.cited:
             return text
+        # "No critical vulnerability is open [E1]", where E1 counts 0 of them.
+        text = with_figure_of_nothing(text, self.rows)
         text = _QUOTED.sub(f" {QUOTE} ", text)
         for fact in sorted(facts_of(text), key=lambda entry: entry.start, reverse=True):
             if fact.value is not None:
