@@ -50,6 +50,7 @@ _SECONDS = {
 _ROUGH = Decimal("0.05")
 _MOST_NUMBERS = 200
 _NEIGHBOURS = 2  # numbers behind one that stand together with it
+_MOST_PAIRED = 80  # numbers of a text that are compared with each other
 _MOST_PARTS = 12
 _MOST_COUNT = 12
 _SAME_SHARE = Decimal("0.01")
@@ -368,14 +369,26 @@ class NumberClaim:
             return statement in day_differences(source.whole)
         facts = [fact for fact in facts_of(source.whole) if fact.value is not None]
         texts = [fact.value for fact in facts[:_MOST_NUMBERS] if fact.value is not None]
-        for place, value in enumerate(texts):
-            for other in texts[place + 1 : place + 1 + _NEIGHBOURS]:
+        # A number with decimals is hardly the difference of two others by chance.
+        exponent = statement.as_tuple().exponent
+        has_decimals = isinstance(exponent, int) and exponent < 0
+        reach = _MOST_PAIRED if has_decimals else _NEIGHBOURS
+        for place, value in enumerate(texts[:_MOST_PAIRED]):
+            for other in texts[place + 1 : place + 1 + reach]:
                 results = {abs(value - other), value + other}
                 if self.unit == "%" and value and other:
                     results |= {100 * value / other, 100 * other / value}
                     results |= {abs(100 - 100 * value / other), abs(100 - 100 * other / value)}
                 if any(_rounds_to(result, statement) for result in results):
                     return True
+        # "75 cases: 38, 22 and 15"
+        parts = [fact.value for fact in facts_of(self.sentence) if fact.value != statement]
+        if (
+            len(parts) > 1
+            and all(part in texts for part in parts)
+            and sum(filter(None, parts)) == (statement)
+        ):
+            return True
         for support in cited:
             own = support.value
             if own is not None and any(_rounds_to(abs(own - other), statement) for other in texts):

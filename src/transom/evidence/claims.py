@@ -220,6 +220,9 @@ def check_sentence(
     # A sentence without figures and quotations has nothing that could be shown, but one of all,
     # or of an outcome without its entry, says more than anybody checked.
     why = ""
+    # In a text on many sources nobody knows which of them would have to show it.
+    if source is None:
+        return CheckedSentence(line, "undecided")
     if _ALL.search(sentence):
         why = "no entry that it cites is about all of them"
     elif not ids and kinds_of(sentence)[STATE]:

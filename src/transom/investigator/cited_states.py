@@ -38,7 +38,8 @@ def denied_state(sentence: str, rows: Sequence[Evidence]) -> str:
         return ""
     stated = set[bool]()
     tells_outcome = False
-    for clause in clauses_of(_QUOTED.sub(" ", _CITATION.sub(" ", sentence))):
+    plain = with_figures_of_parts(_QUOTED.sub(" ", _CITATION.sub(" ", sentence)), rows)
+    for clause in clauses_of(plain):
         is_outcome = has_outcome(clause.text)
         # "Two are done and one has not been started" says something bad, too.
         if clause.tone == "denies" or (clause.tone == "asserts" and is_outcome):
@@ -72,7 +73,11 @@ def with_figures_of_parts(text: str, rows: Sequence[Evidence]) -> str:
         if part is None or whole is None or part >= whole:
             return match[0]
         figures = {str(number) for number in (part, whole, whole - part)}
-        is_shown = len(rows) in (0, part, whole) or not figures.isdisjoint(values)
+        counts = {0, part, whole}
+        # "Three of four are done [E4]" cites the one that is not.
+        if rows and all(is_good(row) is False for row in rows):
+            counts.add(whole - part)
+        is_shown = len(rows) in counts or not figures.isdisjoint(values)
         return f" {FIGURE} " if is_shown else match[0]
 
     return _PART_OF.sub(figure, text)
