@@ -6,7 +6,7 @@ their medians compared, and their verdicts must be equal. The checkers come from
 build` with the embedded rules; line and record atoms, written here, show what others may write. The
 log is a real one, repeated; it lies beside the repository, and where it is absent nothing is
 measured.
-Bars: speed >= 0.7 x plain, a checker by rules <= 3 x the time of the line atom written here, peak
+Bars: speed >= 0.7 x plain, a checker by rules <= 1.5 x the time of the line atom written here, peak
 memory of parent and worker at 1 GB <= 1.1 x that at 100 MB.
 """
 
@@ -40,16 +40,17 @@ from transom.checklist.judging import (
 from transom.sandbox import Level, Sandbox, probe
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "big" / "sta_big.log.gz"
-SPEED_BAR, RULES_BAR, MEMORY_BAR = 0.7, 3.0, 1.1
+SPEED_BAR, RULES_BAR, MEMORY_BAR = 0.7, 1.5, 1.1
 ROUNDS = 3
 MEGABYTE = 1_000_000
 
 CHECKS = {
-    "versions": "Confirm that the netlist and SPEF versions are correct.",
-    "messages": "Confirm that there are no error messages in the log.",
+    "versions": ("Confirm that the netlist and SPEF versions are correct.", "headers_complete"),
+    "messages": ("Confirm that there are no error messages in the log.", "no_errors"),
 }
 _ITEM = """\
 description: DESCRIPTION_HERE
+reads_as: {claim: CLAIM_HERE}
 requirements: {value: N/A, pattern_items: []}
 input_files: [sta.log]
 waivers: {value: N/A, waive_items: []}
@@ -90,7 +91,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 import sandbox as bench
 done, peaks = threading.Event(), [0]
-thread = threading.Thread(target=bench.watch_worker, args=(done, peaks))
+thread = threading.Thread(target=bench.watch_worker, args=(done, peaks), daemon=True)
 thread.start()
 bench.check(bench.load_checker(Path(sys.argv[2])), Path(sys.argv[3]), bench.Sandbox(level=bench.worker_level()))
 done.set()
@@ -167,29 +168,25 @@ def write_log(path: Path, size: int) -> int:
 
 
 def built_checker(name: str, work: Path) -> LoadedChecker:
-    """A checker by the embedded rules, built from the head of the log."""
+    """A checker by the embedded rules, built from a log that lacks most of its paths."""
     folder = work / name
     folder.mkdir()
-    with gzip.open(REAL, "rb") as stream:
-        (folder / "sta.log").write_bytes(stream.read(200_000))
-    (folder / "ITEM.yaml").write_text(_ITEM.replace("DESCRIPTION_HERE", CHECKS[name]))
-    transom(folder, "check", "spec", "ITEM.yaml")
-    transom(
-        folder,
-        "check",
-        "build",
-        next((folder / "out").glob("*_ItemSpec.md")),
-        "--item",
-        "ITEM.yaml",
-    )
+    data = gzip.decompress(REAL.read_bytes())
+    # Without its last lines the log would be cut, which is no log to build from.
+    (folder / "sta.log").write_bytes(data[:200_000] + b"\n" + data[-2_000:])
+    description, claim = CHECKS[name]
+    item = _ITEM.replace("DESCRIPTION_HERE", description).replace("CLAIM_HERE", claim)
+    (folder / "ITEM.yaml").write_text(item)
+    # The verdict on the head of the log is of no interest, but there must be one.
+    transom(folder, "check", "all", "ITEM.yaml")
     return load_checker(next((folder / "out").glob("*_checker")))
 
 
 def transom(folder: Path, *arguments: str | Path) -> None:
-    """A command in a folder; what goes wrong is shown."""
+    """A command in a folder that ends with a verdict; what goes wrong is shown."""
     command = [sys.executable, "-m", "transom", *map(str, arguments), "--out", "out", "--quiet"]
     done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
-    if done.returncode:
+    if done.returncode not in (0, 1, 3):
         raise SystemExit(f"transom {arguments[1]} ended with {done.returncode}: {done.stderr}")
 
 

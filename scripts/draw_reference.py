@@ -11,8 +11,10 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -22,10 +24,19 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference.md"
 HEAD = """\
 # Python reference
 
-Every public name of `transom`, with its signature and what its docstring says. This page is
-written by `python -m scripts.draw_reference`. The names of a package, such as `transom.llm`, are in
-its `__all__`.
+Every public name of `transom` and of the packages below it that a program uses, with its signature
+and what its docstring says. This page is written by `python -m scripts.draw_reference`. A name
+that `transom` has itself stands there alone.
 """
+PACKAGES = (
+    "transom.llm",
+    "transom.tools",
+    "transom.testing",
+    "transom.context",
+    "transom.errors",
+    "transom.server",
+)
+"""The packages whose names have an entry, beside `transom` itself."""
 _SECTIONS = re.compile(r"^(Args|Attributes|Returns|Raises|Example|Source|Yields):\s*$")
 _FIELD = re.compile(r"^(?:\*{0,2}[\w, `.]+): ")
 
@@ -84,15 +95,39 @@ def _is_documented(member: Any) -> bool:
     return inspect.isfunction(member) or isinstance(member, property)
 
 
-def entry(name: str) -> list[str]:
+def _parts(value: Any) -> str:
+    """Return what an alias of types, or another value, stands for."""
+    if get_origin(value) is Literal:
+        return f"One of: {', '.join(f'`{part!r}`' for part in get_args(value))}."
+    if get_origin(value) in (Union, UnionType):
+        return f"One of: {', '.join(f'`{part.__name__}`' for part in get_args(value))}."
+    return f"`{inspect.formatannotation(value)}`"
+
+
+def entries() -> dict[str, list[str]]:
+    """Return the names that have an entry, by package: each name once."""
+    names = {"transom": [name for name in transom.__all__ if name != "__version__"]}
+    values = [getattr(transom, name) for name in names["transom"]]
+    for package in PACKAGES:
+        module = import_module(package)
+        names[package] = []
+        for name in module.__all__:
+            value = getattr(module, name)
+            if not any(value is other for other in values):
+                names[package].append(name)
+                values.append(value)
+    return names
+
+
+def entry(package: str, name: str) -> list[str]:
     """Return the lines of a public name."""
-    value: Any = getattr(transom, name)
-    lines = ["", f"## {name}", ""]
+    value: Any = getattr(import_module(package), name)
+    lines = ["", f"{'##' if package == 'transom' else '###'} {name}", ""]
     if inspect.isclass(value) or inspect.isfunction(value):
         lines += ["```text", f"{name}{_signature(value)}", "```", ""]
         lines += _docstring(value)
     else:
-        lines += [f"One of: {', '.join(f'`{part.__name__}`' for part in value.__args__)}."]
+        lines += [_parts(value)]
     if inspect.isclass(value):
         for method, member in _methods(value):
             call = "" if isinstance(member, property) else _signature(member)
@@ -104,9 +139,11 @@ def entry(name: str) -> list[str]:
 def page() -> str:
     """Return the text of the page."""
     lines = [HEAD.rstrip("\n")]
-    for name in sorted(transom.__all__, key=str.lower):
-        if name != "__version__":
-            lines += entry(name)
+    for package, names in entries().items():
+        if package != "transom":
+            lines += ["", f"## {package}", "", *_docstring(import_module(package))[:1]]
+        for name in sorted(names, key=str.lower):
+            lines += entry(package, name)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in lines)) + "\n"
 
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 from tests.agent.helpers import SEAT, asks, look, tool
 from tests.forked import attempt
 from transom.agent import Agent, Home
 from transom.llm import Reply, Request, ScriptedProvider, Text
-from transom.store import SqliteStore
+from transom.runs import Workspace
+from transom.store import Store
 
 
 def program(work: Path, failpoint: int) -> int:
@@ -67,7 +67,10 @@ def _kill_after(failpoint: int) -> None:
         if number == failpoint:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    opened: Callable[..., SqliteStore] = SqliteStore.open
-    SqliteStore.open = classmethod(  # type: ignore[method-assign,assignment]  # kills where it is told to
-        lambda cls, path, **more: opened(path, **{**more, "after_append": after})
-    )
+    opened = Workspace.open_store
+
+    def open_store(workspace: Workspace) -> Store:
+        return opened(workspace, after_append=after)
+
+    # Kills where it is told to, whatever the store.
+    Workspace.open_store = open_store  # type: ignore[method-assign,assignment]

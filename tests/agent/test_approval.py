@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from tests.agent.helpers import SEAT, approve, asks, look, resumed, scripted, tool
+from transom import SubAgent
 from transom.agent import Agent, Home
 from transom.cli import main
-from transom.errors import InputError, Paused, Unanswered
-from transom.llm import ToolResults
+from transom.errors import InputError, Paused, RunError, Unanswered
+from transom.llm import Role, ScriptedProvider, ToolCallPart, ToolResults
 
 
 class Mail:
@@ -246,3 +247,115 @@ async def test_arguments_made_of_local_text_are_shown_to_whoever_decides_and_to_
     assert "HUSH-9471" in capsys.readouterr().out
     traces = list((tmp_path / ".transom" / "traces").glob("*.jsonl"))
     assert traces and not any("HUSH" in trace.read_text() for trace in traces)
+
+
+def _answer_in(turns: Any) -> list[str]:
+    return [
+        result.content for turn in turns if isinstance(turn, ToolResults) for result in turn.results
+    ]
+
+
+@pytest.mark.parametrize("nested", [False, True], ids=["own", "of a sub-agent"])
+@pytest.mark.parametrize("effect", ["once", "pure"])
+async def test_an_approved_call_is_made_before_another_message_is_taken(
+    tmp_path: Path, effect: str, *, nested: bool
+) -> None:
+    home, sent = Home(tmp_path / ".transom", "mail"), list[str]()
+
+    async def send(at: str) -> str:
+        sent.append(at)
+        return f"sent to {at}"
+
+    asking: Any = tool(send, name="send", effect=effect, needs_approval=True)
+    own = [asks(look("bob", "1", "send")), "it is sent"]
+    script: dict[str, list[Any]] = {SEAT.name: [*own, "later"]}
+    if nested:
+        asking = SubAgent(Role("post", "You send."), "post", "Sends.", [asking])
+        call = asks(ToolCallPart("7", "post", {"task": "to bob"}))
+        script = {SEAT.name: [call, "it is sent", "later"], "post": own}
+    provider = ScriptedProvider(script)
+    async with Agent(SEAT, provider=provider, tools=[asking], at=home) as agent:
+        with pytest.raises(Paused):
+            await agent.send("go", id="1")
+        await agent.decide("approve", by="ann")
+        for _ in range(2):
+            with pytest.raises(
+                RunError, match=r"ann said 'approve' to a call of send.*resume"
+            ) as caught:
+                await agent.send("and now?", id="2")
+            assert "bob" not in str(caught.value)
+        assert sent == []
+    # Also in a later process.
+    async with Agent(SEAT, provider=provider, tools=[asking], at=home) as agent:
+        with pytest.raises(RunError, match="call resume"):
+            await agent.send("and now?", id="2")
+        assert (await resumed(agent)).text == "it is sent"
+        assert (await agent.send("and now?", id="2")).text == "later"
+    assert sent == ["bob"]
+
+
+async def test_a_refusal_reaches_the_model_though_another_message_follows(tmp_path: Path) -> None:
+    home = Home(tmp_path / ".transom", "mail")
+    asking = tool(name="send", effect="once", needs_approval=True)
+    provider = scripted(asks(look("bob", "1", "send"), look("eve", "2", "send")), "all right")
+    async with Agent(SEAT, provider=provider, tools=[asking], at=home) as agent:
+        with pytest.raises(Paused) as caught:
+            await agent.send("go", id="1")
+        assert caught.value.question
+        await agent.decide("refuse", caught.value.question["fingerprint"], "not him", by="ann")
+        assert (await agent.send("what else?", id="2")).text == "all right"
+    first, second = map(json.loads, _answer_in(provider.requests[-1].window.turns))
+    assert first["error"] == "ann refused this call: not him"
+    assert second["error"].startswith("the call was not carried out: it waited for a person")
+    async with Agent(SEAT, provider=scripted("again"), tools=[asking], at=home) as agent:
+        assert (await agent.send("what else?", id="2")).text == "all right"
+        told = [one.content for message in agent.history() for one in message.tool_results]
+    assert json.loads(told[0]) == first
+
+
+async def test_a_sub_conversation_is_not_closed_over_an_approved_call(tmp_path: Path) -> None:
+    asking = tool(name="send", effect="once", needs_approval=True)
+    provider = ScriptedProvider(
+        {
+            SEAT.name: [asks(look("bob", "1", "send")), "it is sent"],
+            f"{SEAT.name}.sub": ["seen", "in short"],
+        }
+    )
+    async with Agent(
+        SEAT, provider=provider, tools=[asking], at=Home(tmp_path / ".transom", "mail")
+    ) as agent:
+        sub = await agent.open_sub("look at it")
+        await sub.send("well?")
+        with pytest.raises(Paused):
+            await agent.send("go")
+        await agent.decide("approve")
+        with pytest.raises(RunError, match="a person said 'approve' to a call of send"):
+            await agent.close_sub(sub)
+        assert (await resumed(agent)).text == "it is sent"
+        assert (await agent.close_sub(sub)).text == "in short"
+
+
+async def test_a_message_that_went_on_and_was_stopped_may_be_followed(tmp_path: Path) -> None:
+    """Its call may have been made, so the model is told that, and nothing more is kept from it."""
+    begun = asyncio.Event()
+
+    async def send(at: str) -> str:
+        begun.set()
+        await asyncio.sleep(60)
+        return at
+
+    asking = tool(send, name="send", effect="pure", needs_approval=True)
+    provider = scripted(asks(look("bob", "1", "send")), "all right")
+    async with Agent(
+        SEAT, provider=provider, tools=[asking], at=Home(tmp_path / ".transom", "mail")
+    ) as agent:
+        with pytest.raises(Paused):
+            await agent.send("go")
+        await agent.decide("approve")
+        message = asyncio.create_task(agent.resume())
+        await begun.wait()
+        message.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await message
+        assert (await agent.send("never mind")).text == "all right"
+    assert "it may have been carried out" in _answer_in(provider.requests[-1].window.turns)[0]

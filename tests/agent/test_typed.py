@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import (
     Annotated,
@@ -338,6 +338,10 @@ Meters = NewType("Meters", float)
 T = TypeVar("T")
 
 
+Bound = TypeVar("Bound", bound=Shop)
+Constrained = TypeVar("Constrained", int, str)
+
+
 class Clerk:
     """An object whose member is a property that must not run."""
 
@@ -379,6 +383,19 @@ def tool_with(hint: Any) -> ToolDefinition:
         (type[Shop], [Shop], [Shop({})]),
         (Any, [None, 3], []),
         (T, [None, 3], []),
+        (Bound, [Shop({}), Branch({})], [None, 3]),
+        (Constrained, [3, "Ann"], [None, 3.5]),
+        (list[int], [[], [3, 4]], [["Ann"], [3, "Ann"], (3,), None]),
+        (list[Shop | None], [[Shop({}), None]], [[3]]),
+        (dict[str, list[int]], [{"bolts": [7]}], [{"bolts": 7}, {7: [7]}, {"bolts": ["7"]}]),
+        (set[float], [{3, 4.5}], [{"3"}]),
+        (tuple[int, str], [(3, "Ann")], [(3, 4), (3,), (3, "Ann", 4), [3, "Ann"]]),
+        (tuple[int, ...], [(), (3, 4, 5)], [("Ann",)]),
+        (Sequence[int], [[3], (3, 4), range(3)], [["Ann"], 3]),
+        (Mapping[str, Counter], [{"ann": Clerk()}], [{"ann": 3}]),
+        (list[Any], [[3, "Ann"]], [3]),
+        (type[Shop], [Branch], [Clerk, 3]),
+        (ToolContext[list[int]], [ToolContext([3])], [3]),
     ],
 )
 def test_any_type_of_dependencies_is_checked(

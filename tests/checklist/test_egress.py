@@ -13,7 +13,8 @@ from tests.checklist.building.atoms_for_tests import REPORT
 from tests.checklist.test_pipeline import ITEM, SPEC, manner
 from tests.checklist.test_visibility import replies
 from transom.checklist.item import load_item
-from transom.checklist.pipeline import Places, checker_of
+from transom.checklist.manner import Places
+from transom.checklist.pipeline import checker_of
 from transom.cli.chains import build_chain
 from transom.config import load_settings
 from transom.errors import EgressError, SettingsError

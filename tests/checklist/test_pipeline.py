@@ -21,12 +21,14 @@ from tests.checklist.building.atoms_for_tests import (
 )
 from tests.checklist.test_visibility import EXAMPLE, replies
 from transom.checklist.building.flow import BuiltChecker
-from transom.checklist.building.inputs import BuildSettings
+from transom.checklist.building.settings import BuildSettings
 from transom.checklist.item import Item, load_item
 from transom.checklist.item_files import own_files
 from transom.checklist.judging import Occasion, Roots, Verdict, load_checker
-from transom.checklist.pipeline import Manner, Places, check_all, checker_of, spec_of, verdict_of
+from transom.checklist.manner import Manner, Places
+from transom.checklist.pipeline import check_all, checker_of, spec_of
 from transom.checklist.results import BuildResult, SpecResult
+from transom.checklist.verdicts import verdict_of
 from transom.checklist.writing.document import section_texts
 from transom.errors import NeedsModel, NotUnderstood, ReplyError
 from transom.llm import Chain, Reply, Request, ScriptedProvider

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from tests.checklist.building.atoms_for_tests import ATOM_A, CHECKER
-from transom.checklist.building.inputs import BuildSettings
+from transom.checklist.building.settings import BuildSettings
 from transom.checklist.item import load_item
 from transom.checklist.judging import Occasion
-from transom.checklist.pipeline import Manner, Places, checker_of, spec_of
+from transom.checklist.manner import Manner, Places
+from transom.checklist.pipeline import checker_of, spec_of
 from transom.checklist.writing.document import section_texts
 from transom.checklist.writing.views import make_role
 from transom.checklist.writing.write import WrittenSpec

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -17,8 +18,10 @@ SHOP = '''
 import asyncio
 import sys
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
+import anyio
 from pydantic import BaseModel
 
 from transom import Agent, McpServer, Role, SubAgent, ToolContext, tool
@@ -45,10 +48,29 @@ def order(item: str) -> str:
     return f"ordered {item}"
 
 
+PLACE = ContextVar("place", default="unset")
+
+
+@tool(effect="pure", trust="ours")
+async def place() -> str:
+    return PLACE.get()
+
+
+@tool(effect="pure")
+async def slow() -> str:
+    Path("begun.txt").touch()
+    try:
+        await asyncio.sleep(600)
+    finally:
+        Path("stopped.txt").touch()
+
+
 async def answer(request):
     with Path("asked.txt").open("a") as log:
         log.write("asked\\n")
     last = request.window.turns[-1]
+    if not isinstance(last, ToolResults) and last.text in ("place", "slow"):
+        return asks(last.text)
     if isinstance(last, ToolResults):
         return f"It says: {last.results[0].content}"
     if "order" in last.text:
@@ -86,6 +108,41 @@ async def shelf():
     async with McpServer([sys.executable, "-c", SERVER]) as server:
         yield Agent("You count.", tools=server.tools, provider=ScriptedProvider(answer))
     Path("closed.txt").touch()
+
+
+@asynccontextmanager
+async def grouped():
+    """A manager whose parts one task has to open and to close."""
+    PLACE.set("opened")
+    async with anyio.create_task_group() as group:
+        with anyio.fail_after(600):
+            group.start_soon(anyio.sleep, 600)
+            try:
+                yield Agent("You count.", tools=[place, slow], provider=ScriptedProvider(answer))
+            finally:
+                await asyncio.sleep(0.01)
+                Path("closed.txt").touch()
+                group.cancel_scope.cancel()
+    Path("left.txt").touch()
+
+
+@asynccontextmanager
+async def dying():
+    async def fail():
+        raise OSError("the shelf fell down")
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(fail())
+        yield clerk
+
+
+@asynccontextmanager
+async def keyless():
+    yield Agent("You count.", provider="anthropic:x")
+
+
+def hosted():
+    return Agent("You count.", provider="ollama:x,openai:x")
 
 
 @asynccontextmanager
@@ -200,9 +257,11 @@ def test_a_question_without_an_answer_stays_open(shop: Path, rest: list[str]) ->
     assert again.stdout.endswith("It says: ordered bolts\n")
 
 
-def chat_with(folder: Path, lines: list[str]) -> subprocess.CompletedProcess[str]:
+def chat_with(
+    folder: Path, lines: list[str], agent: str = "shop:make"
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*COMMAND, "chat", "--agent", "shop:make"],
+        [*COMMAND, "chat", "--agent", agent],
         cwd=folder,
         env=clean_environment(),
         input="".join([f"{line}\n" for line in lines]),
@@ -225,6 +284,73 @@ def test_an_agent_with_the_tools_of_a_server_is_opened_and_closed(shop: Path) ->
     assert "It says: bolts: 9 left" in done.stdout.replace("\\n", ""), done.stderr
     assert (shop / "closed.txt").exists()
     assert "tool count(item)" in transom("agent", "show", "shop:shelf", cwd=shop).stdout
+
+
+def test_one_task_opens_and_closes_an_agent(shop: Path) -> None:
+    done = chat_with(shop, ["place"], "shop:grouped")
+    assert "It says: opened" in done.stdout
+    assert (done.returncode, done.stderr.count("\n")) == (0, 1), done.stderr
+    assert (shop / "closed.txt").exists() and (shop / "left.txt").exists()
+
+
+def test_an_agent_that_fails_while_it_is_open_is_one_line(shop: Path) -> None:
+    done = chat_with(shop, ["How many bolts?"], "shop:dying")
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "transom: --agent: shop:dying failed: OSError: the shelf fell down; correct its code"
+    ]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("line", ["place", "slow"])
+def test_a_signal_closes_the_agent_of_a_chat(shop: Path, line: str, number: signal.Signals) -> None:
+    with subprocess.Popen(
+        [*COMMAND, "chat", "--agent", "shop:grouped"],
+        cwd=shop,
+        env=clean_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin and process.stdout
+        process.stdin.write(f"{line}\n")
+        process.stdin.flush()
+        # Until it waits for a line, or for the tool.
+        while line == "slow" and not (shop / "begun.txt").exists():
+            time.sleep(0.05)
+        while line == "place" and "It says" not in process.stdout.readline():
+            pass
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (-number, "")
+    assert (shop / "closed.txt").exists()
+    assert (shop / "stopped.txt").exists() == (line == "slow")
+
+
+@pytest.mark.parametrize("words", [["chat", "--agent"], ["agent", "show"], ["serve", "--agent"]])
+@pytest.mark.parametrize(
+    ("name", "key"), [("keyless", "ANTHROPIC_API_KEY"), ("hosted", "OPENAI_API_KEY")]
+)
+def test_a_missing_key_is_one_line_that_names_it(
+    shop: Path, words: list[str], name: str, key: str
+) -> None:
+    done = transom(*words, f"shop:{name}", cwd=shop)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert f"there is no key: {key} is not set; set it and try again\n" in done.stderr
+    assert "correct" not in done.stderr, "the module is right"
+
+
+@pytest.mark.parametrize(
+    ("model", "key"), [("openai:x", "OPENAI_API_KEY"), ("openrouter:x", "OPENROUTER_API_KEY")]
+)
+@pytest.mark.parametrize("words", [["chat"], ["mcp"]])
+def test_a_missing_key_of_the_commands_own_model_is_one_line_too(
+    shop: Path, words: list[str], model: str, key: str
+) -> None:
+    done = transom(*words, "--model", model, cwd=shop)
+    line = f"transom: {model}: there is no key: {key} is not set; set it and try again\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", line)
 
 
 def test_the_command_that_continues_a_chat_finds_its_workspace(shop: Path) -> None:

@@ -150,5 +150,5 @@ def test_a_terminal_is_asked(desk: Desk) -> None:
         told = process.stderr.read()
         assert process.wait() == 0
         printed = (os.read(ours, 100_000) + told).decode()
-    assert printed.count("1 to 4 (empty: later)") == 2, printed
+    assert printed.count("1 to 3 (empty: later)") == 2, printed
     assert (desk.here / "CLEAN.yaml").read_text("utf-8") == f"{ITEM}# chosen by ann\n{CHOSEN}"

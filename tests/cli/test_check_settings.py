@@ -16,7 +16,7 @@ from tests.cli.checks import Desk, edit
 from tests.cli.test_hosted_settings import OBEYED as HOSTED
 from tests.llm.conformance.server import LocalServer
 from tests.telemetry.test_otlp import finish, sent
-from transom.checklist.building.inputs import BuildSettings
+from transom.checklist.building.settings import BuildSettings
 from transom.checklist.writing.views import VIEWS
 from transom.cli.check.options import CheckArguments, manner_of
 from transom.cli.command_session import Session

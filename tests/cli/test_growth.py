@@ -28,6 +28,8 @@ from tests.cli.test_runs import both_changed
 from transom.cli import main
 from transom.cli.app import TREE, load
 
+pytestmark = pytest.mark.sqlite  # rows are multiplied in the file
+
 SIZES = (24, 48, 96)
 MOST = 2.3
 """Twice as many runs cost twice as much more; quadratic work costs four times as much more."""

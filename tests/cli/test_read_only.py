@@ -14,7 +14,8 @@ import pytest
 from tests.cli.helpers import clean_environment, walked
 from tests.read_only import contents, read_only
 from transom.learning import InsightCategory, Playbook
-from transom.memory import SqliteMemory
+from transom.memory import SqliteMemory, find_embedder
+from transom.telemetry import keys, read_trace
 
 WAYS = ("mount", "permissions")
 
@@ -75,9 +76,11 @@ async def filled(folder: Path) -> str:
     """Fill the workspace in `folder` with one run, one insight and one memory; the run's id."""
     _, run = await asyncio.to_thread(walked, folder)
     database = folder / ".transom" / "state.db"
-    with Playbook(database) as playbook:
+    # Where embeddings are installed, a search gives a vector to each text that has none yet.
+    embedder = find_embedder()
+    with Playbook(database, embedder=embedder) as playbook:
         playbook.add_insight(InsightCategory.STRATEGY, "Refine meshes at the fillet")
-    async with SqliteMemory.open(database) as memory:
+    async with SqliteMemory.open(database, embedder=embedder) as memory:
         await memory.store("checkout waits for the gateway", key="checkout")
     return run
 
@@ -160,7 +163,9 @@ def test_a_file_is_written_elsewhere_from_a_read_only_workspace(
 
 @pytest.mark.slow
 @pytest.mark.fence
-def test_looking_at_a_workspace_that_could_be_written_changes_nothing_in_it(here: Path) -> None:
+def test_looking_at_a_workspace_that_could_be_written_leaves_only_traces_of_looking_into_memory(
+    here: Path,
+) -> None:
     run = asyncio.run(filled(here))
     before = contents(here)
     given = [line.replace("RUN", run).split() for line in READING]
@@ -168,5 +173,11 @@ def test_looking_at_a_workspace_that_could_be_written_changes_nothing_in_it(here
     after = contents(here)
     # SQLite leaves the files of its empty log: a reader may not remove them.
     log = {".transom/state.db-shm", ".transom/state.db-wal"}
-    assert {name: data for name, data in after.items() if name not in log} == before
+    traces = {name for name in after if name.startswith(".transom/traces/")} - {*before}
+    assert {name: after[name] for name in after.keys() - log - traces} == before
+    # Each operation on a memory is traced, since `transom trace stats` counts them.
+    spans = [span for name in traces for span in read_trace(here / name)]
+    operations = [span.attributes.get(keys.MEMORY_OPERATION) for span in spans]
+    assert sorted(filter(None, operations)) == ["neighbours", "retrieve"]
+    assert len(traces) == 2
     assert after.get(".transom/state.db-wal", b"") == b""

@@ -7,15 +7,21 @@ import asyncio
 import inspect
 import json
 import re
+import textwrap
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.documents.blocks import FOLDER, blocks
 from tests.documents.door import FAN, MODEL, FanModel, fan_door, inside
+from transom import checklist
+from transom.checklist.atoms import LOCKED_LAYER
+from transom.checklist.writing.gate import check_section1
 from transom.compat import ace, context_agent
+from transom.config import Settings
 from transom.stories import AgentValidator, StoryHandoff
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="TRANSOM_DATA names no documents")
@@ -117,6 +123,13 @@ def _runs(text: str, given: dict[str, Any]) -> Any:
         asyncio.run(outcome)
 
 
+async def _awaited(text: str, given: dict[str, Any]) -> None:
+    """Run a block in which `await` stands at the top, in a loop that runs already."""
+    outcome = eval(compile(text, "block", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), given)
+    if inspect.iscoroutine(outcome):
+        await outcome
+
+
 def test_the_blocks_of_document_000_that_use_the_agent_run(tmp_path: Path) -> None:
     door = fan_door(tmp_path)
     door.item("context/IMP-10-0-0-00.yaml", FAN, item_id="IMP-10-0-0-00")
@@ -135,6 +148,94 @@ def test_the_blocks_of_document_000_that_use_the_agent_run(tmp_path: Path) -> No
         orchestrate = given["orchestrate_checker_generation"]
         validated = asyncio.run(orchestrate("context/IMP-10-0-0-00.yaml"))
     assert validated.status == "success", validated
+
+
+async def test_the_blocks_of_document_000_that_use_a_result_run(tmp_path: Path) -> None:
+    texts = blocks("000")
+    door = fan_door(tmp_path)
+    given: dict[str, Any] = {}
+    exec(texts[38], given)
+    minimal = {**given["minimal_config"], "description": FAN["description"]}
+    door.write("minimal.yaml", yaml.safe_dump(minimal))
+    given |= {"notify_human_reviewer": list, "schedule_retry": list}
+    with inside(tmp_path):
+        agent = context_agent.ContextAgent(
+            llm_config={"model": MODEL}, activity_handler=lambda line: None
+        )
+        lists: dict[str, list[Any]] = {"structure": [], "semantics": [], "failures": []}
+        given |= {
+            "context_agent": agent,
+            "inputs": {"config_path": "minimal.yaml"},
+            "validate_itemspec_structure": lambda path: lists["structure"].append(
+                checklist.validate_spec(path)
+            ),
+            "validate_itemspec_semantics": lists["semantics"].append,
+            "handle_failure": lists["failures"].append,
+        }
+        await _awaited(texts[49], given)
+        assert lists["structure"] == [[]]
+        assert not lists["failures"]
+        # What the document asks of a finished ItemSpec holds for it.
+        given |= {"content": given["result"].artifacts["itemspec_content"], "issues": []}
+        for number in (5, 6, 45):
+            exec(texts[number], given)
+        assert given["issues"] == []
+        assert all(head in given["content"] for head in given["required_sections"])
+        exec(texts[3], given)
+        assert list(given["cached"]) == list(given["result"].artifacts["rounds"])
+        # A failure of ours takes the branch for errors that nobody foresaw.
+        failed = await agent.process({"config_path": "none.yaml"})
+        given |= {"context_result": failed, "log_error_and_escalate": lists["failures"].append}
+        exec(texts[44], given)
+    assert given["action"] == "escalate"
+    assert lists["failures"] == [failed.errors]
+
+
+def test_the_result_of_document_000_is_ours() -> None:
+    text = blocks("000")[21]
+    body = "".join(f"    {line}\n" for line in text.splitlines())
+    names = ["itemspec_path", "itemspec_content", "item_id", "analysis"]
+    names += [f"section{number}" for number in range(1, 5)]
+    given: dict[str, Any] = {name: name for name in names}
+    given["AgentResult"] = context_agent.AgentResult
+    exec(f"def made():\n{body}", given)
+    assert given["made"]().artifacts["rounds"]["section3"] == "section3"
+
+
+def test_the_examples_of_document_000_pass_the_gate_of_section_1() -> None:
+    texts = blocks("000")
+    heads = {"netlist": "format", "spef": "standard_version"}
+    lines = []
+    for number, (key, last) in enumerate(heads.items(), 1):
+        lines += [f"### 1.{number} {key} File", "- **Purpose**: tells its version"]
+        lines += [f"- **Category key**: `{key}`", "- **Key Fields**:"]
+        lines.append("  - `loaded` (Boolean): it was read")
+        for name in ("tool_name", "tool_version", "timestamp", last):
+            lines.append(f"  - `{name}` (String): as its head says")
+    examples = f"**parsed_fields Example**:\n\n```python\n{texts[41]}```\n\n"
+    # The gate wants paths that hold on every machine.
+    output = texts[42].replace("/project/design/", "")
+    examples += f"**Output Example**:\n\n```python\n{output}```\n"
+    findings = check_section1("## 1. Parsing Logic\n\n" + "\n".join(lines) + "\n\n" + examples)
+    assert [finding.message for finding in findings] == []
+
+
+def test_the_limits_and_the_locked_layer_of_document_001_are_ours() -> None:
+    texts = blocks("001")
+    given: dict[str, Any] = {}
+    exec(texts[4], given)
+    limits = given["TOOL_CONSTRAINTS"]
+    own = Settings().tool_constraints.model_dump()
+    shared = {name: own[name] for name in limits if name in own}
+    assert shared == {name: limits[name] for name in shared}
+    assert len(shared) >= 2
+    results = [{"value": 3, "line_number": 7, "matched_content": "a", "parsed_fields": {"b": 1}}]
+    outputs = []
+    for layer in (texts[12], textwrap.dedent(LOCKED_LAYER)):
+        scope: dict[str, Any] = {"results": results, "source_file": "boot.log"}
+        exec("def standardized():\n" + textwrap.indent(layer, "    "), scope)
+        outputs.append(scope["standardized"]())
+    assert outputs[0] == outputs[1]
 
 
 def test_the_methods_of_document_004_are_there() -> None:

@@ -11,10 +11,12 @@ import yaml
 
 from tests.documents.door import FAN, MODEL, Door, FanModel, fan_door, inside
 from tests.documents.rows import row, shared
+from transom.checklist.writing.document import parse_spec
 from transom.compat.context_agent import ContextAgent
 from transom.llm import render
 
 PIPELINE = "transom.checklist.pipeline"
+VERDICTS = "transom.checklist.verdicts"
 ROUNDS = "transom.checklist.writing.rounds:write_sections"
 WRITE = f"{PIPELINE}:write_spec"
 FILES = ("analysis", "section1", "section2", "section3", "section4")
@@ -159,7 +161,7 @@ def test_section_4(specified: Door) -> None:
 
 @row(
     "four files a round in the debug folder, config.yaml, meta.json",
-    "transom.cli.check.steps:export_rounds",
+    "transom.checklist.writing.round_copies:export_rounds",
 )
 def test_debug_files(specified: Door) -> None:
     names = {path.name for path in (specified.here / "out/FAN-1_debug").iterdir()}
@@ -352,7 +354,7 @@ TYPES: dict[int, tuple[Any, list[str], Any, list[str]]] = {
 
 
 @pytest.mark.parametrize("kind", TYPES)
-@row("the type follows from requirements and waivers", f"{PIPELINE}:check_files")
+@row("the type follows from requirements and waivers", f"{VERDICTS}:check_files")
 def test_types(checked: Door, kind: int) -> None:
     value, patterns, waive, items = TYPES[kind]
     verdict = judged(
@@ -398,7 +400,7 @@ def test_selective_waivers(checked: Door, match: str) -> None:
     assert verdict["unused_waivers"][0]["severity"] == "WARN"
 
 
-@row("every applied waiver is in the audit trail", f"{PIPELINE}:audit_waivers")
+@row("every applied waiver is in the audit trail", f"{VERDICTS}:audit_waivers")
 def test_audit(checked: Door) -> None:
     judged(
         checked, waivers={"value": 1, "waive_items": ["2.2"], "waive_reasons": ["no sensor yet"]}
@@ -410,7 +412,7 @@ def test_audit(checked: Door) -> None:
 
 @row(
     "scenarios of the matrix as YAML files from real values, run and kept",
-    f"{PIPELINE}:run_scenarios",
+    f"{VERDICTS}:run_scenarios",
 )
 def test_scenarios(checked: Door) -> None:
     folder = checked.here / "out/FAN-1_checker/scenarios"
@@ -421,7 +423,7 @@ def test_scenarios(checked: Door) -> None:
     assert selective["waivers"]["waive_items"][0] == "sensor"
 
 
-@row("a violation names file, line, and the nearest line", f"{PIPELINE}:check_files")
+@row("a violation names file, line, and the nearest line", f"{VERDICTS}:check_files")
 def test_traceability(checked: Door) -> None:
     verdict = judged(checked)
     found, missing = verdict["found_items"][0], verdict["missing_items"][0]
@@ -465,8 +467,64 @@ def ids(entries: list[dict[str, Any]]) -> list[str]:
     return sorted({entry["id"] for entry in entries})
 
 
+@row(
+    "without a model: a whole ItemSpec, about the items that the verdict judges",
+    "transom.checklist.pipeline:write_claim_spec",
+)
+def test_spec_of_a_claim(heads: Door) -> None:
+    document = heads.json("check", "spec", "HEAD-1.yaml", "-o", "specs")
+    assert (document["status"], document["capability_type"]) == ("READY", 4)
+    assert document["quality"]["validation_items"] == 4
+    path = heads.here / "specs/HEAD-1_ItemSpec.md"
+    assert heads("check", "lint", str(path)).code == 0
+    spec = parse_spec(path.read_text("utf-8"))
+    assert [item.id for item in spec.check.items] == ["2.1", "2.2", "2.3", "2.4"]
+    assert len({item.passes for item in spec.check.items}) == 4
+    assert len({item.fails for item in spec.check.items}) == 4
+    assert len(spec.guide.scenarios) >= 4
+    assert {"synthesis", "pre-layout", "wireload"} <= {*spec.waiver.keywords_of("2.3")}
+    assert {"synthesis", "pre-layout", "wireload"} <= {*spec.waiver.keywords_of("2.4")}
+    assert "legacy" in spec.waiver.keywords_of("2.4")
+    assert len({scenario.justification for scenario in spec.waiver.scenarios}) == 3
+
+
 @pytest.mark.slow
-@row("the worked example: four items; a log leads to netlist and SPEF", f"{PIPELINE}:verdict_of")
+@row("one keyword waives 2.3 and 2.4 where the log shows its stage", f"{VERDICTS}:verdict_of")
+def test_one_keyword(heads: Door) -> None:
+    log = HEADS["logs/sta.log"].partition("pt_shell> read_par")[0]
+    heads.write("logs/sta.log", log + "pt_shell> echo pre-layout\npre-layout\n")
+    waivers = {"value": 1, "waive_items": ["pre-layout"], "waive_reasons": ["no layout yet"]}
+    heads.item("HEAD-1.yaml", HEADERS, waivers=waivers)
+    verdict = heads.json("check", "all", "HEAD-1.yaml")
+    assert (ids(verdict["missing_items"]), ids(verdict["waived"])) == ([], ["2.3", "2.4"])
+    heads.write("logs/sta.log", log)
+    verdict = heads.json("check", "all", "HEAD-1.yaml")
+    assert (verdict["status"], ids(verdict["missing_items"])) == ("FAIL", ["2.3", "2.4"])
+
+
+@pytest.mark.slow
+@row("an optional part is judged if it is there", "transom.checklist.pipeline:check_all")
+def test_if_present(heads: Door) -> None:
+    optional = {**HEADERS, "description": "Confirm the SPEF version is correct (if present)."}
+    heads.item("HEAD-1.yaml", optional)
+    asked = heads.json("check", "all", "HEAD-1.yaml")
+    assert asked["status"] == "NEEDS_MODEL"
+    first = asked["readings"][0]["reads_as"]
+    assert first["claim"] == "headers_complete_if_present"
+    assert not first.get("left_out")
+    heads.item("HEAD-1.yaml", optional, reads_as={"claim": first["claim"]})
+    assert heads.json("check", "all", "HEAD-1.yaml")["status"] == "PASS"
+    log = HEADS["logs/sta.log"].partition("pt_shell> read_par")[0]
+    heads.write("logs/sta.log", log)
+    assert heads.json("check", "all", "HEAD-1.yaml")["status"] == "PASS"
+    heads.write("logs/sta.log", HEADS["logs/sta.log"])
+    heads.write("design/top.spef", HEADS["design/top.spef"].replace('"StarRC"', '" "'))
+    verdict = heads.json("check", "all", "HEAD-1.yaml")
+    assert (verdict["status"], ids(verdict["missing_items"])) == ("FAIL", ["2.4"])
+
+
+@pytest.mark.slow
+@row("the worked example: four items; a log leads to netlist and SPEF", f"{VERDICTS}:verdict_of")
 def test_worked_example(heads: Door) -> None:
     verdict = heads.json("check", "all", "HEAD-1.yaml")
     assert (verdict["status"], ids(verdict["found_items"])) == (
@@ -479,7 +537,7 @@ def test_worked_example(heads: Door) -> None:
 @pytest.mark.slow
 @row(
     "a blank header field and a missing SPEF fail; compressed files are read",
-    f"{PIPELINE}:verdict_of",
+    f"{VERDICTS}:verdict_of",
 )
 def test_odd_heads(heads: Door) -> None:
     head = HEADS["design/top.spef"].replace('"StarRC"', '"  "')
@@ -492,7 +550,7 @@ def test_odd_heads(heads: Door) -> None:
 
 
 @pytest.mark.slow
-@row("synthesis: 2.3 and 2.4 are missing; SPEF or a wildcard waives them", f"{PIPELINE}:verdict_of")
+@row("synthesis: 2.3 and 2.4 are missing; SPEF or a wildcard waives them", f"{VERDICTS}:verdict_of")
 def test_expected_results(heads: Door) -> None:
     heads.write("logs/sta.log", HEADS["logs/sta.log"].partition("pt_shell> read_par")[0])
     verdict = heads.json("check", "all", "HEAD-1.yaml")
@@ -505,7 +563,7 @@ def test_expected_results(heads: Door) -> None:
     assert (verdict["status"], ids(verdict["waived"])) == ("PASS", ["2.3", "2.4"])
 
 
-@row("one byte that is not UTF-8 changes no verdict", f"{PIPELINE}:verdict_of")
+@row("one byte that is not UTF-8 changes no verdict", f"{VERDICTS}:verdict_of")
 def test_encoding(checked: Door) -> None:
     log = checked.here / "logs/boot.log"
     before = log.read_bytes()
@@ -516,7 +574,7 @@ def test_encoding(checked: Door) -> None:
     assert any("Latin-1" in note["message"] for note in verdict["warnings"])
 
 
-@row("several files are judged each by itself", f"{PIPELINE}:verdict_of")
+@row("several files are judged each by itself", f"{VERDICTS}:verdict_of")
 def test_several_files(checked: Door) -> None:
     checked.write(
         "logs/second_boot.log",

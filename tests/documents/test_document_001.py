@@ -19,6 +19,7 @@ from transom.tools.catalogue import ReadablePlaces
 from transom.tools.constrained import FileLimits, FileSession
 
 PIPELINE = "transom.checklist.pipeline"
+VERDICTS = "transom.checklist.verdicts"
 CHECKER = f"{PIPELINE}:checker_of"
 SENT: dict[str, str] = {}
 
@@ -431,7 +432,7 @@ def test_observed_data(built: Door) -> None:
     assert "controller: Aero ver 4.2 built 2031-03-30" in SENT["checklist.parser"]
 
 
-@row("patterns and waivers come from the item at run time", f"{PIPELINE}:verdict_of")
+@row("patterns and waivers come from the item at run time", f"{VERDICTS}:verdict_of")
 def test_run_time_values(built: Door) -> None:
     target = built.here / "output/FAN-1_checker/item.yaml"
     before = target.read_bytes()

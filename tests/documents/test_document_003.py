@@ -24,6 +24,9 @@ from transom.compat.ace import (
     StablePrefixBuilder,
     TaskType,
 )
+from transom.learning import Playbook, Reflector, reflection
+from transom.llm import Chain, ScriptedProvider
+from transom.runs import Run, Workspace
 
 STR, MIS = InsightCategory.STRATEGY, InsightCategory.MISTAKE
 PLAYBOOK = "transom.learning.playbook:Playbook"
@@ -268,7 +271,7 @@ def test_wrapper(tmp_path: Path) -> None:
     class Runner:
         def objective(self, trial: dict[str, float]) -> float:
             if trial["width"] > 3:
-                raise RuntimeError("did not converge")
+                raise RuntimeError("the Newton iteration did not converge")
             return trial["width"]
 
         def run(self, n_trials: int) -> None:
@@ -393,3 +396,33 @@ def test_program_wide(tmp_path: Path) -> None:
         playbook.close()
     ace._playbook.cache_clear()
     ace.get_session.cache_clear()
+
+
+TAGGED = (
+    '<insights>\n[{"category": "mis", "content": "Sails below 2 mm tear in the tunnel",'
+    ' "tags": ["thin", "cloth"], "confidence": 0.7, "evidence": ["o1"]}]\n</insights>'
+)
+
+
+@row("a model proposes insights with their tags", "transom.learning.reflection:reflect")
+async def test_tags_by_a_model(tmp_path: Path) -> None:
+    playbook = Playbook(None)
+    reflector = Reflector(playbook)
+    outcome = OptimizationOutcome(
+        trial_number=3,
+        success=False,
+        solver_errors=["the cloth tore"],
+        design_variables={"mm": 1.5},
+    )
+    chain = Chain((ScriptedProvider({"learning.reflector": [TAGGED]}),))
+    workspace = Workspace.at(tmp_path / "w")
+    async with workspace.open_store() as store:
+        opened = await Run.open(
+            "tags", {}, name="tags", workspace=workspace, store=store, chain=chain
+        )
+        async with opened as run:
+            (candidate,) = await reflection.reflect(run, reflector, [outcome])
+    assert candidate.tags == ("thin", "cloth")
+    reflector.commit_insights()
+    (insight,) = playbook.snapshot().insights("sails", 500)
+    assert insight.tags == ("cloth", "thin")

@@ -264,3 +264,44 @@ def test_usage(project: Door) -> None:
     document = project.json(*RUN)
     assert document["stories"][0]["stages"]
     assert "usage" in document["stories"][0]
+
+
+WORKER = """\
+import os, pathlib, sys
+seat = os.environ["TRANSOM_ROLE"]
+sys.stdin.read()
+if seat in ("po", "qa"):
+    print("DECISION: " + {"po": "APPROVED", "qa": "PASS"}[seat])
+elif seat == "dev":
+    pathlib.Path("lamp.py").write_text('def light():\\n    return "lit"\\n')
+    test = 'import lamp\\n\\n\\ndef test_lit():\\n    assert lamp.light() == "lit"\\n'
+    pathlib.Path("tests/test_lit.py").write_text(test)
+    print("SUMMARY: it is done.")
+    print("FILES:\\n- modified: lamp.py\\n- created: tests/test_lit.py")
+    print("TESTS:\\n- AC 1: test_lit")
+else:
+    print("SUMMARY: it is ready.")
+"""
+
+
+@pytest.mark.slow
+@row(
+    "the score of a summary is explained; below a bound a person is asked",
+    "transom.stories.pipeline:StoryFlow._ask_about_summary",
+)
+def test_low_quality(project: Door) -> None:
+    with_agent(project, "APPROVED")
+    project.write("agent.py", WORKER)
+    settings = (project.here / "transom.yaml").read_text("utf-8")
+    project.write("transom.yaml", settings + "  least_quality: 0.6\n")
+    paused = project(*RUN)
+    assert paused.code == 3, paused
+    explained = "names 0 of 1 criteria, names 0 of 2 changed files, makes no false claim of tests"
+    assert f"summary 0.33: {explained}" in paused.out
+    assert "(`stories.least_quality` is 0.6); is it enough?" in " ".join(paused.out.split())
+    run_id = project.json("runs", "list")["runs"][0]["run_id"]
+    answered = project("answer", run_id, "--choose", "1", "--by", "Ann")
+    assert answered.code == 0, answered
+    done = project(*RUN)
+    assert done.code == 0, done
+    assert git(project.here / "p", "show", "main:lamp.py") == 'def light():\n    return "lit"\n'

@@ -204,7 +204,7 @@ async def test_changed_prompt_redoes_its_stage(tmp_path: Path) -> None:
         await at.open_run(workspace, store) as run,
     ):
         await stages(run, "s")
-    assert at.lines.count("one: working (attempt 2)") == 1
+    assert at.lines.count("one: working, tried again") == 1
     assert len(provider.requests) == 2, (
         "the request itself did not change, so its reply is replayed"
     )

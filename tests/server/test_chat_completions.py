@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import httpx
 import openai
@@ -305,6 +306,21 @@ def test_the_sdk_does_not_repeat_a_message_that_failed_and_a_repetition_goes_on_
         assert shop.shipped == ["pens", "pens"]
 
 
+@pytest.mark.parametrize(("days", "shipped"), [(6, ["pens"]), (8, ["pens", "pens"])])
+def test_a_message_that_failed_long_ago_is_not_gone_on_with(
+    tmp_path: Path, days: int, shipped: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = Shipping()
+    with serving(shop.provider, tmp_path, shop.tool) as client:
+        shop.errors = [ProviderError("overloaded")]
+        with pytest.raises(openai.InternalServerError):
+            answer_of(client, said("Ship pens"))
+        later = time.time() + days * 24 * 3600
+        monkeypatch.setattr("transom.server.chat_completions.time", Mock(time=lambda: later))
+        assert answer_of(client, said("Ship pens")) == "It is shipped pens."
+    assert shop.shipped == shipped
+
+
 def test_a_streamed_message_that_failed_goes_on_and_another_one_does_not_see_it(
     tmp_path: Path,
 ) -> None:
@@ -478,6 +494,23 @@ async def clerk():
 """
 
 
+BEHIND = """
+from contextlib import asynccontextmanager
+from pathlib import Path
+import anyio
+from transom import Agent
+from transom.testing import ScriptedProvider
+
+@asynccontextmanager
+async def clerk():
+    async with anyio.create_task_group() as group:
+        group.start_soon(anyio.sleep, 600)
+        yield Agent("You count.", provider=ScriptedProvider(lambda request: "nuts: 9 left"))
+        group.cancel_scope.cancel()
+    Path("closed.txt").touch()
+"""
+
+
 @contextmanager
 def command(folder: Path, end: int = signal.SIGKILL) -> Iterator[openai.OpenAI]:
     """A client of `transom serve --agent`."""
@@ -502,9 +535,21 @@ def command(folder: Path, end: int = signal.SIGKILL) -> Iterator[openai.OpenAI]:
 
 
 @pytest.mark.slow
-def test_an_agent_with_the_tools_of_a_server_is_served(tmp_path: Path) -> None:
-    (tmp_path / "shop.py").write_text(SHELF, encoding="utf-8")
-    with command(tmp_path, signal.SIGINT) as client:
+@pytest.mark.parametrize(
+    ("module", "end"),
+    [
+        (SHELF, signal.SIGINT),
+        (SHELF, signal.SIGTERM),
+        (SHELF, signal.SIGHUP),
+        (BEHIND, signal.SIGINT),
+        (BEHIND, signal.SIGTERM),
+    ],
+)
+def test_an_agent_of_a_manager_is_served_and_closed(
+    tmp_path: Path, module: str, end: signal.Signals
+) -> None:
+    (tmp_path / "shop.py").write_text(module, encoding="utf-8")
+    with command(tmp_path, end) as client:
         for _ in range(2):
             answer = client.chat.completions.create(model="clerk", messages=said("How many?"))
             assert "nuts: 9 left" in str(answer.choices[0].message.content)

@@ -28,6 +28,7 @@ from transom.store import (
     LeasingStore,
     PostgresAddress,
     StoreLocation,
+    SummaryFilter,
     copy_database,
     open_store,
     open_tables,
@@ -605,3 +606,11 @@ def test_the_command_moves_a_workspace_and_the_setting_uses_it(
     assert not (tmp_path / ".transom" / "state.db").exists()
     back = json.loads(run("migrate", "back.db", "--format", "json"))
     assert {table["name"] for table in back["tables"]} >= {"records", "memories", "insights"}
+
+
+async def test_nothing_has_a_name_with_nul(postgres: Server) -> None:
+    async with PostgresStore.open(postgres.fresh_address()) as store:
+        assert store.read("run/\0") == []
+        assert store.get("runs", "a\0b") is None
+        assert store.summaries(SummaryFilter(streams=("run/\0",))) == []
+        assert store.streams("\0") == []

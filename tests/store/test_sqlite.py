@@ -170,7 +170,7 @@ def test_no_task_commits_before_what_the_thread_has_not_committed_yet(
             assert go.wait(60)
 
     async def until_handed_over(store: SqliteStore, jobs: int) -> None:
-        while store._writer._held or store._writer._queued != jobs:
+        while store._writer._waiting or store._writer._queued != jobs:
             await asyncio.sleep(0.001)
 
     async def work() -> list[object]:

@@ -26,10 +26,11 @@ def load_rows() -> Any:
     """The projects, and the rows of each kind, of all files."""
     folder = Path(__file__).with_name("data")
     whole: Any = load_yaml(folder / "projects.yaml").data
-    forms: Any = load_yaml(folder / "forms.yaml").data
-    whole["projects"].update(forms["projects"])
-    for kind in KINDS:
-        whole[kind] += [{**row, "marks": (pytest.mark.slow,)} for row in forms.get(kind, [])]
+    for name in ("forms.yaml", "weak.yaml"):
+        further: Any = load_yaml(folder / name).data
+        whole["projects"].update(further["projects"])
+        for kind in KINDS:
+            whole[kind] += [{**row, "marks": (pytest.mark.slow,)} for row in further.get(kind, [])]
     return whole
 
 
@@ -86,7 +87,7 @@ def world(folder: Path, row: Any) -> World:
         project,
         "docs/stories/1.1.story.md",
         f"# Story 1.1: One\n\n## Status\n\nApproved\n\n## Story\n\n{base['story']}\n"
-        f"## Acceptance Criteria\n\n{base['criteria']}\n"
+        f"## Acceptance Criteria\n\n{row.get('criteria', base['criteria'])}\n"
         + (
             f"## Files to Modify\n\n| File | Change |\n|---|---|\n{table}" if "names" in row else ""
         ),

@@ -62,7 +62,7 @@ async def test_a_models_words_count_where_trials_and_solves_bear_them_out(tmp_pa
         "rules": [
             proposed("hole / width", True, 0.45, second),
             proposed("hole / width", False, 0.3),
-            proposed("hole / width", True, 0.44),
+            proposed("hole / width", True, 0.5),
             proposed("colour", True, 1.0),
         ],
     }
@@ -102,7 +102,7 @@ async def test_a_models_words_count_where_trials_and_solves_bear_them_out(tmp_pa
     assert [one.text for one in result.advice.explanations] == ["The hole leaves no arm."]
     refused = "\n".join(result.advice.refused)
     assert "explanation of 'mesh_error': trial 0 did not fail so" in refused
-    assert "hole / width ≤ 0.3: 0 of" in refused and "hole / width ≥ 0.44: it is known" in refused
+    assert "hole / width ≤ 0.3: 0 of" in refused and "hole / width ≥ 0.5: it is known" in refused
     assert "colour ≥ 1: unknown feature colour" in refused
     (added,) = result.advice.added
     rule = next(one for one in opened.guide.advice.insights("plates") if one.id == added)

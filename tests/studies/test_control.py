@@ -24,8 +24,8 @@ from transom.studies.failures import JobOutput, classify, load_taxonomy
 from transom.studies.result import End, result_of
 from transom.studies.runner import StudyRunner
 from transom.studies.solver import Solved
-from transom.studies.study_stages import conclude, forget
-from transom.studies.trials import StudyTrial, counts, failures
+from transom.studies.study_stages import conclude, forget, forgotten_best
+from transom.studies.trials import StudyTrial, counts, failures, ranked
 from transom.studies.verify import Verification, verify
 
 UNKNOWN = "kdx broker: seat 17 not granted to session 4711 (-5,357)\n"
@@ -412,6 +412,19 @@ def test_a_forgotten_design_that_was_verified_is_not_the_best(tmp_path: Path) ->
     forget(made, [best.number])
     now = result_of(made.study, made.trials(), end, "plate").best
     assert now is None or now.number != best.number
+
+
+@pytest.mark.parametrize("is_single", [True, False])
+def test_optunas_own_best_may_be_forgotten_and_is_named(tmp_path: Path, is_single: bool) -> None:
+    path = write_study(tmp_path, trials=8)
+    if not is_single:
+        path.write_text(path.read_text().replace("{name: mass}", "{name: mass}, {name: stress}"))
+    made = runner(tmp_path, path)
+    best = ranked(made.study, made.run())[0].number
+    assert forgotten_best(made) is None
+    forget(made, [best])
+    assert forgotten_best(made) == best
+    assert ranked(made.study, made.trials())[0].number != best
 
 
 def test_two_processes_that_start_after_an_outage_repeat_the_control_once(tmp_path: Path) -> None:

@@ -92,7 +92,8 @@ async def test_an_unknown_tool_is_told_which_there_are() -> None:
         (ValueError("bad\nlog text"), "the tool failed: ValueError: bad", "untrusted"),
         (RecursionError(), "the tool failed: RecursionError: ", "untrusted"),
         (InputError("is a folder", place="/home/me/x"), "is a folder", "untrusted"),
-        (ToolRefused("the quota is reached", hint="answer now"), "the quota is reached", "ours"),
+        # In the words of the tool, which may be those of a page.
+        (ToolRefused("it is sold out", hint="answer now"), "it is sold out", "untrusted"),
     ],
 )
 async def test_an_error_in_a_tool_is_a_result(error: Exception, said: str, trust: str) -> None:

@@ -144,8 +144,9 @@ class Agent(AgentFacts, Generic[Deps_co, Out]):
 
         Raises:
             InputError: the message is not a text, or blank; nothing was sent.
-            RunError: the conversation is kept, and had another message at this position; or a tool
-                handler of the same run sends it.
+            RunError: the conversation is kept, and had another message at this position; a person
+                has approved a call that `resume` has to make first; or a tool handler of the same
+                run sends it.
             Unanswered: the message failed when the program ran before, and another one followed.
             Paused: a person has to decide something first; see `decide`.
             ProviderError, EgressError, VisibilityError, WindowOverflow, ReplyError: there is no

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from transom.agent.session import CALLER, AgentSession, ConversationLog
 from transom.canonical import digest
@@ -54,6 +55,23 @@ def stored_result(store: Store, outcome: ToolOutcome) -> ToolResultPart:
     """Return a stored result in full."""
     text = store.get_blob(outcome.kept).decode("utf-8", "surrogatepass")
     return replace(outcome.result, content=text)
+
+
+def whole_result(store: Store, outcome: dict[str, Any]) -> ToolResultPart:
+    """Return a result as its tool returned it, whatever the model gets in its place.
+
+    A program sees the same when the call is made and when it comes from the journal.
+
+    Args:
+        store: has the results that were too long.
+        outcome: the outcome of the call, as the journal has it.
+    """
+    current = outcome_from_json(outcome)
+    if not current.kept:
+        return current.result
+    # A summary in its place is as local as the model that wrote it.
+    egress = outcome.get("egress", current.result.egress)
+    return replace(stored_result(store, current), egress=egress)
 
 
 def stored_outcomes(session: AgentSession) -> Iterator[tuple[str, ToolOutcome]]:

@@ -12,6 +12,7 @@ from transom.agent.loop import run_message
 from transom.agent.models import Ended, Response
 from transom.agent.replaying import tell_again
 from transom.agent.session import AgentSession, ConversationLog
+from transom.agent.tool_turn import ToolTurn
 from transom.canonical import Json, compact_json, whole_text
 from transom.context import check_message
 from transom.context.oversized import KeepsAnswers
@@ -28,7 +29,7 @@ from transom.errors import (
 from transom.llm import AnsweredFrom, AssistantMessage, Block, Reply, Request, Share
 from transom.llm.checked import check_kind
 from transom.llm.codec import request_from_json
-from transom.runs import Stage
+from transom.runs import A_PERSON, Stage
 from transom.runs.conversation import ProgramMessage
 from transom.runs.observe import of_agent, of_conversation
 from transom.runs.tool_calls import egress_in_calls
@@ -110,7 +111,7 @@ async def send_message(
         if log.stage.is_kept:
             raise _other_message(log, number, message.text, text)
         await log.append("reset", {"to": number, "turns": message.first_turn})
-    _warn_of_question(log)
+    await act_on_answers(session)
     event: dict[str, Json] = {"text": text, "fingerprint": fingerprint}
     if id:
         event["id"] = id
@@ -123,10 +124,32 @@ async def send_message(
     return await answer_last(session)
 
 
-def _warn_of_question(log: ConversationLog) -> None:
-    """Log that a new message takes the place of one that waits for a person."""
+async def act_on_answers(session: AgentSession) -> None:
+    """Act on what a person answered about calls of the last message, before another one follows.
+
+    A call that the person declined has its result from then on. One that nobody has answered about
+    is given up.
+
+    Raises:
+        RunError: the next message would prevent a call that a person wants to be made, or keep a
+            sub-agent from the answer.
+    """
+    log = session.log
     message = log.state.open_message
-    if message is not None and message.error and message.error[0] == Paused.__name__:
+    # Only a message that paused and was not gone on with: any later try acts on the answers.
+    if message is None or not message.error or message.error[0] != Paused.__name__:
+        return
+    for place, call, answer in list(log.stage.tools.answers(log.key)):
+        # A sub-agent has to go on itself with what it was told.
+        if answer.text in ("approve", "redo") or place.key != log.key:
+            person = answer.by or A_PERSON
+            problem = f"{person} said {answer.text!r} to a call of {call.name}"
+            problem += ", and nothing has come of it yet"
+            hint = "call resume() first, and send the message after that"
+            raise RunError(problem, place=log.id, hint=hint)
+        await ToolTurn(session).answer_declined(place.call, answer)
+    pending = log.state.pending
+    if pending is None or len(log.state.results) < len(pending.calls):
         line = "%s: a call waited for a person; a new message takes its place, so it is not made"
         _log.warning(line, log.id)
 

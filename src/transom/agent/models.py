@@ -164,8 +164,8 @@ class ToolCallStarted:
 
 @dataclass(frozen=True)
 class ToolCallFinished:
-    """The result of a tool call, as soon as it is known. If it is long, the model gets an
-    outline.
+    """The result of a tool call, as soon as it is known, whole. If it is long, the model gets an
+    outline or a summary instead.
     """
 
     conversation: str

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from transom.agent.large_results import READING, name_of, stored_outcomes, stored_result
-from transom.agent.messages import send_message
+from transom.agent.messages import act_on_answers, send_message
 from transom.agent.replaying import tell_again
 from transom.agent.session import CALLER, AgentSession, ConversationLog, RoleWindow
 from transom.agent.setup import SUB, seated
@@ -350,6 +350,7 @@ async def _tell_finding(parent: AgentSession, sub: AgentSession, summary: Source
             return
         # A stage that runs again found something else: its parent goes on from here anew.
         await parent.log.append("reset", {"to": parent.next_message, "turns": earlier_turn})
+    await act_on_answers(parent)
     await parent.log.append("user_message", event)
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from transom.agent.large_results import store_large_result
+from transom.agent.large_results import store_large_result, whole_result
 from transom.agent.models import ToolCallFinished, ToolCallStarted
 from transom.agent.session import CALLER, AgentSession, Caller
 from transom.context.oversized import level
@@ -20,6 +20,7 @@ from transom.errors import Paused, ToolRefused
 from transom.llm import ToolCallPart, ToolSpec
 from transom.runs import A_PERSON
 from transom.runs.conversation import CallPlace
+from transom.runs.questions import PersonAnswer
 from transom.runs.tool_calls import HandlerScope, Interruption
 from transom.tools.answers import (
     done_before,
@@ -154,7 +155,8 @@ class ToolTurn:
             act = partial(self._act_instead, call, instead)
         outcome = await tools.carry_out(place, spec, call, act)
         if session.listener:
-            session.listener.tell(ToolCallFinished(self._log.id, call, outcome.result))
+            result = whole_result(self._log.host.store, outcome.to_json())
+            session.listener.tell(ToolCallFinished(self._log.id, call, result))
 
     async def _act_instead(
         self, call: ToolCallPart, outcome: ToolOutcome, begun: Interruption
@@ -211,12 +213,16 @@ class ToolTurn:
         if not tool.needs_approval:
             return None
         answer = await self._log.stage.tools.approval(self._log.place(number), call)
-        if answer.text == "approve":
-            return None
-        refusal = f"{answer.by or A_PERSON} refused this call"
-        if answer.reason:
-            refusal += f": {answer.reason}"
-        return refused(call, ToolRefused(refusal, hint="do not make it again; go on without it"))
+        return None if answer.text == "approve" else refused_by(call, answer)
+
+    async def answer_declined(self, number: int, answer: PersonAnswer) -> None:
+        """Answer a call that a person has decided not to make, so that the model is told of it."""
+        call = self._calls[number]
+        outcome = done_before(call) if answer.text == "keep" else refused_by(call, answer)
+        act = partial(self._act_instead, call, outcome)
+        await self._log.stage.tools.carry_out(
+            self._log.place(number), self._spec_of(call, None), call, act
+        )
 
     def _spec_of(self, call: ToolCallPart, accepted: Accepted | None) -> ToolSpec:
         """Return the spec of a call as the journal and the traces have it.
@@ -236,23 +242,40 @@ class ToolTurn:
         session, state = self._session, self._state
         correction, limit = session.index.correction(), session.window.budget.result_tokens
         outcomes = [outcome_from_json(state.results[number]) for number in range(len(self._calls))]
-        sizes = [correction.count(outcome.result.content) for outcome in outcomes]
+        sizes: list[int] = []
+        for number, outcome in enumerate(outcomes):
+            # A kill may have come between two of them. What was cut then counts as it was before,
+            # so that the others are cut as they would have been.
+            earlier_size = state.results[number].get("cut_from")
+            sizes.append(earlier_size or correction.count(outcome.result.content))
         limit_of_each = level(sizes, limit)
         for number, outcome in enumerate(outcomes):
-            if sizes[number] <= limit_of_each or state.results[number].get("brief"):
+            if sizes[number] <= limit_of_each or "cut_from" in state.results[number]:
                 continue
             stored = await store_large_result(self._log, outcome, limit_of_each, correction)
             if stored is not outcome:
-                self._log.stage.tools.replace_result(self._log.place(number), stored.to_json())
+                record = {**stored.to_json(), "cut_from": sizes[number]}
+                self._log.stage.tools.replace_result(self._log.place(number), record)
 
     async def _shorten(self, number: int, call: ToolCallPart, outcome: ToolOutcome) -> None:
         """Replace the outline of a stored result with what the role's strategy makes of it."""
         if self._session.shorten is None:
             return
+        state = self._state
         brief = await self._session.shorten(self._session, number, call, outcome)
         if brief is not outcome:
-            record = {**brief.to_json(), "brief": True}
+            record = {**state.results[number], **brief.to_json(), "brief": True}
+            # As it was: a program gets the result itself.
+            record["egress"] = outcome.result.egress
             self._log.stage.tools.replace_result(self._log.place(number), record)
+
+
+def refused_by(call: ToolCallPart, answer: PersonAnswer) -> ToolOutcome:
+    """Return the outcome of a call that a person refused."""
+    refusal = f"{answer.by or A_PERSON} refused this call"
+    if answer.reason:
+        refusal += f": {answer.reason}"
+    return refused(call, ToolRefused(refusal, hint="do not make it again; go on without it"))
 
 
 def _cut_off_outcome(call: ToolCallPart, begun: Interruption) -> ToolOutcome:

@@ -21,11 +21,13 @@ from transom.canonical import Json
 from transom.checklist import pipeline
 from transom.checklist.building.flow import BuiltChecker
 from transom.checklist.building.gates import run_code_gates
-from transom.checklist.building.inputs import BuildSettings
+from transom.checklist.building.settings import BuildSettings
 from transom.checklist.embedded import embedded_default
 from transom.checklist.item import Item, load_item
 from transom.checklist.judging import Occasion, Verdict, load_checker, printed
+from transom.checklist.manner import Manner, Places
 from transom.checklist.results import BuildResult, SpecResult
+from transom.checklist.verdicts import Judged, checker_folder, try_scenarios, verdict_of
 from transom.checklist.writing.document import parse_spec
 from transom.checklist.writing.gate import check_spec
 from transom.checklist.writing.write import WrittenSpec
@@ -126,12 +128,12 @@ async def build(
         # Without an item, relative paths start beside the ItemSpec.
         if loaded is None:
             places = replace(places, base=path.absolute().parent)
-        folder = places.out / pipeline.checker_folder(item_id) if places.out else None
+        folder = places.out / checker_folder(item_id) if places.out else None
         manner = _manner(options, settings)
         built = await pipeline.checker_of(run, text, loaded, places, manner, folder=folder)
         result = built.result if isinstance(built, BuiltChecker) else built
         if isinstance(built, BuiltChecker) and built.judges and loaded:
-            await pipeline.try_scenarios(run, built.folder, loaded, places, manner)
+            await try_scenarios(run, built.folder, loaded, places, manner)
         await run.finish(result.status)
     return result
 
@@ -153,7 +155,7 @@ async def run(
     }
     async with _run(options, "check-run", inputs, folder.config.item_id) as (opened, settings):
         places, manner = _places(options, settings), _manner(options, settings)
-        verdict = await pipeline.verdict_of(opened, folder, loaded, places, manner)
+        verdict = await verdict_of(opened, folder, loaded, places, manner)
         await opened.finish(verdict.counted_as)
     return printed(verdict, run_id=opened.id, seconds=0.0)
 
@@ -176,7 +178,7 @@ async def check_all(
         async with _run(options, "check", _item_inputs(loaded), loaded.item_id) as (run, settings):
             places, manner = _places(options, settings), _manner(options, settings)
             result = await pipeline.check_all(run, loaded, places, manner)
-            if isinstance(result, pipeline.Judged):
+            if isinstance(result, Judged):
                 await run.finish(result.verdict.counted_as)
                 return printed(result.verdict, run_id=run.id, seconds=0.0)
             # None: the files showed something against Section 4, which is written again.
@@ -220,8 +222,8 @@ def _item_inputs(item: Item) -> dict[str, Json]:
     return {"item": str(item.path.absolute()), "item_id": item.item_id}
 
 
-def _places(options: CheckOptions, settings: Settings) -> pipeline.Places:
-    return pipeline.Places(
+def _places(options: CheckOptions, settings: Settings) -> Places:
+    return Places(
         variables={name: Path(path).absolute() for name, path in options.variables.items()},
         search_root=settings.paths.search_root,
         other_roots=tuple(Path(root).absolute() for root in options.roots),
@@ -229,7 +231,7 @@ def _places(options: CheckOptions, settings: Settings) -> pipeline.Places:
     )
 
 
-def _manner(options: CheckOptions, settings: Settings) -> pipeline.Manner:
+def _manner(options: CheckOptions, settings: Settings) -> Manner:
     # A day of the caller makes a verdict repeatable.
     day = options.as_of or datetime.now(UTC).date().isoformat()
     build = BuildSettings(
@@ -238,7 +240,7 @@ def _manner(options: CheckOptions, settings: Settings) -> pipeline.Manner:
         prompts=settings.paths.prompts_dir,
     )
     parallel = options.parallel_rounds or settings.execution.parallel_rounds
-    return pipeline.Manner(Occasion(day), Sandbox(), build=build, parallel_rounds=parallel)
+    return Manner(Occasion(day), Sandbox(), build=build, parallel_rounds=parallel)
 
 
 @asynccontextmanager

@@ -14,16 +14,14 @@ from transom.checklist.building.checker import (
     SPEC_FILE,
     checker_yaml,
 )
-from transom.checklist.building.flow import adopt_edits
-from transom.checklist.building.gates import GateReport
 from transom.checklist.claims.absent_texts import texts_of_patterns
 from transom.checklist.claims.claim_data import shipped_claims
 from transom.checklist.claims.claim_files import limit_of, write_claim
 from transom.checklist.claims.claim_spec import write_claim_text
 from transom.checklist.claims.ranking import read_at_once
-from transom.checklist.copies import export
+from transom.checklist.copies import adopt_edits, export
 from transom.checklist.item import Item
-from transom.checklist.judging.loading import LoadedChecker, complete_atoms
+from transom.checklist.judging.loading import complete_atoms
 from transom.checklist.results import BuildRecord, GateRow
 from transom.errors import InputError
 from transom.evidence.findings import Finding
@@ -137,7 +135,7 @@ async def write_claim_checker(run: Run, item: Item, row: ClaimRow, target: Path 
     spec = write_claim_text(item, row, files.config)
     config = checker_yaml(files.config)
     gate = GateRow(gate="claim", passed=True)
-    if unproven := _unproven(files.config):
+    if unproven := unproven_findings(files.config):
         gate = GateRow(gate="claim", passed=False, findings=unproven)
     record = _record(item, spec, files.atoms, config, gate)
 
@@ -145,7 +143,7 @@ async def write_claim_checker(run: Run, item: Item, row: ClaimRow, target: Path 
         return text
 
     if target is not None:
-        adopt_edits(run, target)
+        adopt_edits(run, target, (ATOMS_FILE, CHECKER_FILE))
     folder = run.folder / _FOLDER
     # Only what decides is a stage of its own: each stage leaves two more files in the run.
     for name, text in {ATOMS_FILE: files.atoms, CHECKER_FILE: config}.items():
@@ -170,33 +168,7 @@ async def write_claim_checker(run: Run, item: Item, row: ClaimRow, target: Path 
     return target or folder
 
 
-def claim_report(checker: LoadedChecker) -> GateReport | None:
-    """Return the report of the gate on a checker that was written from a claim.
-
-    Such a checker receives measurements, which the other gates do not know. It is as good as the
-    claim while its files are what the claim writes; otherwise a person must look at it.
-
-    Returns:
-        None if the checker was not written from a claim, or its folder holds no item.
-    """
-    row, item = checker.config.claim, checker.item
-    if row is None or item is None:
-        return None
-    require_known(item, row)
-    files = write_claim(item, row, checker.config.report_format)
-    written = {
-        ATOMS_FILE: digest(complete_atoms(files.atoms)),
-        CHECKER_FILE: digest(checker_yaml(files.config)),
-    }
-    findings = [*_unproven(checker.config)]
-    for name, sha256 in written.items():
-        if checker.digests[name] != sha256:
-            message = f"is not what the claim {row.name} writes, so a person must look at it"
-            findings.append(Finding("untested", name, None, message))
-    return GateReport((GateRow(gate="claim", passed=not findings, findings=tuple(findings)),))
-
-
-def _unproven(config: CheckerConfig) -> tuple[Finding, ...]:
+def unproven_findings(config: CheckerConfig) -> tuple[Finding, ...]:
     """Return a finding if the item's own report format knows no bad line, so nothing can fail."""
     if config.report_format is None:
         return ()

@@ -9,12 +9,12 @@ Transom never wrote is moved aside, not overwritten.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from transom.canonical import Json, digest
 from transom.formats.yaml_files import read_text
-from transom.runs import write_file
+from transom.runs import Run, write_file
 from transom.runs.artifact import set_aside
 from transom.store import Store
 
@@ -122,3 +122,12 @@ def _copy_record(store: Store, target: Path) -> dict[str, str]:
     if isinstance(row, dict):
         return {key: str(value) for key, value in row.items()}
     return {}
+
+
+def adopt_edits(run: Run, target: Path, names: Sequence[str]) -> None:
+    """Take what a person changed in a folder back to the artifacts that its files came from."""
+    for name in names:
+        edited = source_of(run.store, target / name)
+        # A copy that another run made is no edit of this one.
+        if edited and edited.is_relative_to(run.folder) and adopt(run.store, target / name, edited):
+            run.progress(f"{name} was changed by hand; the change counts")

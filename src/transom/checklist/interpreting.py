@@ -19,7 +19,7 @@ from transom.checklist.item_writer import add_to_item
 from transom.checklist.judging import Verdict
 from transom.checklist.judging.claim_account import checks_to_choose, evidence_of_claim
 from transom.checklist.judging.overturning import is_held_back
-from transom.checklist.pipeline import Places
+from transom.checklist.manner import Places
 from transom.checklist.results import ReadingRow, SpecResult
 from transom.errors import InputError, Paused
 from transom.formats.reports import FileReading, read_report, shipped_formats

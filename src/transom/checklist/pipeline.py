@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from transom.checklist.atoms import ClaimRow
 from transom.checklist.building.flow import BuiltChecker, build_checker
-from transom.checklist.building.inputs import BuildInputs, BuildSettings
+from transom.checklist.building.inputs import BuildInputs
 from transom.checklist.claiming import (
     claim_of,
     config_of_claim,
@@ -17,80 +14,23 @@ from transom.checklist.claiming import (
     write_claim_spec,
 )
 from transom.checklist.complexity import complexity_of
-from transom.checklist.copies import export
 from transom.checklist.item import Item
-from transom.checklist.item_files import own_files, sizes_of_files, unusable_files
-from transom.checklist.judging import (
-    Doubt,
-    Inputs,
-    LoadedChecker,
-    Occasion,
-    Roots,
-    Verdict,
-    artifact_bytes,
-    check_files,
-    load_checker,
-)
-from transom.checklist.judging.audit import audit_waivers
-from transom.checklist.judging.verdict import VERDICT_FILE
-from transom.checklist.results import BuildResult, GateRow, SpecResult, WordsRow
-from transom.checklist.scenarios import FOLDER, run_scenarios
-from transom.checklist.writing.document import is_marked, parse_spec, section_texts
+from transom.checklist.item_files import own_files, sizes_of_files
+from transom.checklist.manner import Manner, Places
+from transom.checklist.results import BuildResult, SpecResult, WordsRow
+from transom.checklist.verdicts import Judged, checker_folder, error_of_inputs, judge, judge_claim
+from transom.checklist.writing.document import parse_spec, section_texts
 from transom.checklist.writing.gate import check_spec
 from transom.checklist.writing.quality import quality_of
+from transom.checklist.writing.review_mark import is_marked
 from transom.checklist.writing.similar import remember_spec
 from transom.checklist.writing.write import WrittenSpec, send_back, write_spec
 from transom.errors import InputError, NeedsModel, Paused
 from transom.formats.yaml_files import read_text
-from transom.llm import CallSettings
-from transom.memory import Memory
-from transom.runs import Artifact, ArtifactFile, Run
-from transom.sandbox import Sandbox
+from transom.runs import Artifact, Run
 
 TAKEN = "build from it as it is"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
-
-
-@dataclass(frozen=True)
-class Places:
-    """Folders where files are looked for, and where copies for a person go.
-
-    Attributes:
-        variables: `--var NAME=PATH`.
-        search_root: the setting `paths.search_root`, which the usual variables stand for when
-            nobody says.
-        others: `--root`: more folders to look for logs in, and for the files that they name.
-        out: the folder for a person's copies; inside the run if None.
-        base: where relative input files start; the folder of the item's file if None.
-    """
-
-    variables: Mapping[str, Path] = field(default_factory=dict)
-    search_root: Path | None = None
-    other_roots: tuple[Path, ...] = ()
-    out: Path | None = None
-    base: Path | None = None
-
-    def roots(self, item: Item | None, otherwise: Path) -> Roots:
-        """Return the folders of variables, and where an item's relative input files start.
-
-        Without an item they start at `otherwise`.
-        """
-        base = self.base or (item.path.absolute().parent if item else otherwise)
-        return Roots.with_defaults(self.variables, self.search_root, base, self.other_roots)
-
-
-@dataclass(frozen=True)
-class Manner:
-    """Manner of a check: how the roles ask by the tag of a round, where code runs, by which day
-    waivers expire.
-    """
-
-    occasion: Occasion
-    sandbox: Sandbox
-    spec: Mapping[str, CallSettings] = field(default_factory=dict)
-    build: BuildSettings = field(default_factory=BuildSettings)
-    memory: Memory | None = None
-    parallel_rounds: bool = False
 
 
 async def spec_of(run: Run, item: Item, places: Places, manner: Manner) -> WrittenSpec | SpecResult:
@@ -169,75 +109,6 @@ async def checker_of(
     return built
 
 
-async def verdict_of(
-    run: Run, checker: LoadedChecker, item: Item | None, places: Places, manner: Manner
-) -> Verdict:
-    """Run a checker on the files of today; a person's copy of the verdict goes to `places.out`.
-
-    Raises:
-        InputError: a variable is not defined, or patterns that do not fit the checker.
-    """
-    item, when = item or checker.item, manner.occasion
-    inputs = Inputs.of(item, places.roots(item, checker.folder))
-
-    async def step(*_: object) -> Verdict:
-        unused = when.fail_on_unused
-        verdict = await check_files(
-            checker, item, inputs, manner.sandbox, when.as_of, fail_on_unused=unused
-        )
-        # A checker that no gate saw may be right, and says so itself.
-        doubt = checker.never_gated
-        if doubt is not None:
-            verdict = verdict.model_copy(update={"doubted": (*verdict.doubted, doubt)})
-        audit_waivers(run.workspace.root, verdict, run.id)
-        return verdict
-
-    # It looks at the files of today, so it is journaled and never reused.
-    declared = [
-        checker.sha256,
-        item.sha256 if item else None,
-        [name.written for name in inputs.names],
-        when.as_of,
-    ]
-    output: ArtifactFile[Verdict] = ArtifactFile(
-        VERDICT_FILE, artifact_bytes, Verdict.model_validate_json
-    )
-    verdict = (await run.stage("run/verdict", step, *declared, out=output, reuse=False)).value
-    if places.out:
-        copy = places.out / f"{checker.config.item_id}_{VERDICT_FILE}"
-        await export(run.store, copy, artifact_bytes(verdict), progress=run.progress)
-    return verdict
-
-
-async def try_scenarios(
-    run: Run, folder: Path, item: Item, places: Places, manner: Manner
-) -> list[Doubt]:
-    """Run the scenarios of the test matrix (`--tests`); returns a doubt for each that fails.
-
-    Their files lie in the folder of the checker.
-    """
-    if not manner.build.tests:
-        return []
-    checker = load_checker(folder)
-    inputs = Inputs.of(item, places.roots(item, checker.folder))
-    target = folder / FOLDER
-    rows = await run_scenarios(checker, item, inputs, manner.sandbox, manner.occasion.as_of, target)
-    wrong = []
-    for row in rows:
-        if row.problem:
-            wrong.append(row)
-    run.progress(f"{len(rows) - len(wrong)} of {len(rows)} scenarios are as expected: {target}")
-    return [Doubt(gate=FOLDER, line=None, message=f"{row.file}: {row.problem}") for row in wrong]
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A verdict, and the checker folder that it was made with."""
-
-    verdict: Verdict
-    checker: Path
-
-
 async def check_all(
     run: Run, item: Item, places: Places, manner: Manner
 ) -> SpecResult | BuildResult | Judged | None:
@@ -250,14 +121,14 @@ async def check_all(
     own_files(item, places.roots(item, run.folder))
     claim = claim_of(item, run.chain)
     if claim is not None:
-        return await _judge_claim(run, item, claim, places, manner)
+        return await judge_claim(run, item, claim, places, manner)
     spec = await spec_of(run, item, places, manner)
     if isinstance(spec, SpecResult):
         return spec
     if not spec.ready and not await _is_taken(run, spec.result):
         command = f"transom answer {run.id} --choose N --by NAME" if run.state.waiting else None
         return spec.result.model_copy(update={"choose": command})
-    error = _error_of_inputs(run, item, places)
+    error = error_of_inputs(run, item, places)
     if error is not None:
         return error
     target = places.out / checker_folder(item.item_id) if places.out else None
@@ -268,41 +139,7 @@ async def check_all(
         return built
     if not built.judges:
         return built.result
-    return await _judge(run, built.folder, item, places, manner)
-
-
-async def _judge_claim(
-    run: Run, item: Item, claim: ClaimRow, places: Places, manner: Manner
-) -> BuildResult | Judged:
-    """Write the checker of a claim, and judge the current files by it."""
-    error = _error_of_inputs(run, item, places)
-    if error is not None:
-        return error
-    target = places.out / checker_folder(item.item_id) if places.out else None
-    folder = await write_claim_checker(run, item, claim, target)
-    return await _judge(run, folder, item, places, manner)
-
-
-def _error_of_inputs(run: Run, item: Item, places: Places) -> BuildResult | None:
-    """Return the answer if an input file cannot be read.
-
-    Without an input there is no verdict, whatever else lies beside it, so nobody is asked to build.
-    """
-    unusable = unusable_files(item, places.roots(item, run.folder))
-    if not unusable:
-        return None
-    row = GateRow(gate="inputs", passed=False, findings=unusable)
-    return BuildResult(status="ERROR", item_id=item.item_id, gates=(row,), run_id=run.id)
-
-
-async def _judge(run: Run, folder: Path, item: Item, places: Places, manner: Manner) -> Judged:
-    """Judge the current files, with the doubts of the scenarios if they were asked for."""
-    verdict = await verdict_of(run, load_checker(folder), item, places, manner)
-    # Without a verdict on the files there is nothing to vary.
-    if verdict.status != "ERROR":
-        doubts = await try_scenarios(run, folder, item, places, manner)
-        verdict = verdict.model_copy(update={"doubted": (*verdict.doubted, *doubts)})
-    return Judged(verdict, folder)
+    return await judge(run, built.folder, item, places, manner)
 
 
 async def _is_taken(run: Run, result: SpecResult) -> bool:
@@ -322,11 +159,6 @@ async def _is_taken(run: Run, result: SpecResult) -> bool:
     except Paused:
         return False
     return word.text == TAKEN
-
-
-def checker_folder(item_id: str) -> str:
-    """Return the name of a checker's folder."""
-    return f"{item_id}_checker"
 
 
 def read_spec(

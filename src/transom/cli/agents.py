@@ -7,7 +7,9 @@ import inspect
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextvars import copy_context
 from dataclasses import asdict
+from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -58,7 +60,7 @@ async def opened_agent(session: Session, name: str, place: str) -> AsyncIterator
     async with AsyncExitStack() as stack:
         # An agent is an async context manager as well, and is opened by its first message.
         if not isinstance(value, Agent) and isinstance(value, AbstractAsyncContextManager):
-            value = await _entered(stack, value, name, place)
+            value = await stack.enter_async_context(_OwnManager(value, name, place))
         if not isinstance(value, Agent):
             if inspect.iscoroutine(value):
                 value.close()
@@ -67,18 +69,112 @@ async def opened_agent(session: Session, name: str, place: str) -> AsyncIterator
         yield value
 
 
-async def _entered(
-    stack: AsyncExitStack, manager: AbstractAsyncContextManager[Any], name: str, place: str
-) -> Any:
-    try:
-        return await stack.enter_async_context(manager)
-    except TransomError:
-        raise
-    except Exception as error:  # the user's code may raise anything
-        problem = f"{name} cannot be opened: {type(error).__name__}: {error}"
-        raise InputError(
-            problem, place=place, hint="correct what stands before its yield"
-        ) from error
+class _OwnManager:
+    """An async context manager of the user's; an error in it becomes one line.
+
+    Args:
+        manager: the manager.
+        name: its name.
+        place: where the name was given.
+    """
+
+    def __init__(self, manager: AbstractAsyncContextManager[Any], name: str, place: str) -> None:
+        self._manager = manager
+        self._name = name
+        self._place = place
+
+    async def __aenter__(self) -> Any:
+        try:
+            return await self._manager.__aenter__()
+        except Exception as error:
+            hint = "correct what stands before its yield"
+            raise self._explained(error, "cannot be opened", hint) from error
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        try:
+            return await self._manager.__aexit__(kind, error, trace)
+        except Exception as own_error:
+            cause = _cause_of(own_error)
+            # A task group wraps the error that came from inside; that one is what happened.
+            if cause is error:
+                raise cause from None
+            # A task of its own may have failed at any time.
+            raise self._explained(own_error, "failed", "correct its code") from own_error
+
+    def _explained(self, error: Exception, outcome: str, hint: str) -> TransomError:
+        cause = _cause_of(error)
+        if isinstance(cause, TransomError):
+            return cause
+        problem = f"{self._name} {outcome}: {type(cause).__name__}: {cause}"
+        return InputError(problem, place=self._place, hint=hint)
+
+
+def _cause_of(error: BaseException) -> BaseException:
+    """Return the first error that a task group has put into a group."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+class HeldAgent:
+    """An agent of the user's that is open while a loop runs now and then, as a context manager.
+
+    One task opens and closes it: what it was opened with, such as a task group or a time limit of
+    its own, may not be left by another task.
+
+    Args:
+        runner: the loop.
+        opened: see `opened_agent`.
+
+    Attributes:
+        context: the context variables as they were set before the agent was yielded.
+    """
+
+    def __init__(
+        self, runner: asyncio.Runner, opened: AbstractAsyncContextManager[Agent[Any, Any]]
+    ) -> None:
+        self.context = copy_context()
+        self._runner = runner
+        self._opened = opened
+        self._is_over = asyncio.Event()
+        self._holder: asyncio.Task[None] | None = None
+
+    def __enter__(self) -> Agent[Any, Any]:
+        return self._runner.run(self._open())
+
+    def __exit__(self, *_: object) -> None:
+        self._runner.run(self._close())
+
+    async def _open(self) -> Agent[Any, Any]:
+        loop = asyncio.get_running_loop()
+        agent: asyncio.Future[Agent[Any, Any]] = loop.create_future()
+        holder = loop.create_task(self._hold(agent), context=self.context)
+        self._holder = holder
+        try:
+            either: list[asyncio.Future[Any]] = [agent, holder]
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            holder.cancel()
+            await asyncio.wait([holder])
+            raise
+        if not agent.done():
+            await holder  # raises its error
+        return agent.result()
+
+    async def _hold(self, agent: asyncio.Future[Agent[Any, Any]]) -> None:
+        async with self._opened as value:
+            agent.set_result(value)
+            await self._is_over.wait()
+
+    async def _close(self) -> None:
+        self._is_over.set()
+        if self._holder:
+            await self._holder
 
 
 @asynccontextmanager

@@ -7,18 +7,20 @@ import getpass
 import shlex
 import sys
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import ExitStack
+from contextvars import copy_context
 from typing import Annotated, Any
 
 import typer
 
 from transom.agent import Agent, Budget, Home, Response, SyncAgent
-from transom.agent.models import Event, ReplyDelta, ToolCallFinished, ToolCallStarted
+from transom.agent.models import Event, ReplyDelta, ReplyReceived, ToolCallFinished, ToolCallStarted
 from transom.agent.views import Message
-from transom.cli.agents import opened_agent
+from transom.cli.agents import HeldAgent, opened_agent
 from transom.cli.app import root
 from transom.cli.command import AgentOption, command
 from transom.cli.command_session import Session
+from transom.cli.ending import Ending, orderly_end
 from transom.cli.output import print_text, printable, say, style, unread
 from transom.errors import InputError, Paused, TransomError
 from transom.llm.deltas import Again
@@ -42,24 +44,21 @@ def chat(session: Session, name: Name = "chat", agent: AgentOption = "") -> int:
     # Checked before the agent is loaded, so that a missing model is reported first.
     chain = _model(session, has_agent=bool(agent))
     # What the agent's tools need is opened in the loop in which they run.
-    with asyncio.Runner() as runner:
-        stack = AsyncExitStack()
-        try:
-            if agent:
-                named = opened_agent(session, agent, "--agent")
-                own_agent = runner.run(stack.enter_async_context(named))
-                chosen = own_agent.copy(at=home, provider=chain)
-            else:
-                chosen = Agent(_ROLE, provider=chain, at=home)
-            if (limit := session.settings.execution.max_cost) is not None:
-                chosen.budget = Budget(usd=limit)
-            with SyncAgent(chosen, runner=runner) as door:
-                _Chat(door).run()
-        finally:
-            # An agent closes its own model; that of the command belongs to this function.
-            if chain:
-                runner.run(chain.aclose())
-            runner.run(stack.aclose())
+    with orderly_end() as ending, asyncio.Runner() as runner, ExitStack() as stack:
+        # An agent closes its own model; that of the command belongs to this function.
+        if chain:
+            stack.callback(lambda: runner.run(chain.aclose()))
+        context = copy_context()
+        if agent:
+            held = HeldAgent(runner, opened_agent(session, agent, "--agent"))
+            chosen = stack.enter_context(held).copy(at=home, provider=chain)
+            # A program of the user's would send its messages in this context.
+            context = held.context.copy()
+        else:
+            chosen = Agent(_ROLE, provider=chain, at=home)
+        if (limit := session.settings.execution.max_cost) is not None:
+            chosen.budget = Budget(usd=limit)
+        context.run(_talk, chosen, runner, ending)
     words = ["transom", "chat", name]
     if agent:
         words += ["--agent", agent]
@@ -67,6 +66,11 @@ def chat(session: Session, name: Name = "chat", agent: AgentOption = "") -> int:
         words += ["--model", str(session.overrides["model"])]
     say(f"continue with: {session.in_this_workspace(shlex.join(words))}")
     return 0
+
+
+def _talk(agent: Agent[Any, Any], runner: asyncio.Runner, ending: Ending) -> None:
+    with SyncAgent(agent, runner=runner) as door:
+        _Chat(door, ending).run()
 
 
 def _model(session: Session, *, has_agent: bool) -> Chain | None:
@@ -82,9 +86,11 @@ def _model(session: Session, *, has_agent: bool) -> Chain | None:
 class _Chat:
     """A conversation in the terminal, line by line."""
 
-    def __init__(self, door: SyncAgent[Any, Any]) -> None:
+    def __init__(self, door: SyncAgent[Any, Any], ending: Ending) -> None:
         self._door = door
+        self._ending = ending
         self._is_in_line = False  # whether a piece of text was printed without a line break
+        self._has_text = False  # whether a piece of the reply that is under way was printed
         self._is_over = False
 
     def run(self) -> None:
@@ -114,6 +120,8 @@ class _Chat:
         # Ctrl-C ends the answer and not the chat.
         except KeyboardInterrupt:
             self._end_line()
+            if self._ending.is_requested:
+                raise
             say("stopped; write something, or end with Ctrl-D")
         except Paused as paused:
             self._end_line()
@@ -148,8 +156,13 @@ class _Chat:
             # The model writes its reply again, so the text above is void.
             case ReplyDelta(piece=Again(why=reason)):
                 self._end_line()
-                print_text(style(f"[not valid: {reason}]", "dim"))
+                if self._has_text:
+                    print_text(style(f"[not valid: {reason}]", "dim"))
+                self._has_text = False
+            case ReplyReceived():
+                self._has_text = False
             case ReplyDelta() if event.text:
+                self._has_text = True
                 _write("\n".join(map(printable, event.text.split("\n"))))
                 self._is_in_line = not event.text.endswith("\n")
             case ToolCallStarted(call=call):

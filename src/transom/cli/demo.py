@@ -17,12 +17,15 @@ import transom
 from transom.checklist.building.flow import BuiltChecker
 from transom.checklist.item import load_item
 from transom.checklist.judging import Verdict, load_checker, text_report, together
-from transom.checklist.pipeline import Places, checker_of, verdict_of
+from transom.checklist.manner import Places
+from transom.checklist.pipeline import checker_of
+from transom.checklist.verdicts import verdict_of
 from transom.cli import investigate, story, study
 from transom.cli.app import root
+from transom.cli.check.learned import LEARNED
 from transom.cli.check.options import CheckArguments, manner_of
 from transom.cli.check.review import decide, lines_of
-from transom.cli.check.steps import LEARNED, answer_of
+from transom.cli.check.steps import answer_of
 from transom.cli.command import command
 from transom.cli.command_session import Session
 from transom.cli.learn import opened

@@ -49,6 +49,8 @@ async def mcp(session: Session, port: Port = None) -> int:
     except ImportError as error:
         hint = install_hint("mcp")
         raise SettingsError("the extra `mcp` is not installed", hint=hint) from error
+    # A client would meet a missing key at its first call only.
+    session.chain()
     server = MCPServer(
         "transom", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
     )

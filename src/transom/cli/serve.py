@@ -14,6 +14,7 @@ import typer
 from transom.cli.app import root
 from transom.cli.command import AgentOption, command
 from transom.cli.command_session import Session
+from transom.cli.ending import orderly_end
 from transom.cli.learn import PlaybookScope, opened
 from transom.errors import InputError, SettingsError, install_hint
 from transom.runs.history import RunHistory
@@ -87,12 +88,14 @@ def serve(
         async def work() -> None:
             async with serve_agent(session, agent, host, url, token, proxy_name) as app:
                 await server.serve_in_loop(app, listener, app.on_stop, certificate)
+                await _forget_interruption()
 
-        with listener, suppress(KeyboardInterrupt):
-            asyncio.run(work())
-        session.progress("stopped")
+        with orderly_end(), listener:
+            with suppress(KeyboardInterrupt):
+                asyncio.run(work())
+            session.progress("stopped")
         return 0
-    with listener, opened(session, scope, "make") as playbook:
+    with orderly_end(), listener, opened(session, scope, "make") as playbook:
         store = session.open_store()
         history = RunHistory(session.workspace, store)
         if history.is_outdated:
@@ -108,8 +111,21 @@ def serve(
             server.serve(app, listener, app.on_stop, certificate)
         finally:
             asyncio.run(store.close())
-    session.progress("stopped")
+        session.progress("stopped")
     return 0
+
+
+async def _forget_interruption() -> None:
+    """Take back the cancellation with which a server that stopped in order passes on its signal.
+
+    The agent is then left without an error: code behind a `yield` runs, also outside of `finally`.
+    """
+    task = asyncio.current_task()
+    try:
+        await asyncio.sleep(0)
+    except asyncio.CancelledError:
+        if task:
+            task.uncancel()
 
 
 def _check_exposure(host: str, *, is_encrypted: bool) -> None:

@@ -197,11 +197,19 @@ async def forget(session: Session, name: _Study, trials: Forgotten = "all") -> i
     """
     study = _study_named(session, name)
     from transom.studies.study_stages import forget as forget_trials
+    from transom.studies.study_stages import forgotten_best
 
     with _opened(session, study, is_known=True, learns=True) as runner:
         numbers = _numbers(trials, [trial.number for trial in runner.trials()])
         forgotten = forget_trials(runner, numbers)
-    return session.show({"forgotten": forgotten}, f"{forgotten} trials are forgotten")
+        best = forgotten_best(runner)
+    lines = [f"{forgotten} trials are forgotten"]
+    if best is not None:
+        lines.append(
+            f"  Optuna and optuna-dashboard still show trial {best} as the best; the best of those"
+            f" that count: transom study report {study.study}"
+        )
+    return session.show({"forgotten": forgotten}, *lines)
 
 
 def _numbers(text: str, all_numbers: list[int]) -> list[int]:

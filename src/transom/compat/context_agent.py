@@ -21,7 +21,8 @@ from transom.checklist.calls import (
 from transom.checklist.embedded import embedded_default
 from transom.checklist.item import load_item
 from transom.checklist.judging import CONFIG, Occasion, load_checker
-from transom.checklist.pipeline import Manner, Places, spec_of
+from transom.checklist.manner import Manner, Places
+from transom.checklist.pipeline import spec_of
 from transom.checklist.results import SpecResult
 from transom.checklist.writing.round_copies import debug_folder, export_rounds
 from transom.checklist.writing.rounds import ROUNDS

@@ -21,7 +21,7 @@ class Retry(_Section):
         max_delay: longest delay, unless the server asks for more.
         backoff_factor: factor between a delay and the one before.
         jitter: share of a delay, 0 to 1, that is random.
-        max_retry_after: longest delay, whatever the server asks for.
+        max_retry_after: longest delay, even if the server asks for a longer one.
     """
 
     max_attempts: int = Field(default=4, ge=1)

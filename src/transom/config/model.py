@@ -401,6 +401,8 @@ class StoriesSettings(_Section):
         notify: who is told how an epic ended, see `NotifySettings`.
         also_allowed: globs of files that every story may change beside its own.
         protected: globs of further files that a story must name to change them.
+        least_quality: the score, from 0 to 1, below which a person is asked about Dev's summary:
+            the mean of criteria named, changed files named, and no false claim of tests. 0: never.
         reviews: number of times that PO may send a story back.
         attempts: number of Dev's attempts.
         parallel: number of stories at once, if they touch different files.
@@ -420,6 +422,7 @@ class StoriesSettings(_Section):
     notify: NotifySettings = NotifySettings()
     also_allowed: _Texts = ("tests/**", "test/**")
     protected: _Texts = ()
+    least_quality: float = Field(default=0.0, ge=0.0, le=1.0)
     reviews: int = Field(default=2, ge=0)
     attempts: int = Field(default=3, ge=1)
     parallel: int = Field(default=1, ge=1)

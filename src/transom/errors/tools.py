@@ -12,7 +12,10 @@ class ToolError(TransomError):
 
 
 class ToolRefused(ToolError):
-    """A tool call failed. The model gets `what` and `hint`, and goes on.
+    """A tool call failed. The model gets the problem and the hint, and goes on.
+
+    If a program's own tool raises it, both are trusted as the tool's results are: they are fenced
+    unless the tool has `trust="ours"`.
 
     Attributes:
         egress: `local` if the message may quote text that must not reach a remote provider.

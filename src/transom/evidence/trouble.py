@@ -86,7 +86,7 @@ class TroubleFinder:
         with_system: bool = True,
     ) -> None:
         self._lexicon = shipped_lexicon(field, with_system=with_system)
-        self._rules = _rules()
+        self._rules = _rules(field)
         self._explained = (*explained, *self._rules.harmless)
         self._system = system_messages() if with_system else frozenset[str]()
         self._quiet_shapes = set[str]()
@@ -273,17 +273,15 @@ class _Rules:
     denials: frozenset[str]
 
 
-@lru_cache(maxsize=1)
-def _rules() -> _Rules:
-    """Return the compiled rules of the shipped vocabulary."""
+@lru_cache(maxsize=4)
+def _rules(field: TextField) -> _Rules:
+    """Return the compiled rules of the shipped vocabulary for a field of texts."""
     vocabulary = shipped_vocabulary()
+    patterns = [pattern for pattern in vocabulary.patterns if pattern.is_of(field)]
     marks = [re.escape(mark) for mark in vocabulary.marks]
-    hints = [re.escape(pattern.word) for pattern in vocabulary.patterns]
+    hints = [re.escape(word) for pattern in patterns for word in pattern.words]
     signals = [*hints, *(mark.lower() for mark in marks), _EXCEPTION_SHAPE]
-    numbered = [
-        (re.compile(pattern.pattern, re.IGNORECASE), pattern.state)
-        for pattern in vocabulary.patterns
-    ]
+    numbered = [(re.compile(pattern.pattern, re.IGNORECASE), pattern.state) for pattern in patterns]
     return _Rules(
         signals=re.compile("|".join(signals)),
         numbered=tuple(numbered),

@@ -52,13 +52,19 @@ class TroublePattern(_Part):
     """A message whose number decides.
 
     Attributes:
-        word: a word that each such message has, in lower case.
+        fields: the fields of texts in which it means trouble.
+        words: words of which each such message has one, in lower case.
         pattern: a regular expression for the message, without regard to case.
     """
 
     state: str
-    word: str
+    fields: tuple[TextField, ...] = ("all",)
+    words: tuple[str, ...]
     pattern: str
+
+    def is_of(self, field: TextField) -> bool:
+        """Return whether the message means trouble in a field."""
+        return "all" in self.fields or field in self.fields
 
 
 class DenialGrammar(_Part):

@@ -11,6 +11,7 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from transom.evidence.numbers import PrintedNumber, read_number
+from transom.formats.json_tree import members_of
 from transom.formats.xml_paths import child_path, tag_of
 
 
@@ -71,7 +72,7 @@ def _of_parts(total: dict[str, Any], place: str, of: str, tool: str) -> Coverage
     shares = list[CoverageShare | None]()
     for part in ("lines", "branches"):
         counts = total.get(part)
-        row = counts if isinstance(counts, dict) else {}
+        row = members_of(counts)
         top = f"{place}/{part}"
         shares.append(_share(row.get("covered"), row.get(of), f"{top}/covered", f"{top}/{of}"))
     return Coverage(shares[0], shares[1], tool)

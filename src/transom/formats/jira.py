@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from transom.canonical import Json
+from transom.formats.json_tree import elements_of
 
 _BLOCKED = "is blocked by"
 _CATEGORIES = {"new", "indeterminate", "done", "undefined"}
@@ -138,7 +139,7 @@ def _subtasks(fields: dict[str, Any], pointer: str) -> list[LinkedIssue]:
     listed = fields.get("subtasks")
     return [
         _linked(member, "subtask", f"{pointer}/subtasks/{number}")
-        for number, member in enumerate(listed if isinstance(listed, list) else ())
+        for number, member in enumerate(elements_of(listed))
         if isinstance(member, dict)
     ]
 
@@ -150,7 +151,7 @@ def _links(fields: dict[str, Any], pointer: str) -> list[LinkedIssue]:
         "links",
     )
     listed = fields.get(name)
-    for number, link in enumerate(listed if isinstance(listed, list) else ()):
+    for number, link in enumerate(elements_of(listed)):
         if not isinstance(link, dict):
             continue
         place = f"{pointer}/{name}/{number}"
@@ -170,7 +171,7 @@ def _links(fields: dict[str, Any], pointer: str) -> list[LinkedIssue]:
                 _linked(link, str(kind.get("inward") or link.get("relation") or ""), place)
             )
     blockers = fields.get("blocked_by")
-    for number, member in enumerate(blockers if isinstance(blockers, list) else ()):
+    for number, member in enumerate(elements_of(blockers)):
         entries.append(
             _linked(
                 member if isinstance(member, dict) else {"key": member},

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from transom.formats.json_tree import members_of
 from transom.formats.scan_findings import (
     UNRATED,
     ScanFinding,
     ScanReport,
     dict_at,
     dict_entries,
+    documents_of,
     rank_of,
     rank_of_score,
 )
@@ -57,13 +59,12 @@ def _semgrep(data: Any) -> ScanReport | None:
 
 def _snyk(data: Any) -> ScanReport | None:
     """Read one project, or the list of several."""
-    projects = dict_entries(data) if isinstance(data, list) else [data]
-    if not projects or not all(_is_snyk(project) for project in projects):
+    projects = documents_of(data)
+    if not projects or not all(_is_snyk(project) for _, project in projects):
         return None
     findings = list[ScanFinding]()
     problems = list[tuple[str, str]]()
-    for number, project in enumerate(projects):
-        top = f"/{number}" if isinstance(data, list) else ""
+    for top, project in projects:
         findings += _snyk_findings(project, top)
         # `snyk container` lists what it found in the image's applications below each of them.
         for place, application in enumerate(dict_entries(project.get("applications"))):
@@ -213,7 +214,7 @@ def _gitlab(data: Any) -> ScanReport | None:
 
 
 def _zap(data: Any) -> ScanReport | None:
-    sites = data.get("site") if isinstance(data, dict) else None
+    sites = members_of(data).get("site")
     if not isinstance(data, dict) or sites is None or "@version" not in data:
         return None
     rows = [sites] if isinstance(sites, dict) else sites
@@ -232,13 +233,12 @@ def _zap(data: Any) -> ScanReport | None:
 
 
 def _checkov(data: Any) -> ScanReport | None:
-    reports = dict_entries(data) if isinstance(data, list) else [data]
-    if not reports or not all(isinstance(row, dict) and "check_type" in row for row in reports):
+    reports = documents_of(data)
+    if not reports or not all(isinstance(row, dict) and "check_type" in row for _, row in reports):
         return None
     findings = list[ScanFinding]()
     problems = list[tuple[str, str]]()
-    for number, report in enumerate(reports):
-        top = f"/{number}" if isinstance(data, list) else ""
+    for top, report in reports:
         results = dict_at(report, "results")
         for place, entry in enumerate(dict_entries(results.get("failed_checks"))):
             text = str(entry.get("check_name", ""))
@@ -269,16 +269,15 @@ def _gitleaks(data: Any) -> ScanReport | None:
 
 
 def _trufflehog(data: Any) -> ScanReport | None:
-    rows = dict_entries(data if isinstance(data, list) else [data])
+    rows = documents_of(data)
     if not rows or not all(
-        {"DetectorName", "Verified", "SourceMetadata"} <= row.keys() for row in rows
+        {"DetectorName", "Verified", "SourceMetadata"} <= members_of(row).keys() for _, row in rows
     ):
         return None
     findings = list[ScanFinding]()
-    for place, row in enumerate(rows):
+    for locator, row in rows:
         # A verified secret was tried out, and opens something.
         rank = "critical" if row["Verified"] is True else "high"
-        locator = f"/{place}" if isinstance(data, list) else ""
         findings.append(ScanFinding(str(row["DetectorName"]), rank, "", locator))
     return ScanReport("TruffleHog", "", tuple(findings))
 

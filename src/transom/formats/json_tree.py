@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import Self
+from typing import Any, Self
 
 from transom.canonical import Json, compact_json
 from transom.errors import InputError
@@ -101,6 +101,16 @@ def quote_of(node: JsonNode) -> str:
 def escape(key: str) -> str:
     """Escape a key as a step of a JSON pointer."""
     return key.replace("~", "~0").replace("/", "~1")
+
+
+def elements_of(value: object) -> list[Any]:
+    """Return the elements of an array; anything else has none."""
+    return value if isinstance(value, list) else []
+
+
+def members_of(value: object) -> dict[str, Any]:
+    """Return the members of an object; anything else has none."""
+    return value if isinstance(value, dict) else {}
 
 
 def parse_json(text: str, place: str) -> Json:

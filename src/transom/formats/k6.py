@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from transom.formats.json_tree import members_of
+
 
 @dataclass(frozen=True)
 class LoadThreshold:
@@ -96,8 +98,8 @@ def _values(metrics: dict[str, Any], name: str) -> tuple[dict[str, Any], str]:
 def _thresholds(metrics: dict[str, Any]) -> list[LoadThreshold]:
     thresholds = []
     for name, metric in metrics.items():
-        declared = metric.get("thresholds") if isinstance(metric, dict) else None
-        for expression, state in (declared if isinstance(declared, dict) else {}).items():
+        declared = members_of(metric).get("thresholds")
+        for expression, state in members_of(declared).items():
             crossed = not state.get("ok", True) if isinstance(state, dict) else bool(state)
             pointer = (
                 f"/metrics/{name}/thresholds/{expression.replace('~', '~0').replace('/', '~1')}"

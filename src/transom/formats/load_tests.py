@@ -13,6 +13,7 @@ from typing import Any
 
 from transom.canonical import Json
 from transom.evidence.numbers import PrintedNumber, read_number
+from transom.formats.json_tree import members_of
 
 _NANOSECONDS = 1e-6
 
@@ -80,7 +81,7 @@ def _jmeter(data: dict[str, Any]) -> LoadResult | None:
 
 def _gatling(data: dict[str, Any]) -> LoadResult | None:
     stats = data.get("stats") if data.get("type") == "GROUP" else data
-    counted = stats.get("numberOfRequests") if isinstance(stats, dict) else None
+    counted = members_of(stats).get("numberOfRequests")
     if not isinstance(stats, dict) or not isinstance(counted, dict) or "ko" not in counted:
         return None
     place = "/stats" if stats is not data else ""
@@ -110,8 +111,8 @@ def _vegeta(data: dict[str, Any]) -> LoadResult | None:
 
 def _artillery(data: dict[str, Any]) -> LoadResult | None:
     aggregate = data.get("aggregate")
-    counters = aggregate.get("counters") if isinstance(aggregate, dict) else None
-    summaries = aggregate.get("summaries") if isinstance(aggregate, dict) else None
+    counters = members_of(aggregate).get("counters")
+    summaries = members_of(aggregate).get("summaries")
     if not isinstance(counters, dict) or not isinstance(summaries, dict):
         return None
     requests = _number(counters.get("http.requests"))
@@ -124,7 +125,7 @@ def _artillery(data: dict[str, Any]) -> LoadResult | None:
     times = summaries.get("http.response_time")
     names = {"mean": "average", "median": "p50", "p95": "p95", "p99": "p99"}
     place = "/aggregate/summaries/http.response_time"
-    durations = _durations(times if isinstance(times, dict) else {}, names, place)
+    durations = _durations(members_of(times), names, place)
     return LoadResult("Artillery", requests, failed, "/aggregate/counters", durations)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from transom.evidence.numbers import PrintedNumber, read_number
+from transom.formats.json_tree import elements_of, members_of
 
 SCORE_RANKS = ((9.0, "critical"), (7.0, "high"), (4.0, "medium"), (0.0, "low"))
 """The least CVSS base score of each severity."""
@@ -80,10 +81,17 @@ def open_by_severity(findings: Iterable[ScanFinding]) -> Iterator[tuple[str, lis
 
 def dict_entries(value: object) -> list[dict[str, Any]]:
     """Return the objects of a JSON list; none if the value is no list."""
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+    return [entry for entry in elements_of(value) if isinstance(entry, dict)]
+
+
+def documents_of(data: object) -> list[tuple[str, Any]]:
+    """Return the document, or each of its objects if it is a list of several, by JSON pointer."""
+    if not isinstance(data, list):
+        return [("", data)]
+    return [(f"/{number}", entry) for number, entry in enumerate(dict_entries(data))]
 
 
 def dict_at(value: dict[str, Any], key: str) -> dict[str, Any]:
     """Return the object under a key of a JSON object; an empty one if there is none."""
     inner = value.get(key)
-    return inner if isinstance(inner, dict) else {}
+    return members_of(inner)

@@ -7,6 +7,7 @@ from typing import Any
 
 from transom.canonical import Json
 from transom.evidence.numbers import PrintedNumber, read_number
+from transom.formats.json_tree import elements_of, members_of
 from transom.formats.test_runs import (
     FailedTest,
     OutcomeCounts,
@@ -68,7 +69,7 @@ def _cases(
 ) -> list[FailedTest]:
     """Return the failed entries of a list of tests."""
     failures = list[FailedTest]()
-    for number, case in enumerate(listed if isinstance(listed, list) else ()):
+    for number, case in enumerate(elements_of(listed)):
         if not isinstance(case, dict):
             continue
         outcome = str(case.get("outcome") or case.get("status") or "").casefold()
@@ -146,7 +147,7 @@ def _rspec(data: dict[str, Any]) -> TestReport | None:
 
 def _ctrf(data: dict[str, Any]) -> TestReport | None:
     results = data.get("results")
-    summary = results.get("summary") if isinstance(results, dict) else None
+    summary = members_of(results).get("summary")
     if not isinstance(results, dict) or not isinstance(summary, dict) or "tool" not in results:
         return None
     counts = OutcomeCounts("/results/summary")
@@ -204,10 +205,10 @@ def _allure(data: dict[str, Any]) -> TestReport | None:
 def _newman(data: dict[str, Any]) -> TestReport | None:
     """Read Newman, the runner of Postman's collections."""
     run = data.get("run")
-    stats = run.get("stats") if isinstance(run, dict) else None
+    stats = members_of(run).get("stats")
     if not isinstance(run, dict) or not isinstance(stats, dict) or "assertions" not in stats:
         return None
-    assertions = stats["assertions"] if isinstance(stats["assertions"], dict) else {}
+    assertions = members_of(stats["assertions"])
     counts = OutcomeCounts("/run/stats/assertions")
     counts.take(assertions, {"total": "total", "failed": "failed", "pending": "not_run"})
     problems = list[RunProblem]()
@@ -290,6 +291,6 @@ def _step_words(scenario: dict[str, Any]) -> Iterator[str]:
     """Yield the status of each step and hook of a scenario."""
     for part in ("before", "steps", "after"):
         for step in scenario.get(part) or ():
-            result = step.get("result") if isinstance(step, dict) else None
+            result = members_of(step).get("result")
             if isinstance(result, dict):
                 yield str(result.get("status", "")).casefold()

@@ -30,7 +30,7 @@ _GRAVE = re.compile(
     r" |open|critical|high|reject|missing|placeholder|estimate|planned|doubt|pending)",
     re.I,
 )
-NOTHING_FOUND = "The rules find nothing in what was read that answers this; a model may (--model)."
+NOTHING_FOUND = "The rules find no answer in the files they read; a model may (--model)."
 """The answer of the rules to a follow-up question that they cannot answer."""
 
 

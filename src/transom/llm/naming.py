@@ -12,7 +12,7 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
-from transom.errors import InputError, SettingsError
+from transom.errors import InputError, SettingsError, TransomError
 from transom.llm.checked import check_provider
 from transom.llm.egress import EgressPolicy
 from transom.llm.hosted import API_OF_SERVICES, HOSTED, SERVICES, connect, service_settings
@@ -170,15 +170,28 @@ def imported(name: str, folder: Path, place: str) -> Any:
         value = getattr(import_module(module), attribute)
         return value() if isinstance(value, type) or isfunction(value) else value
     except Exception as error:  # the user's module may raise anything
-        problem = f"{name} cannot be made: {type(error).__name__}: {error}"
-        # The last line of the user's own: the error may be raised further inside.
-        for frame in reversed(extract_tb(error.__traceback__)):
-            file = Path(frame.filename)
-            if file.is_relative_to(folder) and "site-packages" not in file.parts:
-                problem += f" ({file.name}:{frame.lineno})"
-                break
+        line = _own_line(error, folder)
+        # Nothing in the module is wrong if a key or a package is missing on this machine.
+        if isinstance(error, TransomError):
+            problem = f"{name}{line}: {error.place}: {error.problem}"
+            if not error.place:
+                problem = f"{name}{line}: {error.problem}"
+            raise InputError(problem, place=place, hint=error.hint) from error
+        problem = f"{name} cannot be made: {type(error).__name__}: {error}{line}"
         hint = "correct that module; a class or a function in it is called without arguments"
         raise InputError(problem, place=place, hint=hint) from error
+
+
+def _own_line(error: Exception, folder: Path) -> str:
+    """Return the last line of the user's own that an error went through; "" if there is none.
+
+    The error may be raised further inside.
+    """
+    for frame in reversed(extract_tb(error.__traceback__)):
+        file = Path(frame.filename)
+        if file.is_relative_to(folder) and "site-packages" not in file.parts:
+            return f" ({file.name}:{frame.lineno})"
+    return ""
 
 
 def place_of_seat(settings: Settings, seat: ModelSeat) -> str:

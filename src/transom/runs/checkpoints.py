@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -53,10 +54,15 @@ class Checkpoint:
     at: str
 
     @property
+    def hour(self) -> str:
+        """Its hour, `YYYYMMDDHH`."""
+        return self.id.partition("_")[0]
+
+    @property
     def file(self) -> str:
         """Its file below the run's folder."""
-        hour, time = self.id.split("_", 1)
-        return f"{_HOURLY}/{hour}/checkpoint_{time}.json"
+        _, _, time = self.id.partition("_")
+        return f"{_HOURLY}/{self.hour}/checkpoint_{time}.json"
 
     def to_json(self) -> dict[str, Json]:
         fields: dict[str, Json] = {
@@ -93,10 +99,12 @@ class CheckpointFiles:
         self.folder, self._tell = folder, tell
         self.settings = Cache()
         self._points: list[Checkpoint] = []
+        self._counts: Counter[str] = Counter()  # of each hour's checkpoints
 
     def read(self, records: Sequence[Record]) -> None:
         """Know of what a journal holds."""
         self._points = checkpoints(records)
+        self._counts = Counter(point.hour for point in self._points)
 
     def take(self, record: Record, state: RunState) -> None:
         """Leave what follows from a record."""
@@ -125,7 +133,11 @@ class CheckpointFiles:
             self._write(checkpoint.file, fields_with_output)
         self._write(f"stage_outputs/{checkpoint.stage.replace('/', '_')}.json", fields_with_output)
         self._write("checkpoint_latest.json", fields)
-        self._tidy(datetime.fromisoformat(checkpoint.at))
+        # Only these make files too many, or too old. Looking costs as much as writing.
+        self._counts[checkpoint.hour] += 1
+        count = self._counts[checkpoint.hour]
+        if count == 1 or count > self.settings.max_checkpoints_per_hour:
+            self._tidy(datetime.fromisoformat(checkpoint.at))
 
     def put_iteration(self, number: int, findings: Json) -> None:
         """Leave what was wrong with attempt `number` (from 1) of a loop."""
@@ -155,8 +167,12 @@ class CheckpointFiles:
         # Written beside and renamed, so that a reader never sees half a file.
         half = path.with_name(f".{path.name}.half")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            half.write_bytes(pretty_json(content).encode("utf-8", "backslashreplace"))
+            data = pretty_json(content).encode("utf-8", "backslashreplace")
+            try:
+                half.write_bytes(data)
+            except FileNotFoundError:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                half.write_bytes(data)
             os.replace(half, path)  # noqa: PTH105  a reader sees the old one or the new one
         except OSError as error:
             with suppress(OSError):

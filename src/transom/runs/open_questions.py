@@ -124,7 +124,11 @@ def questions_of(run: RunView, *, complete: bool = False) -> Iterator[OpenQuesti
     last_at = run.records[-1].at if run.records else ""
     # A flow that gave up takes free words and files, whatever its stages wait for.
     if run.status == "human_required" and run.state.handed:
-        asks = f"{run.row.name}: the build gave up and needs your words, or a file with --edit"
+        asks = f"{run.row.name}: the build gave up and needs your words"
+        # If no reply could be read, there is no file that an edited one could replace.
+        if names := run.state.handed.get("files"):
+            endings = ", ".join(name.rpartition("/")[2] for name in names)
+            asks += f", or a file with --edit ({endings})"
         yield OpenQuestion(ids, "", last_at, asks, ())
         return
     asked_at: dict[str, str] = {}

@@ -152,7 +152,7 @@ def chosen(run_id: str, waiting: dict[Slot, Choice], question: str | None) -> Ch
         raise InputError(f"{subject} waits for no answer", hint=hint)
     listed = "; ".join(f"--question {short_name(choice)}: {cut(choice)}" for choice in fitting)
     problem = f"{len(fitting)} answers are waited for: {listed}"
-    raise InputError(problem, place=run_id, hint=f"say which one you answer; see: {see}")
+    raise InputError(problem, place=run_id, hint=f"name the question that you answer; see: {see}")
 
 
 # -- questions of a program ------------------------------------------------------------------------

@@ -353,7 +353,8 @@ class Run(RunHost):
             if earlier[1:] == attempt[1:]:
                 attempt = earlier
         await self.append("started", {"stage": step.name, **attempt._asdict()})
-        again = f" (attempt {attempt.attempt})" if attempt.attempt > 1 else ""
+        # "Attempt 2" would be read as another stage's number, which a label may hold.
+        again = ", tried again" if attempt.attempt > 1 else ""
         if self.label is None:
             self.progress(f"{step.name}: working{again}")
         elif label := self.label(step.name):

@@ -5,7 +5,7 @@ repeated is not.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -14,7 +14,7 @@ from transom.canonical import Json, digest
 from transom.errors import Paused, RunError
 from transom.llm import ToolCallPart, ToolSpec
 from transom.llm.turns import Egress, strictest
-from transom.runs.conversation import CallPlace
+from transom.runs.conversation import CallPlace, ConversationKey
 from transom.runs.event_log import RunHost
 from transom.runs.observe import log_outcome, of_conversation
 from transom.runs.questions import APPROVAL, BEGUN, PersonAnswer, of_call
@@ -110,6 +110,11 @@ def _mark_of(call: ToolCallPart) -> str:
     return digest(call.content_key)[:16]
 
 
+def _doubt_fingerprint(place: CallPlace, attempts: int) -> str:
+    """Return the fingerprint of the question whether a call was carried out."""
+    return digest([place.to_json(), attempts])
+
+
 class ToolJournal:
     """The tool calls of a stage or of kept conversations; `is_walked`: whether a conversation is
     of this attempt.
@@ -124,7 +129,7 @@ class ToolJournal:
 
         An equal call elsewhere needs an answer of its own.
         """
-        fingerprint = digest([APPROVAL, self._run.id, place.to_json(), call.name, call.arguments])
+        fingerprint = self._approval_fingerprint(place, call)
         if answer := self._run.answer(place.key.stage, fingerprint):
             return answer
         raise await self._pause(
@@ -211,7 +216,7 @@ class ToolJournal:
         """
         state = self._run.state
         attempts = state.conversation(place.key).call_starts.get(place.call, 0)
-        fingerprint = digest([place.to_json(), attempts])
+        fingerprint = _doubt_fingerprint(place, attempts)
         equal_calls = [
             other for other in self._equal_calls(place, _mark_of(call)) if other != place
         ]
@@ -222,6 +227,42 @@ class ToolJournal:
             return decided
         reason = f"tool {call.name} was begun, and whether it was carried out is not known"
         raise await self._pause(BEGUN, place, call, fingerprint, reason)
+
+    def answers(
+        self, key: ConversationKey
+    ) -> Iterator[tuple[CallPlace, ToolCallPart, PersonAnswer]]:
+        """Yield the calls of a conversation's last reply that have no result, and about which a
+        person has answered.
+
+        Calls in sub-conversations that these calls opened are among them.
+        """
+        state = self._run.state.conversation(key)
+        if state.pending is None:
+            return
+        for number, call in enumerate(state.pending.calls):
+            place = CallPlace(key, state.replies - 1, number)
+            if number in state.results:
+                continue
+            if answer := self._answer_about(place, call):
+                yield place, call, answer
+            sub_key = key._replace(conversation=place.opens)
+            if sub_key in self._run.state.conversations:
+                yield from self.answers(sub_key)
+
+    def _answer_about(self, place: CallPlace, call: ToolCallPart) -> PersonAnswer | None:
+        """Return what a person answered last about a call, unless another question is open."""
+        state, stage = self._run.state, place.key.stage
+        attempts = state.conversation(place.key).call_starts.get(place.call, 0)
+        doubt = _doubt_fingerprint(place, attempts)
+        if answer := self._run.answer(stage, doubt):
+            return answer
+        # An approval is used up when the call begins.
+        if attempts or (stage, doubt) in state.waiting:
+            return None
+        return self._run.answer(stage, self._approval_fingerprint(place, call))
+
+    def _approval_fingerprint(self, place: CallPlace, call: ToolCallPart) -> str:
+        return digest([APPROVAL, self._run.id, place.to_json(), call.name, call.arguments])
 
     async def _pause(
         self, kind: str, place: CallPlace, call: ToolCallPart, fingerprint: str, reason: str

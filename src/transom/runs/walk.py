@@ -179,10 +179,10 @@ def take_edit(run: RunHost, file: Path) -> Path:
     names: list[str] = (run.state.handed or {}).get("files", [])
     fitting = [name for name in names if Path(name).suffix == file.suffix]
     if not fitting:
-        listed = ", ".join(names) or "nothing"
-        raise InputError(
-            "is no file that this run waits for", place=str(file), hint=f"it waits for: {listed}"
-        )
+        hint = f"it waits for: {', '.join(names)}"
+        if not names:
+            hint = "no reply could be read, so there is no file to replace; answer in words"
+        raise InputError("is no file that this run waits for", place=str(file), hint=hint)
     try:
         data = file.read_bytes()
     except OSError as error:

@@ -266,9 +266,7 @@ def recording_of(
             problem = (
                 f"{local_part or 'its reply'} is marked local and would stand in the recording"
             )
-            raise InputError(
-                problem, place=place, hint="where the recording may hold it say --local"
-            )
+            raise InputError(problem, place=place, hint="pass --local if the recording may hold it")
         # A recording is meant to be shared.
         if redact.inside(reply.to_json()) != reply.to_json():
             hint = "without it what follows could not be played; have it asked for without the key"
@@ -280,5 +278,5 @@ def recording_of(
         )
         windows += [data["context_tokens"]] if "context_tokens" in data else []
     if not calls:
-        raise InputError("no model was asked, so that there is nothing to record")
+        raise InputError("no model was asked, so there is nothing to record")
     return Recording(tuple(calls), windows[0] if windows else None)

@@ -31,6 +31,7 @@ from transom.store import Store
 _log = logging.getLogger(__name__)
 
 _TABLE = "chat_completions"
+_LONGEST_WAIT = 7 * 24 * 3600.0  # seconds; a person may have to approve a call in between
 _ROLES = ("system", "developer", "user", "assistant")
 # The API knows few reasons for an end; a cap of the budget is the end of what may be said.
 _FINISH_REASONS = {"answered": "stop", "refusal": "content_filter"}
@@ -267,7 +268,8 @@ class ChatCompletions:
     #
     # history/H     It rests: it came to the messages H, and the next request after H continues it.
     # unanswered/M  Its last message M failed. Only the same request goes on with it, since any
-    #               other one would see M. What M has done or paid is not done again.
+    #               other one would see M. What M has done or paid is not done again. After a week,
+    #               the same words are a message of their own.
     # neither       It is at work, or waits under a request's key alone.
     #
     # `_take` is the only way out of the first two, and one request alone succeeds: what was taken
@@ -289,7 +291,7 @@ class ChatCompletions:
         if stored is None:
             source, value = await self._take(f"unanswered/{chat.id}", f"history/{chat.history_id}")
             if source.startswith("unanswered/"):
-                name, text = value
+                name, text = value[:2]
             elif source:
                 name, text = value, chat.text
             else:
@@ -308,7 +310,9 @@ class ChatCompletions:
     async def _take(self, *keys: str) -> tuple[str, Any]:
         """Take a conversation from the first key that has one; returns the key and its value."""
         for key in keys:
-            value = self._store.get(_TABLE, key)
+            value: Any = self._store.get(_TABLE, key)
+            if key.startswith("unanswered/") and _is_old(value):
+                continue
             # Several may read it at the same time, and one of them wins.
             if value and await self._store.swap(_TABLE, key, value, ""):
                 return key, value
@@ -322,7 +326,7 @@ class ChatCompletions:
         except BaseException:
             # A key finds its message by itself.
             if not claim.key:
-                value: Any = [claim.name, claim.text]
+                value: Any = [claim.name, claim.text, time.time()]
                 # A client that left has cancelled this task, which must not cut the write short.
                 write = self._store.put(_TABLE, f"unanswered/{chat.id}", value)
                 await asyncio.shield(asyncio.ensure_future(write))
@@ -391,6 +395,12 @@ def _role_and_text(message: Any, place: str) -> tuple[str, str]:
             case _:
                 raise InputError("it holds something else than text", place=place, hint="send text")
     return role, "\n\n".join(texts)
+
+
+def _is_old(unanswered: Any) -> bool:
+    """Return whether a message failed so long ago that an equal one is meant anew."""
+    # Entries of the first version have no time.
+    return bool(unanswered) and len(unanswered) > 2 and time.time() - unanswered[2] > _LONGEST_WAIT
 
 
 def _finish_reason(response: AgentResponse[Any]) -> str:

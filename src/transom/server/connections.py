@@ -105,12 +105,13 @@ class BoundedConnection(H11Protocol):
         except OSError:  # also for no TLS, and for none in time
             encrypted = None
         self._handshake = None
-        # There is none either if the client has left meanwhile.
-        if not isinstance(encrypted, asyncio.Transport) or encrypted.is_closing():
+        # The client may have left meanwhile.
+        if not isinstance(encrypted, asyncio.Transport) or transport.is_closing():
             self.connection_lost(None)
             return
         super().connection_made(encrypted)
-        for data in self._early:
+        early, self._early = self._early, []
+        for data in early:
             self.data_received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -146,7 +147,11 @@ class BoundedConnection(H11Protocol):
         self._deadline = self.loop.call_later(seconds, self._time_is_up) if seconds else None
 
     def _time_is_up(self) -> None:
-        _log.warning("a connection was closed: it sent no whole request in time")
+        received, _ = self.conn.trailing_data
+        # Browsers open connections ahead that they may never use; nobody needs to know.
+        is_unused = self.conn.their_state is h11.IDLE and not received
+        level = logging.DEBUG if is_unused else logging.WARNING
+        _log.log(level, "a connection was closed: it sent no whole request in time")
         self.refuse(b"408 Request Timeout")
 
     def _open_connections(self) -> list[BoundedConnection]:

@@ -12,7 +12,7 @@ from transom.canonical import Json, compact_bytes
 from transom.errors import StoreError
 
 
-def encode(value: Json, where: str) -> str:
+def encode(value: Json, place: str) -> str:
     """Encode as JSON text, lone surrogates escaped: databases reject them. StoreError for what
     JSON cannot express.
     """
@@ -21,7 +21,7 @@ def encode(value: Json, where: str) -> str:
     except (TypeError, ValueError, RecursionError) as error:
         raise StoreError(
             f"the value cannot be stored as JSON ({error})",
-            place=where,
+            place=place,
             hint="give plain JSON data",
         ) from error
 

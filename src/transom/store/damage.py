@@ -143,9 +143,9 @@ def _has_sound_rows(connection: sqlite3.Connection, table: str) -> bool:
     quoted = '"' + table.replace('"', '""') + '"'
     expected: list[tuple[type, ...]] = []
     for _, _, declared, required, _, key in connection.execute(f"PRAGMA table_info({quoted})"):
-        known = _CLASSES.get(bytes(declared).decode().upper(), object)
+        kind = _CLASSES.get(bytes(declared).decode().upper(), object)
         is_optional = not required and not key
-        expected.append((known, type(None)) if is_optional else (known,))
+        expected.append((kind, type(None)) if is_optional else (kind,))
     for row in connection.execute(f"SELECT * FROM {quoted}"):
         for value, classes in zip(row, expected, strict=True):
             if not isinstance(value, classes):
@@ -160,9 +160,9 @@ def _is_intact(data: object, crc: object, *names: object) -> bool:
     texts = [_text(value) for value in (data, *names)]
     if None in texts or not isinstance(crc, int | None):
         return False
-    text, *rest = [text for text in texts if text is not None]
+    text, *columns = [text for text in texts if text is not None]
     try:
-        decode(text, crc, *rest)
+        decode(text, crc, *columns)
     except ValueError:
         return False
     return True

@@ -59,19 +59,19 @@ def copy_database(
     Raises:
         StoreError: the target is not empty, a room of the source is unknown, or the copy differs.
     """
-    known = {room.room: room for room in rooms}
+    rooms_by_name = {room.room: room for room in rooms}
     # Only a database of this version has the columns that are copied.
     _create_store(source)
     with _opened(source) as original:
         versions = original.versions()
-    if unknown := sorted(versions.keys() - known.keys()):
+    if unknown := sorted(versions.keys() - rooms_by_name.keys()):
         raise StoreError(
             f"the database has tables of {', '.join(unknown)}, which this version of transom does"
             " not know",
             place=str(source),
             hint="use the newer transom that wrote them",
         )
-    present = [known[room] for room in sorted(versions)]
+    present = [rooms_by_name[room] for room in sorted(versions)]
     _create_store(target)
     for location in (source, target):
         for room in present:

@@ -122,11 +122,11 @@ class SqliteStore:
             StoreError: not a database, damaged, newer than this code, or not readable; every write
                 raises it, too.
         """
-        where = path or IN_MEMORY
-        with typed_errors(where):
+        location = path or IN_MEMORY
+        with typed_errors(location):
             reader = connect_for_reading(path, busy_seconds)
-            committer = RefusingCommitter(reader, where, busy_seconds)
-        return cls(where, Writer(committer, where), reader)
+            committer = RefusingCommitter(reader, location, busy_seconds)
+        return cls(location, Writer(committer, location), reader)
 
     @property
     def commits(self) -> int:
@@ -244,8 +244,8 @@ class SqliteStore:
         row = _document(table, key, new)
 
         def change(connection: sqlite3.Connection) -> bool:
-            known = connection.execute(_GET, (table, key)).fetchone()
-            if (self._decoded(table, *known) if known else None) != old:
+            present = connection.execute(_GET, (table, key)).fetchone()
+            if (self._decoded(table, *present) if present else None) != old:
                 return False
             connection.execute(_PUT, row)
             return True

@@ -71,12 +71,12 @@ def store_error(error: BaseException, path: Path) -> StoreError:
     if code in _NOT_WRITABLE and is_read_only(path):
         return _caused(read_only_error(path), error)
     if isinstance(error, OSError):
-        what, hint = "the folder of the database cannot be made", _ELSEWHERE
+        problem, hint = "the folder of the database cannot be made", _ELSEWHERE
     elif isinstance(error, UnicodeEncodeError):
-        what, hint = "the name cannot be kept as text", "give names without unpaired surrogates"
+        problem, hint = "the name cannot be kept as text", "give names without unpaired surrogates"
     else:
-        what, hint = _MEANING.get(code, _UNKNOWN)
-    return _caused(StoreError(f"{what} ({error})", place=str(path), hint=hint), error)
+        problem, hint = _MEANING.get(code, _UNKNOWN)
+    return _caused(StoreError(f"{problem} ({error})", place=str(path), hint=hint), error)
 
 
 def damaged(path: Path | str, damage: str) -> StoreError:
@@ -91,11 +91,11 @@ def is_read_only(database: Path) -> bool:
     return not (os.access(database, os.W_OK) and os.access(database.parent, os.W_OK))
 
 
-def read_only_error(where: Path) -> StoreError:
+def read_only_error(workspace: Path) -> StoreError:
     """Return the error of a write in a workspace that can only be read."""
     return StoreError(
         "the workspace is read-only",
-        place=str(where),
+        place=str(workspace),
         hint="you can look at it; to change it, copy it and name the copy with --workspace",
     )
 

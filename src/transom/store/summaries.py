@@ -104,8 +104,8 @@ def keep_summary(
     row = (reading or connection.execute(READ, (record.stream,))).fetchone()
     before = None
     if row:
-        known = _recent.get(record.stream)
-        before = known[1] if known and known[0] == row else summary_of(row)
+        recent = _recent.get(record.stream)
+        before = recent[1] if recent and recent[0] == row else summary_of(row)
         if before.kind == OUTDATED:
             return
     uncounted: Sequence[Record] = ()

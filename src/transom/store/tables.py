@@ -76,12 +76,12 @@ class Tables:
             StoreError: the file is not a state database, is newer than this code, or cannot be
                 written.
         """
-        where = path or IN_MEMORY
-        with typed_errors(where):
+        location = path or IN_MEMORY
+        with typed_errors(location):
             if path:
                 path.parent.mkdir(parents=True, exist_ok=True)
-            connection = connect_for_writing(where, _BUSY_SECONDS, wal=path is not None)
-        tables = cls(where, connection, redact=redact)
+            connection = connect_for_writing(location, _BUSY_SECONDS, wal=path is not None)
+        tables = cls(location, connection, redact=redact)
         try:
             connection.execute(f"PRAGMA synchronous = {'FULL' if full_sync else 'NORMAL'}")
             tables.write(lambda run: tables._upgrade(run, room, steps))

@@ -44,7 +44,7 @@ class Writer:
         self._appends = 0
         self._queue: SimpleQueue[list[Job] | None] = SimpleQueue()
         self._queued = 0  # jobs handed to the thread and not committed yet
-        self._held: list[Job] = []
+        self._waiting: list[Job] = []
         # handed to the thread without a waiting caller, who may not know its end yet
         self._unheard: list[Job] = []
         self._last = 0  # id of the task of the last awaited write; 0 before the first
@@ -83,16 +83,16 @@ class Writer:
         with self._door:
             self._hold(job)
             me = id(asyncio.current_task(loop))
-            here = self._last in (0, me) and not self._queued
+            commits_here = self._last in (0, me) and not self._queued
             # The task waits for its commit in any case, so a slow disk costs a lone task nothing.
-            here = here and (self._committer.quick >= PROVEN or _is_only_task(loop))
+            commits_here = commits_here and (self._committer.quick >= PROVEN or _is_only_task(loop))
             self._last = me
-            batch, self._held = self._held, []
-            outcomes = self._committer.commit_at_once(batch) if here else None
+            batch, self._waiting = self._waiting, []
+            outcomes = self._committer.commit_at_once(batch) if commits_here else None
             if outcomes is None:
                 self._push(batch, stream)
         if outcomes is not None:
-            self._settle(batch, outcomes, here=loop)
+            self._settle(batch, outcomes, own_loop=loop)
         if outcomes is not None and loop.time() > self._turn + _TURN:
             await asyncio.sleep(0)
             self._turn = loop.time()
@@ -135,7 +135,7 @@ class Writer:
     def _hold(self, job: Job) -> None:
         if self._closed:
             raise StoreError("the store is closed", place=str(self._location))
-        self._held.append(job)
+        self._waiting.append(job)
 
     def _push(self, batch: list[Job], awaited: str = "") -> None:
         if batch:
@@ -144,8 +144,8 @@ class Writer:
             self._queue.put(batch)
             self._start()
 
-    def _push_held(self) -> None:
-        batch, self._held = self._held, []
+    def _push_waiting(self) -> None:
+        batch, self._waiting = self._waiting, []
         self._push(batch)
 
     def _start(self) -> None:
@@ -159,7 +159,7 @@ class Writer:
     def _time_is_up(self) -> None:
         with self._door:
             self._timed = None
-            self._push_held()
+            self._push_waiting()
 
     async def close(self) -> None:
         """Finish the queue, then close the connection. Closing twice does no harm."""
@@ -178,7 +178,7 @@ class Writer:
 
     def _end(self) -> None:
         """End the queue; closing the connection writes the log into the database."""
-        self._push_held()
+        self._push_waiting()
         if self._thread is None and self._committer.quick >= PROVEN:
             self._committer.close()
             self._ended = True
@@ -220,9 +220,9 @@ class Writer:
         batch: Sequence[Job],
         outcomes: Sequence[CommitOutcome],
         *,
-        here: asyncio.AbstractEventLoop | None = None,
+        own_loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
-        """Resolve the futures; `here` is the loop of the calling thread."""
+        """Resolve the futures; `own_loop` is the loop of the calling thread."""
         elsewhere: dict[
             asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], CommitOutcome]]
         ] = {}
@@ -230,7 +230,7 @@ class Writer:
             if self._after_append and job.stream and outcome.error is None:
                 self._call_hook(outcome, self._after_append)
             loop = job.future.get_loop()
-            if loop is here:
+            if loop is own_loop:
                 _resolve(job.future, outcome)
             else:
                 elsewhere.setdefault(loop, []).append((job.future, outcome))

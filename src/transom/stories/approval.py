@@ -11,7 +11,7 @@ from transom.runs import Artifact
 from transom.stories.decisions import Read, Seat, read_reply
 from transom.stories.handoff import AgentValidator, StoryHandoff
 from transom.stories.markdown_story import read_story_file
-from transom.stories.results import StageRow, StoryResult
+from transom.stories.results import StageRow, StoryResult, score_summary
 from transom.stories.seats import Seats
 from transom.stories.shared import Baseline, Epic, SeatReply, Stopped
 from transom.stories.story import Story
@@ -124,6 +124,7 @@ class ApprovalFlow:
             usage=usage,
         )
         row.evidence = evidence or {}
+        row.rate(score_summary(read.summary, self.story))
         self.result.stages.append(row)
         return row
 

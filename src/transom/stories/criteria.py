@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from transom.stories.proof import Proof
+from transom.stories.criterion_words import missing_errors, missing_values, text_of_test
+from transom.stories.proof import Proof, StoryFiles
 from transom.stories.story import Story, StoryRecord
 from transom.stories.testrun import TestRun
 
@@ -99,10 +100,31 @@ def is_same_test(case: str, name: str) -> bool:
     return function == plain or function.endswith(f".{plain}")
 
 
+def tests_of_errors(
+    story: Story, claimed: Mapping[int, tuple[str, ...]], files: StoryFiles
+) -> frozenset[str]:
+    """Return the tests of criteria that name an error, if neither they nor the code name it."""
+    tests = set[str]()
+    for number, cases in claimed.items():
+        criterion = story.criteria[number - 1]
+        for case in cases:
+            if missing_errors(criterion, text_of_test(case, files.tests), files.code_now):
+                tests.add(case)
+    return frozenset(tests)
+
+
 def cover(
-    story: Story, claimed: Mapping[int, tuple[str, ...]], green: TestRun, proof: Proof
+    story: Story,
+    claimed: Mapping[int, tuple[str, ...]],
+    green: TestRun,
+    proof: Proof,
+    files: StoryFiles,
 ) -> tuple[Covering, ...]:
-    """Return each criterion with the tests that cover it."""
+    """Return each criterion with the tests that cover it.
+
+    Args:
+        files: the files of the story, whose tests are looked into.
+    """
     uses: Counter[str] = Counter(
         test for tests in claimed.values() for test in dict.fromkeys(tests)
     )
@@ -112,6 +134,7 @@ def cover(
         refused = []
         for test in dict.fromkeys(claimed.get(number, ())):
             why = _why_not(test, uses[test], green, proof)
+            why = why or _what_is_missing(test, text, proof, files)
             if why:
                 refused.append(f"{test} {why}")
             else:
@@ -135,11 +158,35 @@ def _why_not(test: str, uses: int, green: TestRun, proof: Proof) -> str:
     if test in proof.needless:
         return "passes without the story's work"
     if test in proof.untried:
-        return "runs no function that could be replaced, so nothing shows that it checks anything"
+        return "runs nothing that could be replaced, so nothing shows that it checks anything"
     if test in proof.unmoved:
         return "runs no changed line"
     if test in proof.unchecked:
         return "passes although the changed functions return nothing, so it checks nothing"
+    if test in proof.judged:
+        return "asks the changed code whether its results are right, and passes with others"
     if test in proof.loose:
         return "passes although the changed functions return other values"
+    return ""
+
+
+def _what_is_missing(test: str, criterion: str, proof: Proof, files: StoryFiles) -> str:
+    """Return why a test that checks something does not check the criterion, or ""."""
+    text = text_of_test(test, files.tests)
+    # What holds for all values, such as an order or the same seed, needs no value.
+    values = missing_values(criterion, text) if test in proof.mirrors else []
+    if values:
+        return f"compares the changed code with itself, and does not name {values[-1]}"
+    values = missing_values(criterion, text) if test in proof.ranged else []
+    if values:
+        return f"allows a range of values, and does not name {values[-1]}"
+    # A constant of the story may hold any value.
+    constants = sorted(files.declared & {*re.findall(r"[\w$]+", text)})
+    values = missing_values(criterion, text) if constants else []
+    if values:
+        return f"checks {constants[0]}, which the story defines, and does not name {values[-1]}"
+    if test not in proof.any_error:
+        return ""
+    if errors := missing_errors(criterion, text, files.code_now):
+        return f"passes with any error, and does not name {', '.join(errors)}"
     return ""

@@ -15,7 +15,7 @@ from transom.canonical import Json
 from transom.formats.test_files import is_test_file
 from transom.runs import Stage, model_file
 from transom.stories.canaries import CanaryWords
-from transom.stories.criteria import Covering, cover
+from transom.stories.criteria import Covering, cover, tests_of_errors
 from transom.stories.decisions import Read
 from transom.stories.evidence import (
     AttemptEvidence,
@@ -29,7 +29,7 @@ from transom.stories.evidence import (
 from transom.stories.git import Git
 from transom.stories.harness import importable_modules, named_files, scripts_named_in
 from transom.stories.merge import tested, tested_with
-from transom.stories.proof import Proof, check_command_fails, prove
+from transom.stories.proof import Proof, StoryFiles, check_command_fails, prove
 from transom.stories.shared import Baseline, Epic
 from transom.stories.story import Story, StoryRecord
 from transom.stories.testrun import RunComparison, TestRun, compare, readable
@@ -154,8 +154,9 @@ class StoryJudge:
             return (await self.run.stage(f"{place}/{label}", step, *inputs, out=artifact)).value
 
         words = CanaryWords(await self._seed(f"{place}/seed", head))
-        proof = await prove(files, cases_to_prove, before, tests.after, words, run)
-        return _with_proof(story, evidence, tests, proof), tests
+        of_errors = tests_of_errors(story, evidence.claimed, files)
+        proof = await prove(files, cases_to_prove, before, tests.after, words, run, of_errors)
+        return _with_proof(story, evidence, tests, proof, files), tests
 
     async def _rules(self) -> Rules:
         settings, tests = self.epic.settings.stories, self.epic.settings.tests
@@ -189,14 +190,14 @@ class StoryJudge:
 
 
 def _with_proof(
-    story: Story, evidence: AttemptEvidence, tests: RunComparison, proof: Proof
+    story: Story, evidence: AttemptEvidence, tests: RunComparison, proof: Proof, files: StoryFiles
 ) -> AttemptEvidence:
     """Return the evidence with what the proof showed."""
     findings = [f"tests: {problem}" for problem in proof.problems]
     coverage: tuple[Covering, ...] = ()
     if not findings:
         # A criterion is only judged by runs that can be believed.
-        coverage = cover(story, evidence.claimed, tests.after, proof)
+        coverage = cover(story, evidence.claimed, tests.after, proof, files)
         for case in evidence.changed_tests:
             if case in proof.unmoved:
                 findings.append(f"tests: {case} was changed and runs none of the story's code")

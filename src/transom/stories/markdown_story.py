@@ -29,6 +29,7 @@ from transom.stories.story import ASKED, CLOSED, Story, Task, placeholders, read
 from transom.stories.written_criteria import (
     ACCEPTANCE,
     BOX,
+    criteria_of_field,
     full_title,
     is_label,
     joined,
@@ -138,11 +139,7 @@ def _front_fields(text: str, source: str) -> dict[str, Any]:
 
 
 def _front_criteria(fields: dict[str, Any]) -> tuple[str, ...]:
-    listed = fields.get("acceptance_criteria") or fields.get("criteria") or ()
-    if not isinstance(listed, list):
-        listed = [listed]
-    texts = [str(entry).strip() for entry in listed]
-    return tuple(filter(None, texts))
+    return criteria_of_field(fields.get("acceptance_criteria") or fields.get("criteria"))
 
 
 def read_epics(text: str, source: str) -> tuple[Story, ...]:

@@ -29,7 +29,7 @@ from transom.stories.git import Change, Git
 from transom.stories.handoff import AgentValidator, timestamp
 from transom.stories.judging import StoryJudge
 from transom.stories.merge import merge
-from transom.stories.results import FileChange, StoryResult, quality
+from transom.stories.results import FileChange, StoryResult, score_work
 from transom.stories.seats import Seats
 from transom.stories.shared import Baseline, MergeResult, SeatReply, Stopped
 from transom.stories.story import Story
@@ -203,6 +203,10 @@ class StoryFlow(ApprovalFlow):
             if not findings:
                 findings = await self._inspect(number, start, evidence, tests)
             self.seats.learn(number, worked.value.reply, findings)
+            if not findings:
+                findings = await self._ask_about_summary(number)
+                # As after a review, another try costs Dev no attempt.
+                last += len(findings)
             if not findings and self.settings.review:
                 findings = await self._review(number, start)
                 # Work that is sent back without a fault costs Dev no attempt.
@@ -294,7 +298,7 @@ class StoryFlow(ApprovalFlow):
         }
         row = self._record("dev", number, read, worked, record)
         changed = {change.path: change.action for change in evidence.changes}
-        row.quality = quality(row.summary, self.story, changed, tests.problems)
+        row.rate(score_work(row.summary, self.story, changed, tests.problems))
         return evidence, tests
 
     def _by_time(self, changes: Sequence[Change]) -> list[Change]:
@@ -338,6 +342,25 @@ class StoryFlow(ApprovalFlow):
         if not valid:
             raise Stopped("failed", decision)
         return () if decision == "PASS" else tuple(f"QA: {reason}" for reason in read.reasons)
+
+    async def _ask_about_summary(self, number: int) -> tuple[str, ...]:
+        """Ask a person whether a summary with a low score is enough; returns what Dev must mend."""
+        (row, *_) = [row for row in reversed(self.result.stages) if row.stage == "dev"]
+        least = self.settings.least_quality
+        if row.quality is None or row.quality >= least:
+            return ()
+        prompt = (
+            f"{self.story.label}: Dev's summary scores {row.quality_of}"
+            f" (`stories.least_quality` is {least:g}); is it enough?"
+        )
+        options = ("it is enough", "have Dev write it again", "give up")
+        answer, reason = await self._ask(f"summary#{number}", prompt, *options)
+        if answer == "give up":
+            raise Stopped("failed", f"a person gave up because of Dev's summary: {reason}")
+        if answer == "it is enough":
+            return ()
+        wanted = reason or "name each criterion and the files that you changed"
+        return (f"the summary of attempt {number} scores {row.quality_of}; {wanted}",)
 
     async def _review(self, number: int, head: str) -> tuple[str, ...]:
         """Have a person look at the diff; returns what Dev has to change."""

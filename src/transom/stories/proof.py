@@ -6,11 +6,12 @@ check the story's changed code.
     made to fail                   the story's tests end in a failure, and are reported so
     bodies that raise              the story's tests fail, and say which changed lines they ran
     bodies that return nothing     a test that still passes checks nothing of them
-    bodies that return others      a test that still passes checks no value
+    bodies that return others      a test that still passes checks no value: see `loose_tests`
+    other constants and settings   a test that runs no changed function must notice them
     code of before                 a test that passed before the story fails without its work
 
-Where no changed function can be replaced, no test covers anything: without a new module each test
-that imports it fails, whatever it checks.
+Where neither a function nor a value can be replaced, no test covers anything: without a new module
+each test that imports it fails, whatever it checks.
 
 Nothing that the tested process writes decides alone: each run changes something that the process
 cannot know, and asks whether the report changes with it.
@@ -24,7 +25,8 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from transom.formats.source_functions import BodyKind, changed_functions, with_bodies
+from transom.formats.declared_values import DeclaredKind, declared_names, with_other_values
+from transom.formats.source_functions import BodyKind, without_rust_tests
 from transom.stories.canaries import (
     CanaryWords,
     add_canaries,
@@ -32,6 +34,7 @@ from transom.stories.canaries import (
     made_to_fail,
     without_canaries,
 )
+from transom.stories.loose_tests import find_loose_tests, with_new_bodies
 from transom.stories.story import StoryRecord
 from transom.stories.testrun import TestRun
 
@@ -62,6 +65,21 @@ class StoryFiles:
         """The code as it was before the story."""
         return {path: texts[0] for path, texts in self.code.items()}
 
+    @property
+    def code_now(self) -> str:
+        """The code of the story, without its tests."""
+        texts = [without_rust_tests(path, new or "") for path, (_, new) in self.code.items()]
+        return "\n".join(texts)
+
+    @property
+    def declared(self) -> set[str]:
+        """The names that the story gives to values outside of functions."""
+        names = set[str]()
+        for path, (old, new) in self.code.items():
+            if new is not None:
+                names |= declared_names(path, old, new)
+        return names
+
 
 class Proof(StoryRecord):
     """What the runs after a green run showed.
@@ -73,9 +91,13 @@ class Proof(StoryRecord):
         unmoved: tests that pass whatever the changed code does.
         unchecked: tests that run changed code and pass although it returns nothing.
         loose: tests that get a plain value of the changed code, and pass with another value.
+        mirrors: tests that compare the changed code with itself.
+        any_error: tests that pass with any error, and were named for a certain one.
+        ranged: tests that pass with a value near the right one.
+        judged: those of them that ask the changed code itself whether the value is right.
         unfailing: tests that are reported as skipped when they fail.
         needless: tests that pass without the story's work.
-        untried: tests for which no changed function could be replaced.
+        untried: tests for which nothing of the change could be replaced.
         has_code: whether the story changes code that tests can run.
     """
 
@@ -85,6 +107,10 @@ class Proof(StoryRecord):
     unmoved: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
     loose: tuple[str, ...] = ()
+    mirrors: tuple[str, ...] = ()
+    any_error: tuple[str, ...] = ()
+    ranged: tuple[str, ...] = ()
+    judged: tuple[str, ...] = ()
     unfailing: tuple[str, ...] = ()
     needless: tuple[str, ...] = ()
     untried: tuple[str, ...] = ()
@@ -98,10 +124,12 @@ async def prove(
     green: TestRun,
     words: CanaryWords,
     run: RunWith,
+    of_errors: frozenset[str] = frozenset(),
 ) -> Proof:
     """Try whether a green run proves anything.
 
     Args:
+        of_errors: tests that are named for a certain error, which neither they nor the code name.
         claimed: the tests of the report that are claimed to cover a criterion, and old tests of
             the story's test files whose checks changed.
         before, green: the runs on the baseline and on the story's work.
@@ -113,7 +141,7 @@ async def prove(
         return Proof(problems=(forged,), doubts=tuple(doubts))
     passing = claimed & green.ids("passed")
     # The dearest runs come last: a forged or unsteady report needs none of them.
-    proof = await _moved(files, passing, words, run)
+    proof = await _moved(files, passing, green, of_errors, words, run)
     needless = frozenset[str]()
     old = passing & before.ids("passed")
     # It only finds more tests that need nothing: an empty one fails, too, if an import fails.
@@ -121,6 +149,7 @@ async def prove(
         without = await run("code-of-before", files.before)
         needless = without.ids("passed") & (passing if proof is None else old)
     proof = proof or Proof(untried=tuple(sorted(passing)))
+    proof = await _with_values(files, proof, words, run)
     return proof.model_copy(
         update={
             "doubts": tuple(doubts),
@@ -208,13 +237,18 @@ async def _forged(files: StoryFiles, words: CanaryWords, run: RunWith) -> str:
 
 
 async def _moved(
-    files: StoryFiles, passing: frozenset[str], words: CanaryWords, run: RunWith
+    files: StoryFiles,
+    passing: frozenset[str],
+    green: TestRun,
+    of_errors: frozenset[str],
+    words: CanaryWords,
+    run: RunWith,
 ) -> Proof | None:
     """Replace the bodies of the changed functions; returns which tests notice, or None if there
     is nothing to replace.
     """
     mark = words.next()
-    raising = _broken(files, "raise", mark)
+    raising = with_new_bodies(files.code, "raise", mark)
     if not raising:
         return None
     first = await run("bodies-raise", raising)
@@ -227,7 +261,7 @@ async def _moved(
     # A test that is absent was not collected; only an error that names the bodies explains it.
     if not reached:
         unmoved |= passing - set(first.cases)
-    empty = _broken(files, "empty", mark)
+    empty = with_new_bodies(files.code, "empty", mark)
     unchecked = frozenset[str]()
     if empty:
         second = await run("bodies-empty", empty)
@@ -242,13 +276,52 @@ async def _moved(
             of_replaced = {case for case, lines in reached.items() if _path_of(lines) in empty}
             unchecked = (passed - unmoved) & of_replaced
     unchecked |= await _of_any_value(files, passing & set(reached), mark, run)
-    loose = await _loose(files, passing - unmoved - unchecked - unfailing, mark, run)
+    results: dict[BodyKind, frozenset[str] | None] = {}
+
+    async def passed_with(kind: BodyKind) -> frozenset[str] | None:
+        if kind not in results:
+            texts = with_new_bodies(files.code, kind, mark)
+            results[kind] = (await run(f"bodies-{kind}", texts)).ids("passed") if texts else None
+        return results[kind]
+
+    tests = passing - unmoved - unchecked - unfailing
+    passed = green.ids("passed")
+    found = await find_loose_tests(tests, unchecked, of_errors, passed, passed_with)
     return Proof(
         reached={case: lines for case, lines in reached.items() if case in passing},
         unmoved=tuple(sorted(unmoved)),
-        unchecked=tuple(sorted(unchecked)),
-        loose=tuple(sorted(loose)),
+        unchecked=tuple(sorted(unchecked - found.mirrors)),
+        loose=tuple(sorted(found.loose)),
+        mirrors=tuple(sorted(found.mirrors)),
+        any_error=tuple(sorted(found.any_error)),
+        ranged=tuple(sorted(found.ranged)),
+        judged=tuple(sorted(found.judged)),
         unfailing=tuple(sorted(unfailing)),
+    )
+
+
+async def _with_values(files: StoryFiles, proof: Proof, words: CanaryWords, run: RunWith) -> Proof:
+    """Return the proof without the tests that run no changed function, and notice other values of
+    constants, fields and settings.
+    """
+    doubtful = {*proof.unmoved, *proof.untried}
+    mark = words.next()
+    noticing = set[str]()
+    kinds: tuple[DeclaredKind, ...] = ("lower", "higher")
+    for kind in kinds:
+        texts: dict[str, str | None] = {}
+        for path, (old, new) in files.code.items():
+            text = None if new is None else with_other_values(path, old, new, kind, mark)
+            if text is not None:
+                texts[path] = text
+        if texts and doubtful - noticing:
+            # A test that is absent could not be loaded, which says nothing of its checks.
+            noticing |= doubtful & (await run(f"values-{kind}", texts)).ids("failed", "error")
+    return proof.model_copy(
+        update={
+            "unmoved": tuple(case for case in proof.unmoved if case not in noticing),
+            "untried": tuple(case for case in proof.untried if case not in noticing),
+        }
     )
 
 
@@ -260,48 +333,12 @@ async def _of_any_value(
     """
     kinds: tuple[BodyKind, ...] = ("zero", "other")
     for kind in kinds:
-        texts = _broken(files, kind, mark)
+        texts = with_new_bodies(files.code, kind, mark)
         if not texts or not passing:
             return frozenset()
         # Code that does not compile shows nothing: no test passes then.
         passing &= (await run(f"bodies-{kind}", texts)).ids("passed")
     return passing
-
-
-async def _loose(
-    files: StoryFiles, passing: frozenset[str], mark: str, run: RunWith
-) -> frozenset[str]:
-    """Return the tests that need a plain value from a changed function, and that pass with a lower
-    and with a higher value, too.
-    """
-    stopping = _broken(files, "raise-at-return", mark)
-    if not stopping or not passing:
-        return frozenset()
-    stopped = await run("bodies-stop", stopping)
-    # A test that expects an error never gets a value; it still passes here.
-    loose = passing & {case for case, message in stopped.messages.items() if mark in message}
-    # Both: a test for a bound notices one of the two, and checks something.
-    kinds: tuple[BodyKind, ...] = ("lower", "higher")
-    for kind in kinds:
-        if loose:
-            loose &= (await run(f"bodies-{kind}", _broken(files, kind, mark))).ids("passed")
-    if loose:
-        # A test that checks what a function does may leave its result alone.
-        loose -= (await run("bodies-inert", _broken(files, "inert", mark))).ids("passed")
-    return loose
-
-
-def _broken(files: StoryFiles, kind: BodyKind, mark: str) -> dict[str, str | None]:
-    """Return path -> text of the changed code with new bodies for its changed functions."""
-    texts: dict[str, str | None] = {}
-    for path, (old, new) in files.code.items():
-        # A deleted file has no body to replace.
-        functions = changed_functions(path, old, new) if new is not None else ()
-        if functions and new is not None:
-            text = with_bodies(path, new, functions, kind, mark)
-            if text is not None:
-                texts[path] = text
-    return texts
 
 
 def _reached(run: TestRun, mark: str) -> dict[str, str]:

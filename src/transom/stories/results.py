@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,6 +12,7 @@ from transom.stories.criteria import Covering
 from transom.stories.story import Action, Story
 
 _BOASTS = ("all tests pass", "tests are green", "everything works", "tests passed")
+_SHORT_WORD = 4
 
 State = Literal["done", "blocked", "paused", "failed", "skipped", "planned"]
 
@@ -27,8 +29,12 @@ class FileChange(_Model):
 
 
 class StageRow(_Model):
-    """One attempt of a stage. `evidence` has the orchestrator's observations, not the agent's
-    claims.
+    """One attempt of a stage.
+
+    Attributes:
+        evidence: the orchestrator's observations, not the agent's claims.
+        quality: the score of its summary, from 0 to 1.
+        quality_of: what the score consists of, in words.
     """
 
     stage: Literal["sm", "po", "dev", "qa"]
@@ -38,7 +44,12 @@ class StageRow(_Model):
     by: str = ""
     evidence: dict[str, Any] = {}
     quality: float | None = None
+    quality_of: str = ""
     usage: dict[str, int] = {}
+
+    def rate(self, score: SummaryScore) -> None:
+        """Keep the score of the summary."""
+        self.quality, self.quality_of = score.score, str(score)
 
 
 class StoryResult(_Model):
@@ -108,27 +119,58 @@ class EpicResult(_Model):
         return 1 if states & {"failed", "skipped"} else 0
 
 
-def quality(
-    summary: str, story: Story, changes: Mapping[str, Action], problems: tuple[str, ...]
-) -> float:
-    """Score Dev's summary from 0 to 1: criteria named, files named, no claim that the tests
-    contradict.
+@dataclass(frozen=True)
+class SummaryScore:
+    """How much a summary says, from 0 to 1: the mean of its parts.
+
+    Attributes:
+        parts: the share of each part: `criteria` that it names and, of Dev's, changed `files` that
+            it names and `claims`, which is 0 if it praises tests that have problems.
+        counts: the same in words, such as `names 1 of 2 criteria`.
     """
+
+    parts: Mapping[str, float]
+    counts: tuple[str, ...]
+
+    @property
+    def score(self) -> float:
+        """The mean of the parts."""
+        return round(sum(self.parts.values()) / len(self.parts), 2)
+
+    def __str__(self) -> str:
+        return f"{self.score:.2f}: {', '.join(self.counts)}"
+
+
+def score_summary(summary: str, story: Story) -> SummaryScore:
+    """Score the summary of any role: does it name the story's criteria?"""
     plain = summary.lower()
-    # Short words are in every text, so they show nothing.
-    keywords = []
+    named = 0
     for criterion in story.criteria:
-        keywords.append({word for word in criterion.lower().split() if len(word) > 4})
-    named_criteria = 0
-    for words in keywords:
+        # Short words are in every text, so they show nothing.
+        words = {word for word in criterion.lower().split() if len(word) > _SHORT_WORD}
         hits = sum(word in plain for word in words)
-        named_criteria += bool(words) and hits >= min(2, len(words))
-    criteria = named_criteria / len(keywords) if keywords else 1.0
+        named += bool(words) and hits >= min(2, len(words))
+    total = len(story.criteria)
+    share = named / total if total else 1.0
+    return SummaryScore({"criteria": share}, (f"names {named} of {total} criteria",))
+
+
+def score_work(
+    summary: str, story: Story, changes: Mapping[str, Action], problems: tuple[str, ...]
+) -> SummaryScore:
+    """Score Dev's summary: criteria named, files named, no claim that the tests contradict."""
+    plain = summary.lower()
+    of_criteria = score_summary(summary, story)
     names = [path.rpartition("/")[2].lower() for path in changes]
-    named_files = 0
+    named = 0
     for name in names:
-        named_files += name in plain or name.partition(".")[0] in plain
-    files = named_files / len(names) if names else 0.0
-    boasts = any(word in plain for word in _BOASTS)
-    honesty = 0.0 if boasts and problems else 1.0
-    return round((criteria + files + honesty) / 3, 2)
+        named += name in plain or name.partition(".")[0] in plain
+    is_false = bool(problems) and any(word in plain for word in _BOASTS)
+    parts = {
+        **of_criteria.parts,
+        "files": named / len(names) if names else 0.0,
+        "claims": 0.0 if is_false else 1.0,
+    }
+    praise = "praises tests that have problems" if is_false else "makes no false claim of tests"
+    counts = (*of_criteria.counts, f"names {named} of {len(names)} changed files", praise)
+    return SummaryScore(parts, counts)

@@ -10,6 +10,7 @@ from typing import Any
 from transom.errors import InputError
 from transom.formats.yaml_files import YamlFile, dump_yaml
 from transom.stories.story import ASKED, CLOSED, Status, Story, read_status
+from transom.stories.written_criteria import criteria_of_field
 
 _NAMES = {
     **dict.fromkeys(
@@ -189,12 +190,12 @@ def _in_our_words(data: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _criteria_of(data: dict[str, Any]) -> tuple[str, ...]:
-    criteria = _texts(data.get("acceptance_criteria"))
+    criteria = criteria_of_field(data.get("acceptance_criteria"))
     if not criteria and isinstance(data.get("tests"), list):
-        criteria = _texts(data["tests"])
+        criteria = criteria_of_field(data["tests"])
     if not criteria and "subtasks" in data:
         # A task of a task list says in its description what must hold.
-        criteria = _texts(data.get("description"))
+        criteria = criteria_of_field(data.get("description"))
     return criteria
 
 
@@ -254,10 +255,6 @@ def _texts(value: Any) -> tuple[str, ...]:
         value = [value]
     texts = []
     for entry in value:
-        if isinstance(entry, dict):
-            # Criteria may be mappings with a text, or with their given, when and then.
-            fields = [f"{key} {part}" for key, part in entry.items() if key != "id"]
-            entry = entry.get("text") or entry.get("description") or "; ".join(fields)
         if entry is not None and str(entry).strip():
             texts.append(str(entry).strip())
     return tuple(texts)

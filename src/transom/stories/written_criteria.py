@@ -1,4 +1,6 @@
-"""Acceptance criteria in Markdown: list items, groups that begin with Given, numbered headings."""
+"""Acceptance criteria in Markdown: list items, tables, groups that begin with Given, numbered
+headings.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +12,22 @@ from transom.formats.markdown import (
     InlineText,
     ListItem,
     MarkdownPart,
+    MarkdownTable,
     Node,
     Paragraph,
     iter_lines,
+    parse,
+)
+from transom.stories.criteria_forms import (
+    criteria_of_item,
+    criteria_of_table,
+    criteria_of_value,
 )
 
 BOX = re.compile(r"^\[([ xX])\]\s+")
 _OWN_MARK = re.compile(r"(?:(?<!\s)\s++)?\(ACs?\s*+:?\s*+#?\d[^)]{0,200}\)\s*+$", re.IGNORECASE)
 _BEGINS = re.compile(r"^(?:given\b|(?:AC\s*#?)?\d+(?:\.\d+)*\s*[:.)])", re.IGNORECASE)
-_NUMBER = re.compile(r"^(?:AC\s*#?)?\d+(?:\.\d+)*\s*[:.)]\s*", re.IGNORECASE)
+_NUMBER = re.compile(r"^(?:(?:AC\s*#?)?\d+(?:\.\d+)*\s*[:.)]|#\d+\s)\s*", re.IGNORECASE)
 _LABEL = re.compile(r"^[A-Z][\w /-]{2,30}:(?:\s|$)")
 _LONGEST_LABEL = 40
 ACCEPTANCE = re.compile(r"^(?:acceptance\b(?!\s+\w+\s+\w)|ACs?\b)", re.IGNORECASE)
@@ -61,10 +70,18 @@ def read_criteria(parts: Sequence[MarkdownPart]) -> tuple[str, ...]:
     return tuple(filter(None, bare))
 
 
+def criteria_of_field(value: object) -> tuple[str, ...]:
+    """Return the criteria of a field of data; a text of several lines is read as Markdown."""
+    texts: list[str] = []
+    for text in criteria_of_value(value):
+        own = read_criteria(parse(f"# Acceptance\n\n{text}")) if "\n" in text else ()
+        texts += own if len(own) > 1 else [text]
+    return tuple(texts)
+
+
 def _texts_of(blocks: Sequence[Node], *, has_heading: bool) -> list[str]:
     """Return the criteria of a section as they are written."""
     texts: list[str] = []
-    is_ordered: bool | None = None
     for number, block in enumerate(blocks):
         following = blocks[number + 1] if number + 1 < len(blocks) else None
         if isinstance(block, Bullets):
@@ -73,8 +90,9 @@ def _texts_of(blocks: Sequence[Node], *, has_heading: bool) -> list[str]:
             if number and (_names_criterion(blocks[number - 1]) or is_step):
                 texts[-1] = f"{texts[-1]} {joined([*iter_lines([block])])}"
                 continue
-            is_ordered = block.ordered
-            texts += [joined([*item.lines, *iter_lines(item.blocks)]) for item in block.items]
+            texts += _items_of(block)
+        elif isinstance(block, MarkdownTable):
+            texts += criteria_of_table(block, is_first=not texts)
         elif isinstance(block, Paragraph):
             # A bold line before numbered criteria is their group's name.
             if has_heading and _names_group(block, following):
@@ -86,8 +104,7 @@ def _texts_of(blocks: Sequence[Node], *, has_heading: bool) -> list[str]:
                 continue
             if has_heading and not begins and isinstance(following, Bullets):
                 # Below a heading, text before a list names a group of criteria.
-                is_other = is_ordered is not None and following.ordered != is_ordered
-                if is_other or _NO_CRITERIA.match(block.lines[0].text):
+                if _NO_CRITERIA.match(block.lines[0].text):
                     break
                 continue
             has_list = any(isinstance(later, Bullets) for later in blocks[number:])
@@ -97,6 +114,16 @@ def _texts_of(blocks: Sequence[Node], *, has_heading: bool) -> list[str]:
             if texts and not begins and (label or isinstance(blocks[number - 1], Bullets)):
                 break  # a new section begins
             _add_lines(texts, block)
+    return texts
+
+
+def _items_of(block: Bullets) -> list[str]:
+    """Return the criteria of a list."""
+    texts: list[str] = []
+    for item in block.items:
+        # The number of an item counts, so what lies below it is a part of it.
+        whole = joined([*item.lines, *iter_lines(item.blocks)])
+        texts += [whole] if block.ordered else criteria_of_item(item)
     return texts
 
 

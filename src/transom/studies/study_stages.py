@@ -130,6 +130,15 @@ def _forget(runner: StudyRunner, numbers: Collection[int]) -> int:
     return sum(trials_by_number[number].kind != "lost" for number in forgotten)
 
 
+def forgotten_best(runner: StudyRunner) -> int | None:
+    """Return the number of a forgotten trial that Optuna still calls the best, or None."""
+    # Optuna cannot change a trial that has ended, so its own tools go on showing it.
+    for frozen in runner.machine.study.best_trials:
+        if frozen.number in runner.machine.forgotten:
+            return frozen.number
+    return None
+
+
 def conclude(runner: StudyRunner, verification: Verification) -> End:
     """Store the study's findings for the next one, and call the hooks of its end."""
     guide = runner.guide

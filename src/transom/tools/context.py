@@ -118,7 +118,8 @@ def _names_context(hint: Any) -> bool:
 def check_deps(deps: object, context_hint: Any, tool: str) -> None:
     """Refuse dependencies of another type than a tool's function takes with a ToolError.
 
-    A type that no object can be compared with, such as a type variable, is not checked.
+    A type variable stands for its bound or its constraints. A type that no object can be compared
+    with is not checked.
     """
     for hint in get_args(context_hint):
         if not _fits(deps, hint):
@@ -136,7 +137,7 @@ def check_deps(deps: object, context_hint: Any, tool: str) -> None:
 def _fits(value: object, hint: Any) -> bool:
     """Return whether a value may be of a type, as a type checker sees it from outside.
 
-    The items of a container are not looked at.
+    The items of Python's own containers are looked at, those of any other one are not.
     """
     # An alias of Python 3.12 (`type Shop = ...`) holds the type that it stands for.
     hint = getattr(hint, "__value__", hint)
@@ -145,6 +146,9 @@ def _fits(value: object, hint: Any) -> bool:
         return _fits(value, get_args(hint)[0])
     if kind in (Union, UnionType):
         return any(_fits(value, option) for option in get_args(hint))
+    if isinstance(kind, TypeVar):
+        options = kind.__constraints__ or (kind.__bound__ or Any,)
+        return any(_fits(value, option) for option in options)
     if kind is Literal:
         return value in get_args(hint)
     if isinstance(kind, NewType):
@@ -154,13 +158,40 @@ def _fits(value: object, hint: Any) -> bool:
     # `Any` is a class as well.
     if kind is Any or not isinstance(kind, type):
         return True
+    if kind is type and get_args(hint):
+        return _is_class_of(value, get_args(hint)[0])
     if is_typeddict(kind):
         required = kind.__required_keys__  # type: ignore[attr-defined]
         return isinstance(value, dict) and required <= value.keys()
     if is_protocol(kind):
         return value is not None and not _missing_members(value, kind)
     # A type checker takes an integer where a real number is named.
-    return isinstance(value, (kind, int) if kind is float else kind)
+    if not isinstance(value, (kind, int) if kind is float else kind):
+        return False
+    return _fits_items(value, kind, get_args(hint))
+
+
+def _is_class_of(value: object, hint: Any) -> bool:
+    """Return whether a value may be of the type `type[hint]`."""
+    kind = get_origin(hint) or hint
+    if not isinstance(value, type):
+        return False
+    return not isinstance(kind, type) or is_protocol(kind) or kind is Any or issubclass(value, kind)
+
+
+def _fits_items(value: object, kind: type, hints: Sequence[Any]) -> bool:
+    """Return whether the items of one of Python's own containers fit the hints of a type."""
+    items: Any = value
+    if not hints:
+        return True
+    if type(value) is dict and len(hints) == 2:
+        keys, values = hints
+        return all(_fits(key, keys) and _fits(item, values) for key, item in items.items())
+    if kind is tuple and hints[-1] is not Ellipsis:
+        return len(items) == len(hints) and all(map(_fits, items, hints))
+    if type(value) in (list, set, frozenset, tuple):
+        return all(_fits(item, hints[0]) for item in items)
+    return True
 
 
 def _missing_members(value: object, hint: Any) -> list[str]:

@@ -228,7 +228,22 @@ class Toolbox:
 
 
 def _trust_of(error: ToolRefused, tool: ToolDefinition | None) -> Trust:
-    """Return the trust of a refusal: that of the tool if it asks for a better call itself."""
-    if isinstance(error, ToolRetry) and tool is not None and tool.trust != "ours":
+    """Return the trust of a refusal: that of the tool if its own code wrote the reason.
+
+    Such a reason often quotes what the tool was answered from outside.
+    """
+    is_own = isinstance(error, ToolRetry) or not _is_from_here(error)
+    if is_own and tool is not None and tool.trust != "ours":
         return "untrusted"
     return error.trust
+
+
+def _is_from_here(error: BaseException) -> bool:
+    """Return whether an error was raised by code of Transom, and not by a program's."""
+    trace = error.__traceback__
+    if trace is None:
+        return False
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    module = str(trace.tb_frame.f_globals.get("__name__", ""))
+    return module.partition(".")[0] == __name__.partition(".")[0]

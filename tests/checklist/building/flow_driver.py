@@ -23,7 +23,8 @@ from tests.checklist.test_pipeline import ITEM, SPEC
 from tests.forked import attempt, records
 from transom.canonical import digest
 from transom.checklist.building.flow import build_checker
-from transom.checklist.building.inputs import BuildInputs, BuildSettings
+from transom.checklist.building.inputs import BuildInputs
+from transom.checklist.building.settings import BuildSettings
 from transom.checklist.vectors import STANDARD_SOURCE
 from transom.llm import Chain, Request, ScriptedProvider
 from transom.runs import Run, Workspace

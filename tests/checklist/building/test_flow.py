@@ -19,8 +19,9 @@ import pytest
 from tests.checklist.building.atoms_for_tests import ATOM_A, CHECKER, REPORT
 from tests.checklist.test_pipeline import ITEM, SPEC
 from transom.checklist.building.flow import BuiltChecker, build_checker, build_table, start_of
-from transom.checklist.building.inputs import BuildInputs, BuildSettings
+from transom.checklist.building.inputs import BuildInputs
 from transom.checklist.building.routes import emitted_fields
+from transom.checklist.building.settings import BuildSettings
 from transom.checklist.building.state import BuildState
 from transom.checklist.standard_atoms import check_existence, validate_logic
 from transom.checklist.vectors import STANDARD_SOURCE

@@ -11,7 +11,8 @@ import pytest
 
 from tests.runs.helpers import Desk
 from transom.agent import Answer, call
-from transom.checklist.building.inputs import BuildInputs, BuildSettings
+from transom.checklist.building.inputs import BuildInputs
+from transom.checklist.building.settings import BuildSettings
 from transom.checklist.building.writing import Writers
 from transom.checklist.writing.views import load_prompt, make_role
 from transom.llm import Block, Reply, Role, ScriptedProvider, Text, ToolCallPart, ToolResults

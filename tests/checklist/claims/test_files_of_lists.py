@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.checklist.claims.honest_reports import CHECKED
 from tests.checklist.claims.support import judge
 from transom.checklist.atoms import ClaimRow
 from transom.checklist.claims.ranking import candidates, read_at_once
@@ -94,3 +95,18 @@ def test_a_metric_in_other_words_is_offered() -> None:
         "Keep design__instance__count of the flow below 5000 please", has_patterns=False
     )
     assert found[0].row.parameters["object"] == "design__instance__count"
+
+
+@pytest.mark.parametrize(
+    ("warning", "statuses"),
+    [
+        ("Warning: wire q has no driver.", {"PASS"}),
+        ("Warning: wire q is wide.", {"FAIL"}),
+        ("", {"NEEDS_REVIEW"}),
+    ],
+)
+def test_the_end_of_a_log_is_no_warning(warning: str, statuses: set[str], tmp_path: Path) -> None:
+    log = CHECKED.replace("3. Exec", f"{warning}\n3. Exec", 1)
+    listed = {"requirements": {"value": 1, "pattern_items": ["*no driver*"]}}
+    verdict = judge(tmp_path, ClaimRow(name="only_listed_warnings"), log, listed)
+    assert verdict.status in statuses

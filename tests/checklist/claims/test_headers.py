@@ -82,6 +82,30 @@ def test_a_file_that_is_gone_has_no_header(tmp_path: Path) -> None:
     assert [entry.name for entry in verdict.missing_items] == ["SPEF Version Completeness"]
 
 
+WHOLE_PATHS = [
+    ("read_verilog ./runs/lamp.v\nLoading verilog file '/gone/runs/lamp.v'", "PASS", []),
+    # The whole path is another file's, which is not here.
+    ("read_verilog lamp.v\nLoading verilog file '/gone/runs/clamp.v'", "FAIL", ["2.2"]),
+    (
+        "read_verilog lamp.v\nLoading verilog file '/gone/lamp.v'\n"
+        "Error: Cannot open file '/gone/lamp.v'. (FILE-3)",
+        "FAIL",
+        ["2.1", "2.2"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("lines", "status", "missing"), WHOLE_PATHS)
+def test_a_tool_may_name_the_whole_path_of_a_file(
+    tmp_path: Path, lines: str, status: str, missing: list[str]
+) -> None:
+    files = {"lamp.v": HEAD + MODULE, "runs/lamp.v": HEAD + MODULE}
+    write_files(tmp_path, {**files, "lamp.spef": SPEF.format(date="Mon Mar  9 15:20:11 2026")})
+    report = f"pt_shell> {lines}\n1\npt_shell> read_parasitics lamp.spef\n1\n"
+    verdict = judge(tmp_path, ClaimRow(name="headers_complete"), report)
+    assert (verdict.status, [entry.id for entry in verdict.missing_items]) == (status, missing)
+
+
 OPTIONAL = [
     ("report_wns", {}, "PASS", []),
     (

@@ -16,8 +16,6 @@ from transom.checklist.writing import words
 from transom.checklist.writing.document import (
     SECTION_NAMES,
     assemble,
-    clean,
-    is_marked,
     needs_review,
     parse_analysis,
     parse_section1,
@@ -28,6 +26,7 @@ from transom.checklist.writing.document import (
     section_texts,
 )
 from transom.checklist.writing.gate import check_spec
+from transom.checklist.writing.review_mark import clean, is_marked
 from transom.checklist.writing.shapes import SpecDocument
 from transom.errors import InputError
 from transom.evidence.findings import Finding

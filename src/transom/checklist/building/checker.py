@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transom.checklist.atoms import CheckerConfig
 from transom.checklist.building.artifacts import CHECKER, SEPARATOR
-from transom.checklist.building.reading import LogicReply
 from transom.checklist.vectors import STANDARD_SOURCE
 from transom.formats.yaml_files import dump_yaml
+
+if TYPE_CHECKING:
+    from transom.checklist.building.reading import LogicReply
 
 ATOMS_FILE = "atoms.py"
 CHECKER_FILE = CHECKER

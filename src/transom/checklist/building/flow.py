@@ -31,13 +31,14 @@ from transom.checklist.building.checker import (
     SPEC_FILE,
 )
 from transom.checklist.building.handover import REPORT_FILE, error_row, report_of, stub_files
-from transom.checklist.building.inputs import BuildInputs, BuildSettings
+from transom.checklist.building.inputs import BuildInputs
 from transom.checklist.building.lessons import RECALL, learn
 from transom.checklist.building.overview import FileOverview, survey_files
+from transom.checklist.building.settings import BuildSettings
 from transom.checklist.building.state import BuildState, RepairAttempt, shortly
 from transom.checklist.building.trial_run import TrialRun
 from transom.checklist.building.writing import Writers, inputs_of
-from transom.checklist.copies import adopt, export, retract, source_of
+from transom.checklist.copies import adopt_edits, export, retract
 from transom.checklist.results import BuildRecord, BuildResult, GateRow
 from transom.errors import EgressError, NeedsModel, ReplyError
 from transom.evidence.findings import Finding
@@ -80,7 +81,7 @@ async def build_checker(
     """
     # Before anything runs: an edited file is an input of the stages that follow.
     if folder:
-        adopt_edits(run, folder)
+        adopt_edits(run, folder, (ATOMS_FILE, CHECKER_FILE))
     start = start_of(run, inputs, settings.max_iterations)
     state = await walk(run, build_table(run, sandbox, settings, folder, start.repairs), start)
     assert state.result is not None
@@ -326,15 +327,6 @@ def _after(state: BuildState, role: str, unread: tuple[Finding, ...], stuck: str
     return replace(
         state, attempts=(*state.attempts, RepairAttempt(role, state.findings)), unread=unread
     )
-
-
-def adopt_edits(run: Run, target: Path) -> None:
-    """Take what a person changed in the checker folder back to the artifact that it came from."""
-    for name in (ATOMS_FILE, CHECKER_FILE):
-        edited = source_of(run.store, target / name)
-        # A copy of another run's checker is no edit of this one.
-        if edited and edited.is_relative_to(run.folder) and adopt(run.store, target / name, edited):
-            run.progress(f"{name} was changed by hand; the change counts")
 
 
 def _unseen(run: Run, overview: FileOverview, inputs: BuildInputs) -> BuildResult | None:

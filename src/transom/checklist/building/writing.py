@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from transom.agent import call
 from transom.checklist.building.artifacts import ATOM_B, ATOM_C, CHECKER, route
-from transom.checklist.building.inputs import BuildInputs, BuildSettings
+from transom.checklist.building.inputs import BuildInputs
 from transom.checklist.building.overview import FileOverview, present_files
 from transom.checklist.building.reading import (
     Answers,
@@ -19,6 +19,7 @@ from transom.checklist.building.reading import (
     read_atom_a,
     read_logic,
 )
+from transom.checklist.building.settings import BuildSettings
 from transom.checklist.building.state import BuildState, hinted
 from transom.checklist.writing.views import make_role
 from transom.formats.yaml_files import dump_yaml

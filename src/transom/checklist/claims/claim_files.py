@@ -359,7 +359,10 @@ def _atoms(claim: Claim, row: ClaimRow) -> str:
     """Return `atoms.py` of a claim."""
     proof = list[dict[str, object]]()
     for alternatives in proof_facts(claim, row.parameters):
-        proof += [_pattern(pattern, row.parameters) for pattern in alternatives]
+        for pattern in alternatives:
+            # The end of a log shows that nothing is missing; it is no value that a list may name.
+            if claim.list is None or pattern.name != "log_end":
+                proof.append(_pattern(pattern, row.parameters))
     bad = list[dict[str, object]]()
     for pattern in bad_facts(claim, row.parameters):
         bad.append({**_pattern(pattern, row.parameters), "why": fact_words(pattern, row)})

@@ -260,7 +260,7 @@ class _ClaimText:
         titles = " and ".join(part.title for part in self.claim.headers)
         if titles:
             return f"which {titles} a log loads, and what the heads of these files say"
-        return f"{'; '.join(self.proof)}, and whatever speaks against it"
+        return f"{'; '.join(self.proof)}, and what speaks against it"
 
     def _part(self, key: str) -> HeaderPart | None:
         """Return the kind of file that a category is about, if there is one."""
@@ -380,7 +380,7 @@ class _ClaimText:
             return (
                 f"proves that a {part.title} was read, if the log has a command for it",
                 f"no command of the log reads a {part.title}, or one does and no error follows it",
-                f"the log reads no {part.title}, or it reads one that can be opened",
+                f"the log reads no {part.title}, or its {part.title} can be opened",
                 f"the log has a command that reads a {part.title}, and says that it failed",
             )
         if part and each.select.endswith(".loaded"):

@@ -27,17 +27,27 @@ NOT_READ = "not read"
 COMMANDS = {{command: part for part in PARTS for command in part["read_as"]}}
 
 
+def is_same_file(path, other):
+    """Return whether a tool names a file by its whole path after a command that gave a part."""
+    while path.startswith(("./", "../")):
+        path = path.partition("/")[2]
+    return other.startswith("/") and other.endswith("/" + path)
+
+
 def loading_entries(facts):
     """Return one entry for each file that a log reads, and for each kind that it does not read."""
     lost = {{fact["scope"]["object"] for fact in facts if fact["name"].endswith("_not_read")}}
-    entries, read_kinds = [], set()
+    entries, read_kinds, read_paths = [], set(), []
     for fact in facts:
         part = COMMANDS.get(fact["scope"].get("kind")) if fact["name"] == "file_read" else None
         if part is None:
             continue
         read_kinds.add(part["kind"])
         path = fact["scope"]["object"]
-        is_loaded = path not in lost
+        if any(is_same_file(earlier, path) for earlier in read_paths):
+            continue
+        read_paths.append(path)
+        is_loaded = not any(path == name or is_same_file(path, name) for name in lost)
         shown = f"{{part['title']}} {{path}} {{'loaded' if is_loaded else 'not loaded'}}"
         fields = {{part["kind"]: {{"loaded": is_loaded}}}}
         if is_loaded:

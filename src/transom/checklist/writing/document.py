@@ -14,6 +14,7 @@ from typing import Final
 from transom.checklist.writing import words
 from transom.checklist.writing.guide import read_guide, subregion
 from transom.checklist.writing.readers import body, read_check, read_parsing, read_waiver
+from transom.checklist.writing.review_mark import REVIEW_MARK
 from transom.checklist.writing.shapes import (
     Analysis,
     CheckSection,
@@ -36,7 +37,6 @@ SECTION_TITLES: Final[Mapping[str, str]] = {
     "4": "Implementation Guide",
 }
 SECTION_NAMES: Final = ("1", "2", "3", "4.1", "4.2", "4.3")
-REVIEW_MARK: Final = "NEEDS REVIEW"
 
 STEP: Final = re.compile(r"step\s+(\d+)\b[\s:.)–—-]*(.*)", re.IGNORECASE)
 
@@ -197,19 +197,6 @@ def shifted(findings: Sequence[Finding]) -> list[Finding]:
         else:
             moved.append(finding)
     return moved
-
-
-def clean(text: str) -> str:
-    """Return the text without the comment of `needs_review`, or unchanged without one."""
-    if not is_marked(text):
-        return text
-    return text.partition("-->")[2].lstrip("\r\n")
-
-
-def is_marked(text: str) -> bool:
-    """Return whether the text opens with the comment that `needs_review` writes."""
-    head = text.lstrip("\ufeff \r\n")
-    return head.startswith("<!--") and head[4:].lstrip().startswith(REVIEW_MARK)
 
 
 def _raw(text: str, line: int) -> str:

@@ -10,9 +10,10 @@ from transom.checklist.complexity import complexity_of
 from transom.checklist.copies import adopt, export, retract
 from transom.checklist.item import Item
 from transom.checklist.results import RoundRow, SpecResult
-from transom.checklist.writing.document import assemble, clean, needs_review, parse_spec, shifted
+from transom.checklist.writing.document import assemble, needs_review, parse_spec, shifted
 from transom.checklist.writing.gate import check_analysis, check_spec
 from transom.checklist.writing.quality import quality_of
+from transom.checklist.writing.review_mark import clean
 from transom.checklist.writing.round_copies import debug_folder, take_back_rounds
 from transom.checklist.writing.rounds import OBSERVED, ROUNDS, observed_file, write_sections
 from transom.checklist.writing.shapes import SpecDocument

@@ -18,7 +18,7 @@ from transom.checklist.judging import Verdict, load_checker, text_report, text_r
 from transom.checklist.judging.verdict import Status
 from transom.checklist.judging.verdict_report import next_words, reading_lines
 from transom.checklist.judging.verdict_rows import MadeBy, Note
-from transom.checklist.pipeline import Places
+from transom.checklist.manner import Places
 from transom.checklist.results import BuildResult, ReadingRow, SpecResult, WordsRow
 from transom.cli.command_session import Session
 from transom.cli.output import ReportFile, counted, toned

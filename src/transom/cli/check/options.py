@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, TypeAlias, cast
+from typing import TYPE_CHECKING, Annotated, TypeAlias, cast
 
 import typer
 
-from transom.agent.setup import seated
-from transom.checklist.building.inputs import BuildSettings
+from transom.checklist.building.settings import BuildSettings
 from transom.checklist.item import load_item
 from transom.checklist.judging import (
     REPORTS,
@@ -28,20 +27,20 @@ from transom.checklist.judging import (
     trend_of,
 )
 from transom.checklist.judging.baseline import VerdictBaseline
-from transom.checklist.pipeline import Manner, Places
-from transom.checklist.writing.rounds import ROUNDS
-from transom.checklist.writing.views import check_prompts
+from transom.checklist.manner import Manner, Places
 from transom.cli.app import group
 from transom.cli.command import MoreRepairs
 from transom.cli.command_session import Session
 from transom.cli.output import ReportFile, day_of, report_files, say
 from transom.errors import InputError
-from transom.learning import Playbook
 from transom.llm import CallSettings
-from transom.memory import Memory
 from transom.sandbox import Level, Sandbox
 from transom.tools.constrained import FileLimits
 from transom.tools.files import ViewLimits
+
+if TYPE_CHECKING:
+    from transom.learning import Playbook
+    from transom.memory import Memory
 
 check_app = group("check")
 
@@ -309,8 +308,22 @@ def manner_of(
         playbook: the insights that a build may use.
         memory: earlier texts that a specification may use.
     """
+    from transom.agent.setup import seated
+    from transom.checklist.writing.rounds import ROUNDS
+
     settings = session.settings
-    level = settings.sandbox.level
+    manner = judging_manner(session, options, needs_sandbox=needs_sandbox)
+    rounds = {each.tag: seated(CallSettings(), getattr(settings.llm, each.tag)) for each in ROUNDS}
+    build = _build_settings(session, options, playbook)
+    parallel = options.parallel_rounds or settings.execution.parallel_rounds
+    return replace(manner, spec=rounds, build=build, memory=memory, parallel_rounds=parallel)
+
+
+def judging_manner(
+    session: Session, options: CheckArguments, *, needs_sandbox: bool = True
+) -> Manner:
+    """Return how a check is made for which no role is asked."""
+    level = session.settings.sandbox.level
     if options.unsafe and level:
         raise InputError(
             f"the settings insist on sandbox.level {level}",
@@ -323,22 +336,17 @@ def manner_of(
     else:
         sandbox_level = Level(level) if level else None
     sandbox = Sandbox(level=sandbox_level) if needs_sandbox else cast("Sandbox", None)
-    rounds = {each.tag: seated(CallSettings(), getattr(settings.llm, each.tag)) for each in ROUNDS}
-    build = _build_settings(session, options, playbook)
-    return Manner(
-        Occasion(options.day, options.fail_on_unused),
-        sandbox,
-        rounds,
-        build,
-        memory,
-        options.parallel_rounds or settings.execution.parallel_rounds,
-    )
+    occasion = Occasion(options.day, options.fail_on_unused)
+    return Manner(occasion, sandbox, build=BuildSettings(tests=options.tests))
 
 
 def _build_settings(
     session: Session, options: CheckArguments, playbook: Playbook | None
 ) -> BuildSettings:
     """Return how checkers are built, from the settings."""
+    from transom.agent.setup import seated
+    from transom.checklist.writing.views import check_prompts
+
     settings = session.settings
     seats = settings.llm
     constraints = settings.tool_constraints

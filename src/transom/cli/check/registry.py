@@ -12,7 +12,7 @@ from typing import Any
 
 from transom.canonical import digest
 from transom.checklist.item import Item, load_item
-from transom.checklist.writing.document import clean
+from transom.checklist.writing.review_mark import clean
 from transom.errors import InputError
 from transom.store import Store
 

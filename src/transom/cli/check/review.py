@@ -20,7 +20,7 @@ from transom.checklist.building.artifacts import file_of
 from transom.checklist.building.checker import ATOMS_FILE, BUILD_FILE
 from transom.checklist.building.lessons import named_in
 from transom.checklist.building.regate import record_of, regate
-from transom.checklist.claiming import claim_report
+from transom.checklist.claim_gate import claim_report
 from transom.checklist.copies import source_of
 from transom.checklist.item import Item, load_item
 from transom.checklist.item_files import own_files
@@ -28,15 +28,15 @@ from transom.checklist.judging import APPROVAL, CONFIG, Verdict, load_checker, t
 from transom.checklist.judging import approve as approval_of
 from transom.checklist.judging.overturning import write_overturned
 from transom.checklist.judging.verdict import VERDICT_FILE
-from transom.checklist.pipeline import Places
+from transom.checklist.manner import Places
 from transom.checklist.results import DOUBTS, LintResult
 from transom.checklist.writing.document import parse_spec
 from transom.checklist.writing.gate import check_spec
 from transom.cli.check.answers import load_checked
 from transom.cli.check.example_lines import add_lines, ask_for_lines
+from transom.cli.check.learned import LEARNED
 from transom.cli.check.options import CheckArguments, check_app, places_of
 from transom.cli.check.registry import home
-from transom.cli.check.steps import LEARNED
 from transom.cli.command import PersonOption, RunArgument, command
 from transom.cli.command_session import Session
 from transom.cli.learn import PlaybookScope, opened

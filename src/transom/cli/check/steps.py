@@ -13,16 +13,20 @@ from typing import Annotated, cast
 import typer
 
 from transom.canonical import Json, pretty_json
-from transom.checklist import pipeline
 from transom.checklist.building.checker import SPEC_FILE
-from transom.checklist.building.flow import BuiltChecker
-from transom.checklist.building.lessons import DOMAIN
+from transom.checklist.claiming import claim_of
 from transom.checklist.item import Item, load_item
 from transom.checklist.item_files import input_problems, own_files
 from transom.checklist.judging import Verdict, load_checker, printed
+from transom.checklist.manner import Places
 from transom.checklist.results import BuildResult, SpecResult
-from transom.checklist.writing.round_copies import debug_folder, export_rounds
-from transom.checklist.writing.write import READY_NAME, REVIEW_NAME, WrittenSpec
+from transom.checklist.verdicts import (
+    Judged,
+    checker_folder,
+    judge_claim,
+    try_scenarios,
+    verdict_of,
+)
 from transom.cli.check import answers, registry
 from transom.cli.check.options import (
     BUILDING,
@@ -33,6 +37,7 @@ from transom.cli.check.options import (
     check_app,
     comparison_of,
     descriptions_of,
+    judging_manner,
     manner_of,
     places_of,
     reports_of,
@@ -40,15 +45,11 @@ from transom.cli.check.options import (
 from transom.cli.check.registry import place
 from transom.cli.command import command
 from transom.cli.command_session import Session
-from transom.cli.learn import PlaybookScope, learning, opened_memory
 from transom.cli.output import counted, say
 from transom.errors import InputError, TransomError
 from transom.runs import Run
 from transom.runs.walk import give_help, rewind
 from transom.store import Store
-
-LEARNED = PlaybookScope(domain=DOMAIN)
-"""The insights that the checklist uses."""
 
 VAR = "--var CHECKLIST_ROOT=examples/checks/data"
 ItemArgument = Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="Item to check.")]
@@ -70,6 +71,11 @@ async def spec(
 
     With -o, it also writes ID_ItemSpec.md.
     """
+    from transom.checklist.pipeline import spec_of
+    from transom.checklist.writing.round_copies import debug_folder, export_rounds
+    from transom.checklist.writing.write import WrittenSpec
+    from transom.cli.learn import opened_memory
+
     loaded = answers.load_checked(session, item, strict=options.strict)
     places = places_of(session, options, session.settings.paths.item_specs_dir)
     result: SpecResult | None = None
@@ -78,7 +84,7 @@ async def spec(
         async with session.open_store() as store, _run_of(session, store, loaded) as run:
             async with opened_memory(session) as memory:
                 manner = manner_of(session, options, needs_sandbox=False, memory=memory)
-                written = await pipeline.spec_of(run, loaded, places, manner)
+                written = await spec_of(run, loaded, places, manner)
             if isinstance(written, WrittenSpec):
                 await registry.record_spec(store, loaded, written.document.value)
                 result = written.result
@@ -111,11 +117,14 @@ async def build(
 
     With -o, it also writes ID_checker/.
     """
+    from transom.checklist.building.flow import BuiltChecker
+    from transom.checklist.pipeline import checker_of, read_spec
+    from transom.cli.check.learned import LEARNED
+    from transom.cli.learn import learning
+
     item = load_item(options.item, strict=options.strict) if options.item else None
     itemspec = _found_spec(itemspec, session.settings.paths.item_specs_dir)
-    text, item_id = pipeline.read_spec(
-        itemspec, item, allow_needs_review=options.allow_needs_review
-    )
+    text, item_id = read_spec(itemspec, item, allow_needs_review=options.allow_needs_review)
     places = places_of(session, options, session.settings.paths.output_dir)
     if item is None:
         # Relative input files are meant from the folder of the item, or else of the ItemSpec.
@@ -147,15 +156,15 @@ async def build(
             target = None
             # Without a folder of one's own, the checker stays in its run.
             if places.out:
-                target = places.out / pipeline.checker_folder(name)
+                target = places.out / checker_folder(name)
             async with learning(session, LEARNED) as (playbook, memory):
                 manner = manner_of(session, options, playbook=playbook, memory=memory)
-                built = await pipeline.checker_of(run, text, item, places, manner, folder=target)
+                built = await checker_of(run, text, item, places, manner, folder=target)
             result = built if isinstance(built, BuildResult) else built.result
             _say_inputs(item, places, run.folder, result)
             if isinstance(built, BuiltChecker) and built.judges and item:
                 await registry.record_checker(store, item, built.folder, text)
-                for doubt in await pipeline.try_scenarios(run, built.folder, item, places, manner):
+                for doubt in await try_scenarios(run, built.folder, item, places, manner):
                     session.warn(f"transom: {doubt.gate}: {doubt.message}")
             await _finish(run, result)
     return answers.print_step(session, result)
@@ -165,6 +174,8 @@ def _found_spec(name: Path, folder: Path | None) -> Path:
     """Return the ItemSpec of a path; or of a name or an item's id, in the folder of ItemSpecs."""
     if folder is None or name.exists() or name.is_absolute():
         return name
+    from transom.checklist.writing.write import READY_NAME, REVIEW_NAME
+
     # As it was given, and then as `check spec` names its files.
     for file in (name.name, *(form.format(name.name) for form in (READY_NAME, REVIEW_NAME))):
         if (folder / file).is_file():
@@ -265,12 +276,10 @@ async def answer_of(session: Session, store: Store, options: CheckArguments) -> 
     own_files(item, places.roots(item, item.path.parent))
     session.record_arguments(as_of=options.day)
     async with _run_of(session, store, item) as run:
-        async with learning(session, LEARNED) as (playbook, memory):
-            manner = manner_of(session, options, playbook=playbook, memory=memory)
-            result = await pipeline.check_all(run, item, places, manner)
+        result = await _judge_item(session, run, item, places, options)
         checker: Path | None = None
         answer: answers.Answer | None
-        if isinstance(result, pipeline.Judged):
+        if isinstance(result, Judged):
             checker = result.checker
             spec_text = (checker / SPEC_FILE).read_text("utf-8")
             await registry.record_checker(store, item, checker, spec_text)
@@ -291,12 +300,30 @@ async def answer_of(session: Session, store: Store, options: CheckArguments) -> 
     # Once more: the files corrected Section 4, or a person said on the terminal what is meant.
     if answer is None:
         return await answer_of(session, store, options)
-    if isinstance(result, pipeline.Judged) and result.verdict.doubted:
+    if isinstance(result, Judged) and result.verdict.doubted:
         session.warn(
             f"transom: {item.item_id}: the gates doubt its checker, see the verdict; it is"
             f" {result.checker}"
         )
     return answer
+
+
+async def _judge_item(
+    session: Session, run: Run, item: Item, places: Places, options: CheckArguments
+) -> SpecResult | BuildResult | Judged | None:
+    """Judge an item by its claim, or else by a checker that roles write for it."""
+    claim = claim_of(item, run.chain)
+    if claim is not None:
+        manner = judging_manner(session, options)
+        return await judge_claim(run, item, claim, places, manner)
+    # Most items are claims, which need none of these, and they take longest to import.
+    from transom.checklist.pipeline import check_all
+    from transom.cli.check.learned import LEARNED
+    from transom.cli.learn import learning
+
+    async with learning(session, LEARNED) as (playbook, memory):
+        manner = manner_of(session, options, playbook=playbook, memory=memory)
+        return await check_all(run, item, places, manner)
 
 
 async def run_one(
@@ -339,7 +366,7 @@ async def run_one(
                 hint="run it by itself, with an -o of its own",
             )
         copied_items.add(name)
-        verdict = await pipeline.verdict_of(run, checker, item, places, manner_of(session, options))
+        verdict = await verdict_of(run, checker, item, places, judging_manner(session, options))
         await _finish(run, verdict, checker.folder)
     _say_inputs(item or checker.item, places, checker.folder, verdict)
     return printed(verdict, run_id=run.id, seconds=time.monotonic() - started)
@@ -367,9 +394,7 @@ async def _finish(run: Run, result: answers.Answer | None, checker: Path | None 
     await run.finish(status, waits=answers.waits_for(result, checker))
 
 
-def _say_inputs(
-    item: Item | None, places: pipeline.Places, fallback: Path, result: answers.Answer
-) -> None:
+def _say_inputs(item: Item | None, places: Places, fallback: Path, result: answers.Answer) -> None:
     """Print what is wrong with the input files of an item."""
     for line in input_problems(item, places.roots(item, fallback), result):
         say(f"transom: {line}")

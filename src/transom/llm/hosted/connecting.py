@@ -172,6 +172,10 @@ def connect(
     server = server_of(kind, settings, base_url=base_url, stream=stream, environ=environ)
     if server.needs_key and server.api_key == NO_KEY:
         problem = f"there is no key: {server.key_variable} is not set"
+        # A service is an `openai` here, and people name it by its own name.
+        service_name = getattr(settings, "service", None)
+        if service_name in SERVICES:
+            name = f"{service_name}:{model}"
         raise InputError(problem, place=name, hint="set it and try again")
     service = server.service if kind == "openai" else kind
     caps = known_model(

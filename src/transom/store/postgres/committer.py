@@ -126,10 +126,10 @@ class PostgresCommitter:
                 self._run(batch, locks, results)
                 break
             except (psycopg.OperationalError, errors.SerializationFailure) as error:
-                again = lost_connection(error) or isinstance(
+                is_temporary = lost_connection(error) or isinstance(
                     error, errors.SerializationFailure | errors.DeadlockDetected
                 )
-                if not again or time.monotonic() > deadline:
+                if not is_temporary or time.monotonic() > deadline:
                     raise
             time.sleep(_PAUSE)
             self._pool.check()

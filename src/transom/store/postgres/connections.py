@@ -47,8 +47,8 @@ def client_name() -> str:
 
 def connection_text(address: PostgresAddress) -> str:
     """Return the address with the limits after which a connection counts as broken."""
-    given = conninfo_to_dict(address.url)
-    missing = {name: value for name, value in _OPTIONS.items() if name not in given}
+    chosen = conninfo_to_dict(address.url)
+    missing = {name: value for name, value in _OPTIONS.items() if name not in chosen}
     return make_conninfo(address.url, **missing)
 
 

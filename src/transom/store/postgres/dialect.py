@@ -40,16 +40,16 @@ def translate(sql: str) -> str:
     if sql.lstrip().startswith("CREATE TABLE"):
         for pattern, replacement in _TYPES:
             sql = pattern.sub(replacement, sql)
-    sql = _EMPTY_LIST.sub(lambda found: "<> ALL ('{}')" if found[1] else "= ANY ('{}')", sql)
+    sql = _EMPTY_LIST.sub(lambda match: "<> ALL ('{}')" if match[1] else "= ANY ('{}')", sql)
     sql = _IS_NULL.sub(r"CAST(\1 AS TEXT) IS NULL", sql)
     last = 0
 
-    def numbered(found: re.Match[str]) -> str:
+    def numbered(match: re.Match[str]) -> str:
         nonlocal last
-        if found[1]:
-            return found[1]
+        if match[1]:
+            return match[1]
         # As in SQLite, a placeholder without a number follows the highest one before it.
-        number = int(found[2]) if found[2] else last + 1
+        number = int(match[2]) if match[2] else last + 1
         last = max(last, number)
         return f"${number}"
 

@@ -82,7 +82,7 @@ class PostgresLeases:
         self._writer = writer
         # A process may have several stores, which do not share their leases.
         self._name = f"{client_name()}/{secrets.token_hex(4)}"
-        self._held: dict[str, PostgresLease] = {}
+        self._leases: dict[str, PostgresLease] = {}
         # Released here; the database may not know it yet.
         self._released: dict[str, int] = {}
         self._lock = Lock()
@@ -92,7 +92,7 @@ class PostgresLeases:
     def take(self, stream: str) -> PostgresLease | None:
         """Take the lease of a stream; None if another process holds it, or this one does."""
         with self._lock:
-            if stream in self._held:
+            if stream in self._leases:
                 return None
             token = self._released.pop(stream, None)
         if token is None:
@@ -102,7 +102,7 @@ class PostgresLeases:
             return None
         lease = PostgresLease(self, stream, token)
         with self._lock:
-            self._held[stream] = lease
+            self._leases[stream] = lease
             if self._thread is None:
                 self._thread = Thread(target=self._renew, name="transom-leases", daemon=True)
                 self._thread.start()
@@ -128,7 +128,7 @@ class PostgresLeases:
 
     def token_of(self, stream: str) -> int | None:
         """Return the token that appends to a stream must carry; None for a stream not held."""
-        lease = self._held.get(stream)
+        lease = self._leases.get(stream)
         return lease.token if lease else self._released.get(stream)
 
     def lost(self, stream: str) -> StoreError:
@@ -144,9 +144,9 @@ class PostgresLeases:
     def release(self, lease: PostgresLease) -> None:
         """Free a stream, after the writes that were handed over before."""
         with self._lock:
-            if self._held.get(lease.stream) is not lease:
+            if self._leases.get(lease.stream) is not lease:
                 return
-            del self._held[lease.stream]
+            del self._leases[lease.stream]
             self._released[lease.stream] = lease.token
         work = PostgresWork(
             lambda connection: self._free(connection, lease), (lock_of("stream", lease.stream),)
@@ -178,7 +178,7 @@ class PostgresLeases:
 
     def close(self) -> None:
         """Release all leases and end the thread."""
-        for lease in [*self._held.values()]:
+        for lease in [*self._leases.values()]:
             lease.release()
         self._end.set()
         if self._thread:
@@ -189,7 +189,7 @@ class PostgresLeases:
         interrupted: set[tuple[str, int]] = set()
         while not self._end.wait(HEARTBEAT_SECONDS):
             with self._lock:
-                leases = [*self._held.values()]
+                leases = [*self._leases.values()]
             if not leases:
                 continue
             streams, tokens = [lease.stream for lease in leases], [lease.token for lease in leases]

@@ -366,6 +366,9 @@ class PostgresStore:
     def _query(self, statement: str, *values: str | int) -> list[Any]:
         if self._closed:
             raise StoreError("the store is closed", place=str(self._address))
+        # Nothing has such a name, and PostgreSQL refuses to look for it.
+        if any(isinstance(value, str) and "\0" in value for value in values):
+            return []
         with typed_errors(self._address):
             return query(self._pool, statement, values)
 

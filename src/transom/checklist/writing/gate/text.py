@@ -6,8 +6,9 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 
-from transom.checklist.writing.document import REVIEW_MARK, SECTION_TITLES
+from transom.checklist.writing.document import SECTION_TITLES
 from transom.checklist.writing.gate.problems import Problems
+from transom.checklist.writing.review_mark import REVIEW_MARK
 from transom.formats.markdown import (
     Comment,
     Fence,

@@ -1,0 +1,148 @@
+"""Which tests look at no result of the changed code: each pass although the changed functions work
+and give other results.
+
+    near values               a test that does not notice them is looked into
+    other values inside       a test that still passes may ask for the shape alone
+    useless results           a test that still passes does not look at them at all
+    lower, and higher values  a test that passes with both checks no value
+    another result each time  a test that notices this alone compares the code with itself
+    other arguments           what a function does is checked by no test of the project
+
+Most tests notice the first, so the others are rarely run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from transom.formats.source_functions import (
+    BodyKind,
+    changed_functions,
+    files_beside,
+    with_bodies,
+)
+
+CodeTexts = Mapping[str, tuple[str | None, str | None]]
+"""Path -> (text before, text after) of files that are no tests; None for no file."""
+PassedWith = Callable[[BodyKind], Awaitable[frozenset[str] | None]]
+"""Returns the tests that pass with new bodies; None if no function can have them."""
+
+
+@dataclass(frozen=True)
+class LooseTests:
+    """Tests that notice no other result.
+
+    Attributes:
+        loose: they pass with any value, or look at its shape, and no other test looks inside.
+        mirrors: they compare the changed code with itself.
+        any_error: they pass with any error.
+        ranged: they pass with a value near the one that they get, and not with a useless one.
+        judged: those of them that ask the changed code itself whether the value is right.
+    """
+
+    loose: frozenset[str] = frozenset()
+    mirrors: frozenset[str] = frozenset()
+    any_error: frozenset[str] = frozenset()
+    ranged: frozenset[str] = frozenset()
+    judged: frozenset[str] = frozenset()
+
+
+def with_new_bodies(code: CodeTexts, kind: BodyKind, mark: str) -> dict[str, str | None]:
+    """Return path -> text of the changed code with new bodies for its changed functions."""
+    texts: dict[str, str | None] = {}
+    for path, (old, new) in code.items():
+        # A deleted file has no body to replace.
+        functions = changed_functions(path, old, new) if new is not None else ()
+        if functions and new is not None:
+            text = with_bodies(path, new, functions, kind, mark)
+            if text is not None:
+                texts[path] = text
+                texts |= files_beside(path, new, kind, mark)
+    return texts
+
+
+async def find_loose_tests(
+    tests: frozenset[str],
+    unchecked: frozenset[str],
+    of_errors: frozenset[str],
+    green: frozenset[str],
+    passed_with: PassedWith,
+) -> LooseTests:
+    """Find the tests that notice no other result.
+
+    Args:
+        tests: tests that run changed code, and notice if it returns nothing.
+        unchecked: tests that do not notice it. They may compare the code with itself.
+        of_errors: tests that are named for a certain error, which neither they nor the code name.
+        green: all tests that pass on the story's work.
+    """
+    near = await passed_with("near") if tests else None
+    loose = ranged = judged = frozenset[str]()
+    # A test that notices a value near the right one checks it exactly: this is the usual end.
+    if near is not None and tests & near:
+        candidates = tests & near
+        looking = candidates - (await passed_with("inert") or frozenset())
+        loose = await _of_values(candidates, looking, green, passed_with)
+        ranged = looking - loose
+        # Otherwise the test has a check of its own.
+        judged = ranged - (await passed_with("turned") or ranged) if ranged else ranged
+    mirrors = frozenset[str]()
+    if suspects := loose | unchecked:
+        # Each value is equal to itself, so only a value that varies is noticed.
+        constant = await passed_with("lower") or frozenset()
+        varying = await passed_with("varying") if suspects & constant else None
+        if varying is not None:
+            mirrors = (suspects & constant) - varying
+    any_error = of_errors & (tests - loose)
+    if any_error:
+        any_error &= await passed_with("other-error") or frozenset()
+    if any_error:
+        any_error -= await passed_with("no-error") or any_error
+    return LooseTests(loose - mirrors, mirrors, any_error, ranged, judged)
+
+
+async def _of_values(
+    tests: frozenset[str],
+    looking: frozenset[str],
+    green: frozenset[str],
+    passed_with: PassedWith,
+) -> frozenset[str]:
+    """Return the tests that any value satisfies.
+
+    Args:
+        tests: tests that pass with near values.
+        looking: those that do not pass with useless ones.
+    """
+    loose = looking
+    # All three: a test for a bound notices one of them, and checks something.
+    kinds: tuple[BodyKind, ...] = ("inner", "lower", "higher")
+    for kind in kinds:
+        if loose:
+            loose &= await passed_with(kind) or frozenset()
+    # A test for the size of a list is right if another test of the project looks at its rows.
+    shaped = looking - loose
+    if shaped:
+        inner = await passed_with("inner") or frozenset()
+        shaped = shaped & inner if green <= inner else frozenset()
+    if shaped:
+        loose |= shaped - (await passed_with("shape") or shaped)
+    blind = tests - looking
+    if blind:
+        turned = blind & (await passed_with("turned") or frozenset())
+        if turned:
+            loose |= turned - (await passed_with("no-truth") or turned)
+        loose |= await _of_deeds(blind - loose, green, passed_with)
+    return loose
+
+
+async def _of_deeds(
+    tests: frozenset[str], green: frozenset[str], passed_with: PassedWith
+) -> frozenset[str]:
+    """Return the tests that call functions for what they do, if no test of the project notices
+    that they do it with other arguments.
+    """
+    other = await passed_with("arguments") if tests else None
+    if other is None or not green <= other:
+        return frozenset()
+    return tests - (await passed_with("no-arguments") or tests)

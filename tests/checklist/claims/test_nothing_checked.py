@@ -1,0 +1,81 @@
+"""A report whose own good news says that nothing was looked at is not good news."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.checklist.claims.honest_reports import HONEST, HonestReport
+from tests.checklist.claims.support import judge
+
+REPORTS = {report.name: report for report in HONEST}
+
+NOTHING = [
+    ("OpenSTA log, setup", "Annotated 0 nets."),
+    ("OpenSTA log, files", "0 nets annotated"),
+    ("OpenSTA log, setup", "read_spef: no parasitics were annotated"),
+    ("OpenSTA log, hold", "Endpoints analyzed: 0"),
+    ("OpenSTA log, constraints", "check_setup: 0 endpoints checked"),
+    ("OpenSTA log, files", "Loaded 0 liberty cells"),
+    ("router's log, antennas", "[INFO ANT-0012] Checked 0 nets."),
+    ("router's log, antennas", "[INFO ANT-0013] nets checked: 0"),
+    ("corners of a run", "[INFO STA-0101] 0 corners were loaded."),
+    ("Innovus log, DRC", "  Layers checked = 0"),
+    ("Innovus log, DRC", "  0 shapes were checked in 0 areas."),
+    ("Innovus log, errors", "**INFO: No instances were verified."),
+    ("Netgen log", "Compared 0 devices and 0 nets."),
+    ("Yosys, problems", "Checked 0 modules."),
+    ("Yosys, equivalence", "0 cells were compared."),
+    ("Yosys, warnings", "Cells analysed: none"),
+    ("Yosys, latches", "No modules were processed."),
+    ("UVM summary", "UVM_INFO @ 900: scoreboard [SB] compared 0 packets"),
+    ("UVM summary in a transcript", "# UVM_INFO @ 900: scoreboard [SB] items checked: 0"),
+    ("cocotb table", "     120.00ns INFO     cocotb.sb     0 transactions compared"),
+    ("Icarus run", "0 vectors applied, 0 words compared"),
+    ("Verilator run", "checked 0 words"),
+    ("limits, slew", "Pins checked: 0"),
+    ("OpenSTA endpoints", "No endpoints were checked"),
+]
+SOMETHING = [
+    ("OpenSTA log, setup", "Annotated 44 nets."),
+    ("OpenSTA log, files", "0 nets not annotated"),
+    ("OpenSTA log, hold", "0 nets partially annotated"),
+    ("OpenSTA log, constraints", "check_setup: 318 endpoints checked, 0 paths removed"),
+    ("router's log, antennas", "[INFO ANT-0012] Checked 208 nets."),
+    ("router's log, antennas", "[INFO GRT-0003] nets checked: 208, 0 diodes inserted"),
+    ("Innovus log, DRC", "  Layers checked = 10"),
+    ("Innovus log, errors", "**INFO: 0 instances were moved."),
+    ("Netgen log", "Circuit 1 contains 10 devices, Circuit 2 contains 10 devices."),
+    ("Yosys, problems", "Removed 0 unused cells and 3 unused wires."),
+    ("Yosys, equivalence", "0 cells were added."),
+    ("Yosys, latches", "Converted 0 switches."),
+    ("Icarus run", "10 vectors applied, 20 words compared"),
+    ("Verilator run", "checked 2000 words"),
+]
+
+
+def with_line(report: HonestReport, line: str) -> str:
+    """Return a report with a line in front of its end."""
+    if report.end and report.end in report.text:
+        before, end, after = report.text.rpartition(report.end)
+        return f"{before}{line}\n{end}{after}"
+    return f"{report.text}{line}\n"
+
+
+@pytest.mark.parametrize(("name", "line"), NOTHING)
+def test_nothing_that_was_looked_at_proves_nothing(name: str, line: str, tmp_path: Path) -> None:
+    report = REPORTS[name]
+    assert judge(tmp_path / "honest", report.claim, report.text, report.more).status == "PASS"
+    verdict = judge(tmp_path / "nothing", report.claim, with_line(report, line), report.more)
+    assert verdict.status not in ("PASS", "FAIL"), verdict.status
+    assert any(line.rsplit(maxsplit=1)[-1] in cap.text for cap in verdict.capped_by), (
+        verdict.capped_by
+    )
+
+
+@pytest.mark.parametrize(("name", "line"), SOMETHING)
+def test_what_was_looked_at_is_no_trouble(name: str, line: str, tmp_path: Path) -> None:
+    report = REPORTS[name]
+    verdict = judge(tmp_path / "something", report.claim, with_line(report, line), report.more)
+    assert verdict.status == "PASS", verdict.capped_by

@@ -1,0 +1,354 @@
+"""Functions that work, and return something else."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from transom.formats.declared_values import declared_names, with_other_values
+from transom.formats.source_functions import (
+    BodyKind,
+    changed_functions,
+    files_beside,
+    with_bodies,
+)
+
+MARK = "zebra"
+PYTHON = """
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Visitor:
+    name: str
+    badge: int = 0
+
+    def __post_init__(self):
+        if self.badge < 0:
+            raise ValueError(self.badge)
+
+
+class Money:
+    def __init__(self, cents):
+        self.cents = cents
+
+    def __add__(self, other):
+        return Money(self.cents + other.cents)
+
+    def __eq__(self, other):
+        return True
+
+    def __len__(self):
+        return self.cents
+
+
+def count(stop):
+    yield from range(stop)
+
+
+@contextmanager
+def opened(log):
+    log.append("open")
+    yield log
+    log.append("close")
+
+
+def table(value):
+    return {"rows": [value, "x"], "none": None}
+
+
+def is_large(value):
+    return outer(value) > 1
+
+
+def outer(value):
+    return value
+
+
+def refuse(value):
+    raise ValueError(value)
+
+
+def add(log, value):
+    log.append(value)
+"""
+
+
+def changed(path: str, text: str, kind: BodyKind) -> dict[str, str]:
+    body = with_bodies(path, text, changed_functions(path, None, text), kind, MARK)
+    assert body is not None
+    return {path: body, **files_beside(path, text, kind, MARK)}
+
+
+def module(kind: BodyKind) -> Any:
+    loaded = types.ModuleType("changed_module")
+    # Data classes look for their module.
+    sys.modules[loaded.__name__] = loaded
+    code = compile(changed("m.py", PYTHON, kind)["m.py"], "m.py", "exec", dont_inherit=True)
+    exec(code, loaded.__dict__)
+    return loaded
+
+
+def test_values_inside_become_others_and_the_shape_stays() -> None:
+    made = module("inner")
+    assert made.table(2) == {"rows": [-13, MARK], "none": None}
+    assert list(made.count(2)) == [-7, -10]
+
+
+def test_objects_of_the_changed_code_hold_other_values() -> None:
+    made = module("inner")
+    total = made.Money(3) + made.Money(4)
+    assert total.cents == -28
+    # A method of the product that compares stays as it is.
+    assert total == made.Money(7)
+    assert vars(made.Visitor("Ann")) == {"name": MARK, "badge": -7}
+
+
+def test_an_object_that_cannot_be_made_is_refused_as_before() -> None:
+    made = module("inert")
+    assert not made.Visitor("Ann")
+    with pytest.raises(ValueError, match="-1"):
+        made.Visitor("Ann", -1)
+
+
+def test_only_the_outermost_call_is_changed() -> None:
+    assert module("inner").is_large(2) is True
+    assert module("inner").is_large(0) is False
+
+
+def test_truth_values_have_kinds_of_their_own() -> None:
+    assert module("turned").is_large(2) is False
+    assert module("turned").table(2) == {"rows": [2, "x"], "none": None}
+
+
+def test_each_call_gives_another_value() -> None:
+    made = module("varying")
+    assert made.outer(2) != made.outer(2)
+    assert made.Visitor("Ann") != made.Visitor("Ann")
+
+
+@pytest.mark.parametrize("kind", ["inner", "lower", "higher", "inert", "varying"])
+def test_a_context_manager_still_works(kind: BodyKind) -> None:
+    log: list[str] = []
+    with module(kind).opened(log):
+        assert log == ["open"]
+    assert log == ["open", "close"]
+
+
+def test_errors_become_others_or_none() -> None:
+    with pytest.raises(Exception, match=MARK) as error:
+        module("other-error").refuse(1)
+    assert not isinstance(error.value, ValueError)
+    assert not module("no-error").refuse(1)
+    with pytest.raises(ValueError, match="1"):
+        module("inner").refuse(1)
+
+
+def test_what_a_function_does_is_done_with_other_arguments() -> None:
+    log: list[int] = []
+    module("arguments").add(log, 2)
+    # The list is another one, too.
+    assert log == []
+    with pytest.raises(BaseException, match=MARK):
+        module("no-arguments").add(log, 2)
+
+
+def test_a_file_whose_functions_all_return_has_no_other_arguments() -> None:
+    text = "def f(a):\n    return a\n"
+    assert (
+        with_bodies("a.py", text, changed_functions("a.py", None, text), "arguments", "z") is None
+    )
+
+
+JAVASCRIPT = """
+export class Box {
+  constructor(size) { this.size = size; }
+  plus(other) { return new Box(this.size + other.size); }
+  equals(other) { return other instanceof Box; }
+}
+export function* count(stop) { for (let i = 0; i < stop; i++) yield i; }
+export const rows = (value) => ({ rows: [value, "x"] });
+export async function wait(value) { return value; }
+export function add(log, value) { log.push(value); }
+"""
+JAVASCRIPT_CALLS = """
+import * as m from "./m.js";
+const log = [];
+try { m.add(log, 5); } catch (error) { log.push(error.message); }
+const box = new m.Box(2).plus(new m.Box(3));
+console.log(JSON.stringify([
+  box, box.equals(box), [...m.count(2)], m.rows(2), await m.wait(1), log,
+]));
+"""
+JAVASCRIPT_RESULTS: dict[BodyKind, list[Any]] = {
+    "inner": [{"size": -22}, True, [-7, -10], {"rows": [-13, MARK]}, -10, [5]],
+    "shape": [{"size": 5}, True, [0, 1, MARK], {"rows": [2, "x"], MARK: MARK}, 1, [5]],
+    "turned": [{"size": 5}, False, [0, 1], {"rows": [2, "x"]}, 1, [5]],
+    "arguments": [{"size": 5}, True, [0, 1], {"rows": [2, "x"]}, 1, []],
+    "no-arguments": [{"size": 5}, True, [0, 1], {"rows": [2, "x"]}, 1, [5, MARK]],
+}
+
+
+def results_of(folder: Path, files: dict[str, str], command: list[str]) -> str:
+    if not shutil.which(command[0]):
+        pytest.skip(f"{command[0]} is not installed")
+    for name, text in files.items():
+        (folder / name).write_text(text, "utf-8")
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+@pytest.mark.parametrize("kind", [*JAVASCRIPT_RESULTS])
+def test_functions_of_javascript(tmp_path: Path, kind: BodyKind) -> None:
+    files = {"package.json": '{"type": "module"}', "calls.js": JAVASCRIPT_CALLS}
+    files |= changed("m.js", JAVASCRIPT, kind)
+    printed = results_of(tmp_path, files, ["node", "calls.js"])
+    assert json.loads(printed) == JAVASCRIPT_RESULTS[kind]
+
+
+GO = """package main
+
+import "errors"
+
+type Depth struct {
+	Metres int
+	name   string
+}
+
+func (d Depth) Add(other Depth) Depth { return Depth{d.Metres + other.Metres, "a"} }
+
+func Names(text string) (names []string, err error) {
+	names = append(names, text)
+	return
+}
+
+func Parse(text string) (int, error) {
+	if text == "" {
+		return 0, errors.New("none")
+	}
+	return 9, nil
+}
+
+func IsDeep(metres int) bool { return metres > 3 }
+"""
+GO_CALLS = """package main
+
+import "fmt"
+
+func main() {
+	names, _ := Names("b")
+	number, failure := Parse("")
+	fmt.Println(Depth{2, ""}.Add(Depth{3, ""}), names, number, failure, IsDeep(4))
+}
+"""
+GO_RESULTS: dict[BodyKind, str] = {
+    "inner": "{-22 zebra} [zebra] -7 none true\n",
+    "shape": "{5 a} [b ] 0 none true\n",
+    "higher": "{13 azebra} [b zebra] 3 none true\n",
+    "inert": "{0 } [] 0 none true\n",
+    "turned": "{5 a} [b] 0 none false\n",
+    "other-error": "{5 a} [b] 0 zebra true\n",
+    "no-error": "{5 a} [b] 0 <nil> true\n",
+    # The text `b` became another one.
+    "arguments": "{5 a} [zebra] 9 <nil> true\n",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [*GO_RESULTS])
+def test_functions_of_go(tmp_path: Path, kind: BodyKind) -> None:
+    files = {"go.mod": "module x\n\ngo 1.19\n", "main.go": GO_CALLS, **changed("m.go", GO, kind)}
+    assert results_of(tmp_path, files, ["go", "run", "."]) == GO_RESULTS[kind]
+
+
+RUST = """
+#[derive(Debug)]
+pub struct Grist { pub kilos: u32 }
+#[derive(Debug)]
+pub enum Grade { Fine, Coarse }
+pub fn mix(one: Grist, _two: Grist) -> Grist { one }
+pub fn parse(text: &str) -> Result<i32, String> { Ok(text.len() as i32) }
+pub fn loads(stop: u32) -> impl Iterator<Item = u32> { 0..stop }
+pub fn grade() -> Grade { if true { Grade::Coarse } else { Grade::Fine } }
+pub fn is_fine() -> bool { true }
+"""
+RUST_CALLS = """
+mod m;
+fn main() {
+    println!("{:?} {:?} {:?} {:?} {:?}", m::mix(m::Grist { kilos: 1 }, m::Grist { kilos: 2 }),
+        m::parse("x"), m::loads(2).collect::<Vec<_>>(), m::grade(), m::is_fine());
+}
+"""
+RUST_RESULTS: dict[BodyKind, str] = {
+    "lower": "Grist { kilos: 71 } Ok(-71) [71] Fine true\n",
+    "higher": "Grist { kilos: 93 } Ok(-93) [93, 93] Coarse true\n",
+    "varying": "Grist { kilos: 7 } Ok(-8) [9] Fine true\n",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [*RUST_RESULTS])
+def test_functions_of_rust(tmp_path: Path, kind: BodyKind) -> None:
+    files = {"main.rs": RUST_CALLS, **changed("m.rs", RUST, kind)}
+    command = ["rustc", "--cap-lints=allow", "main.rs", "-o", "program"]
+    results_of(tmp_path, files, command)
+    assert results_of(tmp_path, {}, [str(tmp_path / "program")]) == RUST_RESULTS[kind]
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "lower"),
+    [
+        ("a.py", None, 'LIMIT = 8\nNAMES = {"a": "b"}\n', "LIMIT = 4\nNAMES = {'a': 'zebra'}\n"),
+        (
+            "a.py",
+            None,
+            "class A(Enum):\n    X = 9\n\n    def f(self):\n        return 9\n",
+            "class A(Enum):\n    X = 4\n\n    def f(self):\n        return 9\n",
+        ),
+        (
+            "a.js",
+            None,
+            'import a from "b";\nconst rate = 19;\n',
+            'import a from "b";\nconst rate = 9;\n',
+        ),
+        ("a.toml", "x = 3\n", 'x = 3\ny = "b"\n', 'x = 3\ny = "zebra"\n'),
+        ("a.yaml", None, "opening: late\n", "opening: zebra\n"),
+        ("a.sql", None, "ALTER TABLE visitor ADD COLUMN email;\n", ""),
+    ],
+)
+def test_declared_values_become_others(path: str, old: str | None, new: str, lower: str) -> None:
+    assert with_other_values(path, old, new, "lower", MARK) == lower
+
+
+def test_a_file_of_functions_alone_declares_no_values() -> None:
+    assert with_other_values("a.py", None, "def f():\n    return 3\n", "lower", MARK) is None
+
+
+def test_unit_tests_of_rust_declare_no_values() -> None:
+    text = "pub fn f() -> u32 {\n    3\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn t() {\n"
+    text += "        assert_eq!(super::f(), 3);\n    }\n}\n"
+    assert with_other_values("a.rs", None, text, "lower", MARK) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "names"),
+    [
+        ("a.py", "LIMIT: int = 30", {"LIMIT"}),
+        ("a.py", 'NAMES = {"a": 1}', {"NAMES"}),
+        ("a.py", "log = getLogger(__name__)", set()),
+        ("a.js", "export const rate = 19;", {"rate"}),
+        ("a.go", 'var ErrHot = errors.New("hot")', set()),
+        ("a.rs", "pub const RATE: u32 = 7;", {"RATE"}),
+    ],
+)
+def test_names_of_declared_literals(path: str, line: str, names: set[str]) -> None:
+    assert declared_names(path, None, f"{line}\n") == names

@@ -1,0 +1,66 @@
+"""The words of a criterion that its tests must hold where runs cannot tell what they check."""
+
+from __future__ import annotations
+
+import pytest
+
+from transom.stories.criterion_words import missing_errors, missing_values, text_of_test
+
+PYTHON = """
+import pytest
+
+
+@pytest.mark.parametrize("rows, expected", [([1, 2], 3)])
+def test_total(rows, expected):
+    assert total(rows) == expected
+
+
+def test_other():
+    assert other() == 12_000
+"""
+JAVASCRIPT = """
+test("the total", () => {
+  assert.equal(total([1, 2]), 3);
+});
+test("the rest", () => {
+  assert.equal(rest(), 4);
+});
+"""
+
+
+def test_the_text_of_a_test_is_its_own() -> None:
+    texts = {"tests/test_a.py": PYTHON, "test/b.test.js": JAVASCRIPT}
+    own = text_of_test("tests.test_a.test_total[rows0-3]", texts)
+    assert "[1, 2]" in own and "12" not in own
+    assert "rest()" not in text_of_test("the total", texts)
+    assert "rest()" in text_of_test("unknown", texts)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "text", "missing"),
+    [
+        ("total([1, 2]) is exactly 3", "total([1, 2]) == total([1, 2])", ["3"]),
+        ("The same seed draws the same numbers", "draw(7) == draw(7)", []),
+        ('It prints "Ann: 3"', 'line.startswith("A")', ["Ann: 3"]),
+        ("More than 12000 are refused", "refuse(12_000)", []),
+        ("version 3 is kept", "version == 30", ["3"]),
+    ],
+)
+def test_values_that_a_test_does_not_hold(criterion: str, text: str, missing: list[str]) -> None:
+    assert missing_values(criterion, text) == missing
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "missing"),
+    [
+        ("with pytest.raises(Exception):", "raise KeyError", ["ValueError"]),
+        ("with pytest.raises(Exception):", "raise ValueError(weight)", []),
+        ("with pytest.raises(Exception):", "class TooHeavy(ValueError):", []),
+        ("with pytest.raises(ValueError):", "raise KeyError", []),
+    ],
+)
+def test_errors_that_neither_a_test_nor_the_code_names(
+    text: str, code: str, missing: list[str]
+) -> None:
+    criterion = "A negative weight is refused with a ValueError"
+    assert missing_errors(criterion, text, code) == missing
