@@ -49,6 +49,8 @@ _SECONDS = {
 }
 _ROUGH = Decimal("0.05")
 _MOST_NUMBERS = 200
+_NEIGHBOURS = 2  # numbers behind one that stand together with it
+_MOST_PAIRED = 80  # numbers of a text that are compared with each other
 _MOST_PARTS = 12
 _MOST_COUNT = 12
 _SAME_SHARE = Decimal("0.01")
@@ -205,6 +207,12 @@ class NumberClaim:
         is_count = not self.unit and Decimal(1) < (self.fact.value or 0) <= _MOST_COUNT
         if is_count and number.unit in _SECONDS:
             return False
+        # "3,511 of 4,180 lines" beside a share of 84 % are counts.
+        if number.unit == "%" and not self.unit:
+            return False
+        # "Of six scenarios two failed" cites the two.
+        if self.context.is_total and number.value < (self.fact.value or 0):
+            return False
         # "One of three subtasks is open" cites the one.
         if self.context.is_whole and number.value < (self.fact.value or 0):
             return False
@@ -345,6 +353,45 @@ class NumberClaim:
             if self.unit == "%" and any(
                 _rounds_to(100 * value / other, statement) for other in wholes
             ):
+                return True
+        return False
+
+    def follows_from_text(self, cited: Sequence[Support], source: Support) -> bool:
+        """Return whether it is calculated from numbers that stand together in a source.
+
+        These are neighbours, such as a total and a part, or a cited value and any number of its
+        unit; among all pairs of a long text some would have any difference.
+        """
+        statement = self.fact.value
+        if statement is None:
+            return False
+        if self.unit == "d":
+            return statement in day_differences(source.whole)
+        facts = [fact for fact in facts_of(source.whole) if fact.value is not None]
+        texts = [fact.value for fact in facts[:_MOST_NUMBERS] if fact.value is not None]
+        # A number with decimals is hardly the difference of two others by chance.
+        exponent = statement.as_tuple().exponent
+        has_decimals = isinstance(exponent, int) and exponent < 0
+        reach = _MOST_PAIRED if has_decimals else _NEIGHBOURS
+        for place, value in enumerate(texts[:_MOST_PAIRED]):
+            for other in texts[place + 1 : place + 1 + reach]:
+                results = {abs(value - other), value + other}
+                if self.unit == "%" and value and other:
+                    results |= {100 * value / other, 100 * other / value}
+                    results |= {abs(100 - 100 * value / other), abs(100 - 100 * other / value)}
+                if any(_rounds_to(result, statement) for result in results):
+                    return True
+        # "75 cases: 38, 22 and 15"
+        parts = [fact.value for fact in facts_of(self.sentence) if fact.value != statement]
+        if (
+            len(parts) > 1
+            and all(part in texts for part in parts)
+            and sum(filter(None, parts)) == (statement)
+        ):
+            return True
+        for support in cited:
+            own = support.value
+            if own is not None and any(_rounds_to(abs(own - other), statement) for other in texts):
                 return True
         return False
 

@@ -29,6 +29,7 @@ from transom.evidence.claim_numbers import (
     has_unit,
     unit_behind,
 )
+from transom.evidence.dates import PrintedDate, read_date
 from transom.evidence.facts import Fact, facts_of
 from transom.evidence.quantities import (
     SEVERITY,
@@ -61,9 +62,13 @@ _SENTENCE = re.compile(
 )
 _QUOTED = re.compile(r"[\"“]([^\"“”\n]{2,600})[\"”]|(?<![\w'])'([^'\n]{8,400})'(?!\w)")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s")
-_NUMBER_NAMES = "two three four five six seven eight nine ten eleven twelve"
-_NUMBER_WORDS = {word: str(number) for number, word in enumerate(_NUMBER_NAMES.split(), 2)}
-_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b", re.IGNORECASE)
+_NUMBER_NAMES = "one two three four five six seven eight nine ten eleven twelve"
+NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBER_NAMES.split(), 1)}
+"""English number words up to twelve."""
+# "One" is a pronoun more often than a number.
+_NUMBER_WORD = re.compile(
+    rf"\b(?:{'|'.join(list(NUMBER_WORDS)[1:])}|(?<=\bonly )one|(?<=\bjust )one)\b", re.IGNORECASE
+)
 _ZERO_CLAIM = re.compile(
     r"\b(?:no|zero|none of the|without(?: any)?)\s+(?P<claim>[^,.;:()]{3,60})", re.IGNORECASE
 )
@@ -71,9 +76,23 @@ _NAMED = re.compile(r"[A-Za-z]\w{0,60}[ -]\d+$")
 _CLAUSE = re.compile(r"[.;:!?\n,]|\b(?:but|and)\b")
 _LEAST_NAME = 6
 _LEAST_CLAUSE = 3
+_BEHIND_WORD = 16  # characters in which a unit or a counted noun stands
 _MOST_STATE = 2  # words of a quoted status
 _MANY = 5  # stems of a sentence that may have one more than the clause that denies it
 _WHOLE = re.compile(r"[.;:!?\n]")
+_ALL = re.compile(
+    r"\b(?:all|both|every|each|none|no|alle[nrs]?|beide[nrs]?|jede[nrs]?|kein\w{0,2}|tous|toutes"
+    r"|les deux|aucune?|todos|todas|ambos|ambas|ning[uú]n\w?|tutti|tutte|entrambi|entrambe"
+    r"|nessun\w?)\b",
+    re.IGNORECASE,
+)
+_ISO_DAY = re.compile(r"\b\d{4}-\d{2}-\d{2}")
+# "12 September 2026", "le 12 septembre", "September 12"
+_SPOKEN_DAY = re.compile(
+    r"\b(?P<day>\d{1,2})(?:\.|st|nd|rd|th)? (?:de |of )?(?P<month>[^\W\d_]{3,10})\b"
+    r"(?:,? (?:de )?(?P<year>\d{4})\b)?"
+    r"|\b(?P<first>[A-Z][a-z]{2,8}) (?P<last>\d{1,2})\b(?:,? (?P<end>\d{4})\b)?"
+)
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d{1,2}(?![\d,.]))")
 
 
@@ -196,8 +215,19 @@ def check_sentence(
     for judgement in sorted(judgements, key=lambda judgement: not judgement.is_unsourced):
         if judgement.status == "undecided":
             return CheckedSentence(line, "undecided", judgement.why, judgement.is_unsourced)
-    # A sentence without figures and quotations has nothing that could be shown.
-    return CheckedSentence(line, "supported" if judgements else "undecided")
+    if judgements:
+        return CheckedSentence(line, "supported")
+    # A sentence without figures and quotations has nothing that could be shown, but one of all,
+    # or of an outcome without its entry, says more than anybody checked.
+    why = ""
+    # In a text on many sources nobody knows which of them would have to show it.
+    if source is None:
+        return CheckedSentence(line, "undecided")
+    if _ALL.search(sentence):
+        why = "no entry that it cites is about all of them"
+    elif not ids and kinds_of(sentence)[STATE]:
+        why = "cites nothing for what it states"
+    return CheckedSentence(line, "undecided", why)
 
 
 class _SentenceCheck:
@@ -220,6 +250,8 @@ class _SentenceCheck:
                 plain = re.sub(re.escape(name), _blank, plain, flags=re.IGNORECASE)
         self._plain = plain
         unquoted = _with_points(_BULLET.sub(_blank, _QUOTED.sub(_blank, plain)))
+        shown_texts = [support.whole for support in (*cited, *([source] if source else ()))]
+        unquoted = _without_days(unquoted, " ".join(shown_texts))
         self._unquoted = self._with_digits(unquoted) if cited else unquoted
 
     def judgements(self) -> Iterator[ClaimJudgement]:
@@ -237,11 +269,15 @@ class _SentenceCheck:
         """Return the text with number words before counted nouns as digits of the same length."""
 
         def digits(match: re.Match[str]) -> str:
-            number = _NUMBER_WORDS[match[0].lower()]
+            number = str(NUMBER_WORDS[match[0].lower()])
             shown = number.rjust(len(match[0]))
             with_digits = f"{text[: match.start()]}{shown}{text[match.end() :]}"
             fact = Fact(number, match.end() - len(number), Decimal(number))
             is_counted = any(context_of(fact, with_digits).kinds)
+            # "Ten minutes", as the source says it, needs no figure there.
+            phrase = " ".join(text[match.start() : match.end() + _BEHIND_WORD].split()[:2])
+            if any(phrase.casefold() in support.whole.casefold() for support in self._cited):
+                return match[0]
             return shown if is_counted or has_unit(text, match.end()) else match[0]
 
         return _NUMBER_WORD.sub(digits, text)
@@ -314,6 +350,8 @@ class _SentenceCheck:
             return self._unshown(fact, f"{claim.shown} has no evidence beside it")
         if claim.follows_from(self._cited):
             return judgement
+        if self._source is not None and claim.follows_from_text(self._cited, self._source):
+            return ClaimJudgement("undecided", judgement.why)
         # 600 seconds, where the source has 600042.1 ms
         if self._source is not None and claim.is_among(self._source):
             return ClaimJudgement("undecided", judgement.why)
@@ -370,6 +408,23 @@ class _SentenceCheck:
                 if is_same and has_denial(whole_sentence):
                     return True
         return False
+
+
+def _without_days(text: str, source: str) -> str:
+    """Return a text without the days that a source has in another notation: 12 September."""
+    days = set(_ISO_DAY.findall(source))
+    years = {day[:4] for day in days}
+
+    def blank(match: re.Match[str]) -> str:
+        for year in years:
+            day = f"{match['day'] or match['last']} {match['month'] or match['first']} {year}"
+            printed = read_date(day)
+            is_known = isinstance(printed, PrintedDate) and printed.day.isoformat() in days
+            if is_known and (match["year"] or match["end"] or year) == year:
+                return _blank(match)
+        return match[0]
+
+    return _SPOKEN_DAY.sub(blank, text) if days else text
 
 
 def _has_all(text: str, figures: Collection[str]) -> bool:

@@ -199,10 +199,13 @@ def held_text(
 def drafted(inquiry: Inquiry, case: Case) -> Investigation:
     """Return the answer of the rules, before a model judges."""
     decision = case.decision
-    struck = []
+    removed = {(claim.text, claim.where) for claim in case.struck}
+    struck = list[Unsupported]()
     for report in case.reports:
         for claim in report.struck:
-            struck.append(claim)
+            # A sentence that was marked first, and then removed, is listed with the second reason.
+            if (claim.text, claim.where) not in removed:
+                struck.append(claim)
     return Investigation(
         question=inquiry.question,
         feature_id=case.feature.feature_id,

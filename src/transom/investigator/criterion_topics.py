@@ -10,7 +10,7 @@ from transom.investigator.result import CriterionResult
 from transom.investigator.wording import fold, words
 
 # Shorter beginnings are shared by chance: "test" and "testify".
-_LEAST_COGNATE = 5
+LEAST_COGNATE = 5
 _SHARED = 0.6
 
 
@@ -59,4 +59,4 @@ def _is_cognate(word: str, other: str) -> bool:
         if sign != counterpart:
             break
         shared += 1
-    return shared >= max(_LEAST_COGNATE, _SHARED * max(len(word), len(other)))
+    return shared >= max(LEAST_COGNATE, _SHARED * max(len(word), len(other)))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 
 from transom.agent import call
 from transom.canonical import Json
 from transom.errors import NotFoundError, ReplyError
-from transom.formats.measurements import MeasurementShape
+from transom.formats.measurements import MeasurementShape, Reading
 from transom.investigator.concluding import conclude
 from transom.investigator.deciding import decide
 from transom.investigator.features import Feature
@@ -68,7 +69,8 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
     names = (inquiry.question, feature.summary, feature.feature_id, target, current or "")
     rows = {row.id: row for row in ledger}
     standing = Standing(decision.criteria, decision.verdict, rows, names)
-    summaries, false = held_summaries(summaries, by_rules, standing)
+    kinds = {reading.source: kind_of_criteria(reading) for reading in readings}
+    summaries, false = held_summaries(summaries, by_rules, standing, kinds)
     digests = [reading.sha256 for reading in readings]
     before = await recall(run, inquiry.memory, feature.feature_id, target, digests)
     merged_summaries, struck, merged_use = await merge(run, summaries, ledger)
@@ -113,18 +115,35 @@ def _stages_of(inquiry: Inquiry, feature: Feature) -> tuple[str | None, str]:
 
 
 def held_summaries(
-    summaries: Mapping[str, str], by_rules: Container[str], standing: Standing
+    summaries: Mapping[str, str],
+    by_rules: Container[str],
+    standing: Standing,
+    kinds: Mapping[str, str],
 ) -> tuple[dict[str, str], list[Unsupported]]:
-    """Return the readers' summaries without sentences that contradict the criteria, and those."""
+    """Return the readers' summaries without sentences that contradict the criteria, and those.
+
+    What a reader says of its own source, with a citation, contradicts no criterion on another
+    kind of source: a review without a grave finding says nothing of the scan.
+
+    Args:
+        kinds: the kind of each source, as the criteria name it.
+    """
     summaries_by_key, struck = dict[str, str](), list[Unsupported]()
     for source, text in summaries.items():
         if source in by_rules:
             summaries_by_key[source] = text
             continue
-        checked = standing.check(text, marks=False)
+        checked = replace(standing, source=kinds[source]).check(text, marks=False)
         summaries_by_key[source] = checked.text
         struck += unsupported_of(checked.removed, source)
     return summaries_by_key, struck
+
+
+def kind_of_criteria(reading: Reading) -> str:
+    """Return the kind of source by which criteria name a reading."""
+    if reading.kind == "document":
+        return "documents"
+    return "jira" if reading.kind == "jira" else reading.name
 
 
 async def identify(run: Run, inquiry: Inquiry) -> tuple[Feature, Usage]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 
 from transom.canonical import Json
@@ -104,6 +104,18 @@ class SourceTexts:
         return self._counts[source]
 
 
+def _leaf_pairs(row: Json) -> Iterator[str]:
+    """Yield each value of an entry with the keys above it."""
+    pending: list[tuple[str, Json]] = [("", row)]
+    while pending:
+        path, node = pending.pop()
+        if isinstance(node, dict):
+            for key, child in node.items():
+                pending.append((f"{path}/{key}", child))
+        elif path and not isinstance(node, list):
+            yield f"{path}={node}"
+
+
 def counts_of(data: Json) -> frozenset[Decimal]:
     """Return the numbers that somebody who counts the entries of a source may come to.
 
@@ -129,9 +141,9 @@ def counts_of(data: Json) -> frozenset[Decimal]:
             counts.add(len(children))
         if isinstance(node, list):
             counts.add(len(node))
-            rows = []
+            # "Three of four subtasks are done" counts a status that may stand deep in each.
+            pairs = Counter[str]()
             for row in node:
-                if isinstance(row, dict):
-                    rows.append(row)
-            counts |= set(Counter(str(pair) for row in rows for pair in row.items()).values())
+                pairs.update(set(_leaf_pairs(row)))
+            counts |= set(pairs.values())
     return frozenset(Decimal(count) for count in counts if count > 1)

@@ -10,14 +10,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from transom.evidence.claims import CheckedSentence, sentences_of
 from transom.evidence.facts import facts_of
+from transom.investigator.cited_states import (
+    denied_state,
+    repeats_state,
+    with_figure_of_nothing,
+    with_figures_of_parts,
+)
 from transom.investigator.criterion_topics import spoken_words, topic_words
-from transom.investigator.ledger import Evidence
+from transom.investigator.ledger import UNCHECKED, Evidence
 from transom.investigator.reading.vocabulary import words as release_words
 from transom.investigator.result import CriterionResult, Investigation, Verdict
 from transom.investigator.wording import FIGURE, QUOTE, StatementClause, clauses_of, fold, words
@@ -46,12 +52,15 @@ class Standing:
         verdict: the final verdict; "ready" may be said only of READY.
         evidence: the ledger's rows.
         names: texts that are names and state nothing: the question, the feature, the stages.
+        source: the kind of the one source that the text is about, as criteria name it; "" if it is
+            about the whole case.
     """
 
     criteria: Sequence[CriterionResult]
     verdict: Verdict
     evidence: Mapping[str, Evidence]
     names: Sequence[str] = field(default=())
+    source: str = ""
 
     @cached_property
     def criterion_names(self) -> list[str]:
@@ -77,7 +86,12 @@ class Standing:
         """
         sentences_kept: list[str] = []
         removed: list[CheckedSentence] = []
+        is_removed = False
         for sentence, gap in sentences_of(text):
+            # The mark of a sentence goes with it.
+            if is_removed and sentence.strip() == f"({UNCHECKED})":
+                continue
+            is_removed = False
             # Line breaks and list marks are kept, so that the text stays as it was written.
             finding = _Sentence(self, sentence).finding() if sentence.strip() else _Finding()
             unproven = is_strict and not finding.is_proven and sentence.strip()
@@ -85,6 +99,7 @@ class Standing:
                 why = finding.wrong or "it states no checked fact, and the verdict is not granted"
                 line = " ".join(sentence.split())
                 removed.append(CheckedSentence(line, "contradicted", why))
+                is_removed = True
             elif finding.doubt and marks:
                 sentences_kept.append(f"{sentence} ({finding.doubt}){gap}")
             else:
@@ -159,10 +174,11 @@ class _Sentence:
     def __init__(self, standing: Standing, sentence: str) -> None:
         self.standing, self.sentence = standing, sentence
         self.cited = [key for key in _CITATION.findall(sentence) if key in standing.evidence]
+        self.rows = [standing.evidence[key] for key in self.cited]
 
     def finding(self) -> _Finding:
         """Return what is wrong, doubtful or proven in the sentence."""
-        finding = _Finding()
+        finding = _Finding(wrong=denied_state(self.sentence, self.rows))
         denied: set[str] = set()
         claims = list(self._claims())
         # What the sentence itself denies is no claim: "tests passed, but coverage is not met".
@@ -174,6 +190,8 @@ class _Sentence:
                 finding.is_proven = True
         for claim in claims:
             problem, ids = self._problem(claim)
+            if ids and self._is_of_another_source(ids):
+                continue
             is_certain = bool(problem) and claim.clause.tone == "asserts"
             if is_certain and not ids & denied and not self._is_uncertain(claim):
                 finding.wrong = finding.wrong or problem
@@ -183,10 +201,16 @@ class _Sentence:
                 finding.is_proven = True
         return finding
 
+    def _is_of_another_source(self, ids: Collection[str]) -> bool:
+        """Whether a sentence on one source, which cites it, was taken for one on other sources."""
+        own = {row.id for row in self.standing.criteria if row.source == self.standing.source}
+        return bool(self.standing.source and self.cited) and own.isdisjoint(ids)
+
     def _problem(self, claim: _Claim) -> tuple[str, set[str]]:
         """Return what speaks against a clause, "" for nothing; and the criteria concerned."""
         clause = claim.clause
-        if clause.tone not in ("asserts", "silent"):
+        is_of_cited = repeats_state(self.sentence, self.rows) and not clause.is_universal
+        if clause.tone not in ("asserts", "silent") or is_of_cited:
             return "", set()
         # What a person decided is held to that person's decision, not to the whole review.
         if clause.tone == "asserts" and claim.person is not None:
@@ -206,7 +230,8 @@ class _Sentence:
         if clause.state == "ready":
             ready = self.standing.verdict == "READY"
             return "" if ready else f"the verdict is {self.standing.verdict}", set()
-        unmet = self.standing.unmet
+        # A sentence without a topic speaks of the one source, if there is one.
+        unmet = [] if self.standing.source else self.standing.unmet
         if unmet:
             return (_status_of(unmet[0]), {row.id for row in unmet})
         return ("", set())
@@ -275,9 +300,13 @@ class _Sentence:
             if words().marks.search(fold(name)):
                 text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", " ", text, flags=re.IGNORECASE)
         text = _CITATION.sub(" ", text)
+        # "Two of three endpoints meet their target" asserts no criterion on all of them.
+        text = with_figures_of_parts(text, self.rows)
         # Without a citation nothing was checked, so figures stay what they are: claims.
         if not self.cited:
             return text
+        # "No critical vulnerability is open [E1]", where E1 counts 0 of them.
+        text = with_figure_of_nothing(text, self.rows)
         text = _QUOTED.sub(f" {QUOTE} ", text)
         for fact in sorted(facts_of(text), key=lambda entry: entry.start, reverse=True):
             if fact.value is not None:

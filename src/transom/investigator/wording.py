@@ -233,11 +233,13 @@ class _Part:
         self.text = text
         self.marks = [(match, words().kind_of(match)) for match in words().marks.finditer(text)]
         self.kinds = {kind for _, kind in self.marks}
-        self.states = [
-            (match, kind)
-            for match, kind in self.marks
-            if kind in ("open", "lack", *_CLAIMS) and not words().describes(text, match)
-        ]
+        self.states = []
+        for match, kind in self.marks:
+            is_state = kind in ("open", "lack", *_CLAIMS) and not words().describes(text, match)
+            # "For lack of an account" tells why, and states nothing.
+            is_reason = kind == "lack" and text[: match.start()].endswith("for ")
+            if is_state and not is_reason:
+                self.states.append((match, kind))
         self.negations = [(match, kind) for match, kind in self.marks if kind in _NEGATIONS]
 
     @property
