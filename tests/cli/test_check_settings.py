@@ -501,7 +501,7 @@ WRITTEN = {
         " AZURE_OPENAI_ENDPOINT, to the address of your resource"
     ),
     "llm:\n  section2:\n    provider: openrouter:some/model\n": (
-        "openai:some/model: there is no key: OPENROUTER_API_KEY is not set; set it and try again"
+        "openrouter:some/model: there is no key: OPENROUTER_API_KEY is not set; set it and try again"
     ),
     "llm: {reflect: {provider: wizard}}\n": (
         "transom.yaml:1: llm.reflect: unknown provider 'wizard'; use rules, "
