@@ -282,7 +282,7 @@ def test_a_first_question_for_more_than_the_verdict_is_answered_too(
     # A verdict of READY is no answer to this one.
     code, out, err = run("Who wrote LEND-118?", *usual)
     assert (code, "the question needs a model" in err) == (3, True)
-    assert out.startswith("READY") and "The rules find nothing" in out
+    assert out.startswith("READY") and "The rules find no answer" in out
     # A usual question stays as it is.
     code, out, _ = run("What is the status of LEND-118?", *usual)
     assert (code, "What is the status" in out) == (0, False)

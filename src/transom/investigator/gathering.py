@@ -208,7 +208,9 @@ async def summarised(
     # Places become citations first, since only cited sentences are held to their rows.
     summary = within(ledger.with_places_cited(uncited(text), reading), MOST_SUMMARY)
     checked = ledger.check(summary, names=[question, ref.source], sources=[ref.source])
-    struck = unsupported_of((*checked.removed, *checked.undecided), ref.source)
+    # The reason why a source tells nothing is Transom's own sentence, not a claim of its reader.
+    undecided = [sentence for sentence in checked.undecided if sentence.sentence != reading.why]
+    struck = unsupported_of((*checked.removed, *undecided), ref.source)
     return SourceReport(
         key=ref.key,
         reading=reading,
