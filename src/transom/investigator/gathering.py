@@ -208,9 +208,12 @@ async def summarised(
     # Places become citations first, since only cited sentences are held to their rows.
     summary = within(ledger.with_places_cited(uncited(text), reading), MOST_SUMMARY)
     checked = ledger.check(summary, names=[question, ref.source], sources=[ref.source])
-    # The reason why a source tells nothing is Transom's own sentence, not a claim of its reader.
-    undecided = [sentence for sentence in checked.undecided if sentence.sentence != reading.why]
-    struck = unsupported_of((*checked.removed, *undecided), ref.source)
+    unsupported = [*checked.removed]
+    for sentence in checked.undecided:
+        # The reason why a source tells nothing is Transom's sentence, not a claim of its reader.
+        if sentence.sentence != reading.why:
+            unsupported.append(sentence)
+    struck = unsupported_of(unsupported, ref.source)
     return SourceReport(
         key=ref.key,
         reading=reading,

@@ -2,6 +2,9 @@
 score.
 """
 
+from typing import TYPE_CHECKING
+
+from transom.errors.earlier_names import earlier_names
 from transom.learning.caching import CachedContextWriter, StablePrefixBuilder
 from transom.learning.compaction import CompactedLog, ContextBudgetManager
 from transom.learning.curator import Curator
@@ -49,3 +52,9 @@ __all__ = [
     "shown_in",
     "uncited",
 ]
+
+if not TYPE_CHECKING:  # a type checker knows the present names alone
+    __getattr__ = earlier_names(
+        __name__,
+        {"CompactionManager": "CompactedLog", "ContextCacheOptimizer": "CachedContextWriter"},
+    )

@@ -1,5 +1,8 @@
 """Model calls: their shapes, their rendering, and the providers that answer them."""
 
+from typing import TYPE_CHECKING
+
+from transom.errors.earlier_names import earlier_names
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import Again, Delta, OnDelta
 from transom.llm.egress import EgressPolicy
@@ -75,3 +78,8 @@ __all__ = [
     "guard_egress",
     "render",
 ]
+
+if not TYPE_CHECKING:  # a type checker knows the present names alone
+    __getattr__ = earlier_names(
+        __name__, {"ToolCall": "ToolCallPart", "ToolResult": "ToolResultPart"}
+    )
