@@ -130,7 +130,7 @@ JEST = """ FAIL  ./sum.test.js
             {
                 "tests::adds": "passed",
                 "tests::slow": "skipped",
-                "tests::refuses_texts - should panic": "failed",
+                "tests::refuses_texts": "failed",
                 "src/lib.rs - total": "passed",
             },
         ),
@@ -181,6 +181,20 @@ def test_messages_are_kept() -> None:
         for case in read_test_output(text)
     }
     assert "got 3" in messages["shop/cart.TestTotal"]
-    assert "did not panic as expected" in messages["tests::refuses_texts - should panic"]
+    assert "did not panic as expected" in messages["tests::refuses_texts"]
     assert "1 !== 2" in messages["a text # with a mark"]
     assert "rowan" in messages["test_a.Sums.test_prints"]
+
+
+def test_a_rust_test_that_has_to_panic_keeps_its_name() -> None:
+    text = (
+        "running 3 tests\n"
+        "test tests::no_stone - should panic ... ok\n"
+        "test tests::too_heavy - should panic ... FAILED\n"
+        "test src/lib.rs - dress (line 9) - should panic ... ok\n"
+        "\ntest result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n"
+    )
+    statuses = {case.name.split("::")[-1]: case.status for case in read_test_output(text)}
+    assert statuses["no_stone"] == "passed"
+    assert statuses["too_heavy"] == "failed"
+    assert not any("should panic" in name for name in statuses)

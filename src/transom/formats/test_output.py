@@ -19,10 +19,15 @@ from typing import Any
 from transom.formats.junit import CaseStatus, JUnitCase
 
 _GO_STATUS: dict[str, CaseStatus] = {"pass": "passed", "fail": "failed", "skip": "skipped"}
-_CARGO = re.compile(r"^test (\S+(?: - .+?)?(?: \(line \d+\))?) \.\.\. (ok|FAILED|ignored)\b", re.M)
+# `tests::no_stone - should panic` is the test `tests::no_stone`.
+_CARGO = re.compile(
+    r"^test (\S+(?: - (?!should panic\b).+?)?(?: \(line \d+\))?)(?: - should panic)?"
+    r" \.\.\. (ok|FAILED|ignored)\b",
+    re.M,
+)
 _CARGO_STATUS: dict[str, CaseStatus] = {"ok": "passed", "FAILED": "failed", "ignored": "skipped"}
 _CARGO_MESSAGE = re.compile(
-    r"^---- ([^\n]+?) stdout ----\n(.*?)(?=^---- |^failures:|\Z)", re.M | re.S
+    r"^---- ([^\n]+?)(?: - should panic)? stdout ----\n(.*?)(?=^---- |^failures:|\Z)", re.M | re.S
 )
 _DOC_LINE = re.compile(r" \(line \d+\)$")
 _UNITTEST_END = re.compile(r"^Ran \d+ tests? in [\d.]+s$", re.M)
