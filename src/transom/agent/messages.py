@@ -151,9 +151,8 @@ async def act_on_answers(session: AgentSession) -> None:
             raise RunError(problem, place=log.id, hint=hint)
         await ToolTurn(session).answer_declined(place.call, answer)
     pending = log.state.pending
-    if ending == Paused.__name__ and (
-        pending is None or len(log.state.results) < len(pending.calls)
-    ):
+    has_open_calls = pending is None or len(log.state.results) < len(pending.calls)
+    if has_open_calls and ending == Paused.__name__:
         line = "%s: a call waited for a person; a new message takes its place, so it is not made"
         _log.warning(line, log.id)
 
