@@ -13,6 +13,7 @@ from transom.checklist.claims.claim_data import shipped_claims
 from transom.checklist.claims.claim_files import write_claim
 from transom.checklist.claims.ranking import candidates, read_at_once
 from transom.checklist.item import parse_item
+from transom.checklist.judging import Verdict
 
 MOST_LINES = 120
 
@@ -104,6 +105,70 @@ def test_a_tool_may_name_the_whole_path_of_a_file(
     report = f"pt_shell> {lines}\n1\npt_shell> read_parasitics lamp.spef\n1\n"
     verdict = judge(tmp_path, ClaimRow(name="headers_complete"), report)
     assert (verdict.status, [entry.id for entry in verdict.missing_items]) == (status, missing)
+
+
+STA = "OpenSTA 2.0.17 GITDIR-NOT Copyright (c) 2019, Example Software, Inc.\n"
+TEMPUS = "Tempus Timing Signoff Solution v20.15-s200_1\n"
+SAME_NAMES = [
+    # Two commands are two files, whatever their names have in common.
+    (STA + "read_verilog lamp.v\nread_verilog {other}/lamp.v\nread_spef lamp.spef\nexit\n", "2.2"),
+    (STA + "read_verilog {other}/lamp.v\nread_verilog lamp.v\nread_spef lamp.spef\nexit\n", "2.2"),
+    (STA + "read_verilog ./lamp.v\nread_verilog /gone/lamp.v\nread_spef lamp.spef\nexit\n", "2.2"),
+    (STA + "read_verilog lamp.v\nread_spef lamp.spef\nread_spef {other}/lamp.spef\nexit\n", "2.4"),
+    (
+        TEMPUS + "<CMD> read_netlist lamp.v\n<CMD> read_netlist {other}/lamp.v\n"
+        "<CMD> read_spef lamp.spef\n",
+        "2.2",
+    ),
+    (
+        "pt_shell> read_verilog lamp.v\n1\npt_shell> read_verilog {other}/lamp.v\n1\n"
+        "pt_shell> read_parasitics lamp.spef\n1\n",
+        "2.2",
+    ),
+    # The tool says that it read another file, which is here.
+    (
+        "pt_shell> read_verilog lamp.v\nLoading verilog file '{other}/lamp.v'\n1\n"
+        "pt_shell> read_parasitics lamp.spef\n1\n",
+        "2.2",
+    ),
+    # One command has read one of these files.
+    (
+        "pt_shell> read_verilog lamp.v\nLoading verilog file '/gone/a/lamp.v'\n"
+        "Loading verilog file '/gone/b/lamp.v'\n1\npt_shell> read_parasitics lamp.spef\n1\n",
+        "2.2",
+    ),
+]
+ONE_FILE = [
+    TEMPUS + "<CMD> read_netlist lamp.v\nReading netlist '/gone/lamp.v' ...\n"
+    "<CMD> read_spef lamp.spef\nReading SPEF /gone/runs/lamp.spef\n",
+    "pt_shell> read_verilog ./lamp.v\nLoading verilog file '/gone/lamp.v'\n1\n"
+    "pt_shell> read_verilog runs/lamp.v\nLoading verilog file '/gone/runs/lamp.v'\n1\n"
+    "pt_shell> read_parasitics lamp.spef\n1\n",
+    "pt_shell> read_verilog lamp.v\nLoading verilog file '{here}/lamp.v'\n1\n"
+    "pt_shell> read_parasitics lamp.spef\n1\n",
+    STA + "read_verilog lamp.v\nread_verilog {here}/lamp.v\nread_spef lamp.spef\nexit\n",
+]
+
+
+def judge_names(folder: Path, log: str) -> Verdict:
+    """Return the verdict of a log beside good files, and with bad ones of their names below."""
+    good = {"lamp.v": HEAD + MODULE, "lamp.spef": SPEF.format(date="Mon Mar  9 15:20:11 2026")}
+    bad = {"other/lamp.v": MODULE, "other/lamp.spef": SPEF.format(date=" ")}
+    write_files(folder, {**good, **bad, "runs/lamp.v": HEAD + MODULE})
+    report = log.format(other=folder / "other", here=folder)
+    return judge(folder, ClaimRow(name="headers_complete"), report)
+
+
+@pytest.mark.parametrize(("log", "missing"), SAME_NAMES)
+def test_files_of_one_name_are_judged_one_by_one(tmp_path: Path, log: str, missing: str) -> None:
+    verdict = judge_names(tmp_path, log)
+    assert verdict.status == "FAIL"
+    assert [entry.id for entry in verdict.missing_items] == [missing]
+
+
+@pytest.mark.parametrize("log", ONE_FILE)
+def test_what_a_tool_prints_of_a_command_is_no_second_file(tmp_path: Path, log: str) -> None:
+    assert judge_names(tmp_path, log).status == "PASS"
 
 
 OPTIONAL = [
