@@ -421,6 +421,11 @@ def _holds(word: str, text: str) -> bool:
     "output",
     [
         "The hydraulic network did not converge",
+        "Picard loop failed to reach convergence",
+        "step 0 did not converge",
+        "CG never converged on partition 3",
+        "The account of heat did not converge (imbalance 3 %)",
+        "did not converge - max 200 iterations",
         "WARNING: coupled cluster iterations did not converge",
         "did not converge on account of contact chatter",
         "fan blade analysis did not converge",
@@ -457,6 +462,10 @@ def test_a_solve_that_says_that_it_did_not_converge_is_never_solved(
     "output",
     [
         "the iteration did not converge at first, then it did",
+        "all 12 load cases converged; 0 not converged",
+        "0 of 12 steps did not converge",
+        "sweep 1 did not converge, so the time step was halved",
+        "Number of points without convergence: 0",
         "outer iteration 2: not converged\nouter iteration 3: converged",
         "Step 3 did not converge, retrying with half the step",
         "Step 3 did not converge; cutting the increment\nfinished",

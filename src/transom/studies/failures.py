@@ -41,7 +41,8 @@ _CONVERGENCE = re.compile(r"converg", re.IGNORECASE)
 # A sentence whose last words are that there was no convergence.
 _UNCONVERGED = re.compile(
     r"\b(not|never|without|no|non|failed|fails|unable to|before)[ -]{0,2}"
-    r"((be|been|to|have|has|reach|achieve|yet)[ -])?converg(e|ed|ence|ing)\b"
+    r"((be|been|to|have|has|reach|achieve|obtain|attain|yet|any|full)[ -]){0,2}"
+    r"converg(e|ed|ence|ing)\b"
     r"|\bunconverged\b|\bconvergence (was |is |has )?"
     r"(not|failed|never)\b( (been )?(achieved|reached|obtained|met))?",
     re.IGNORECASE,
@@ -68,6 +69,7 @@ _GOES_ON = re.compile(
     re.IGNORECASE,
 )
 _NO_EVENT = re.compile(r"\b(if|whether|unless|in case|number of|count of)\b", re.IGNORECASE)
+_NONE = re.compile(r"(^|[:;,.(])\s*(0|zero|none|no)\b[\w ]{0,30}$", re.IGNORECASE)
 _RESIDUAL = 1.0  # residual as a share of the external work; near 1 the system is not solved
 _OPEN = {"convergence_failure", "no_result", "solver_error", "crash", "not_finite"}
 """Classes of symptoms; a free body in the deck is the cause behind them."""
@@ -550,7 +552,8 @@ def _unconverged(name: str, text: str, taxonomy: Taxonomy) -> Iterator[_Seen]:
 def _is_verdict(line: str) -> bool:
     """Return whether a line states that there was no convergence, and nothing goes on after it."""
     statement = _UNCONVERGED.search(line)
-    if statement is None:
+    # `0 of 12 steps did not converge` is good news.
+    if statement is None or _NONE.search(line[: statement.start()].strip()):
         return False
     if _AFTERWARDS.fullmatch(line, statement.end()):
         return True
