@@ -6,17 +6,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.agent.helpers import SEAT, approve, asks, look, resumed, scripted, tool
+from tests.forked import attempt
 from transom import SubAgent
-from transom.agent import Agent, Home
+from transom.agent import Agent, Budget, Home
 from transom.cli import main
 from transom.errors import InputError, Paused, RunError, Unanswered
 from transom.llm import Role, ScriptedProvider, ToolCallPart, ToolResults
+from transom.runs import Workspace
 
 
 class Mail:
@@ -292,6 +298,59 @@ async def test_an_approved_call_is_made_before_another_message_is_taken(
         assert (await resumed(agent)).text == "it is sent"
         assert (await agent.send("and now?", id="2")).text == "later"
     assert sent == ["bob"]
+
+
+@pytest.mark.parametrize("budget", [Budget(tokens=1), Budget(seconds=1e-9)])
+async def test_an_approval_outlives_a_try_that_ended_before_the_call(
+    tmp_path: Path, budget: Budget
+) -> None:
+    home, sent = Home(tmp_path / ".transom", "mail"), list[str]()
+
+    async def send(at: str) -> str:
+        sent.append(at)
+        return f"sent to {at}"
+
+    asking = tool(send, name="send", effect="once", needs_approval=True)
+    provider = scripted(asks(look("bob", "1", "send")), "it is sent", "later")
+    async with Agent(SEAT, provider=provider, tools=[asking], at=home) as agent:
+        with pytest.raises(Paused):
+            await agent.send("go", id="1")
+        await agent.decide("approve", by="ann")
+        agent.budget = budget
+        await agent.resume()
+    assert sent == []
+    async with Agent(SEAT, provider=provider, tools=[asking], at=home) as agent:
+        with pytest.raises(RunError, match=r"ann said 'approve' to a call of send.*resume"):
+            await agent.send("and now?", id="2")
+        assert (await resumed(agent)).text == "it is sent"
+        assert (await agent.send("and now?", id="2")).text == "later"
+    assert sent == ["bob"]
+
+
+async def test_an_approval_holds_if_a_kill_followed_the_question(tmp_path: Path) -> None:
+    home = Home(tmp_path / ".transom", "mail")
+    asking = tool(name="send", effect="once", needs_approval=True)
+
+    def kill_at_question(number: int) -> None:
+        with closing(sqlite3.connect(tmp_path / ".transom" / "state.db")) as connection:
+            query = "SELECT kind FROM records WHERE seq = ?"
+            if connection.execute(query, (number,)).fetchone() == ("paused",):
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    async def ask() -> None:
+        workspace = Workspace.at(tmp_path / ".transom")
+        store = workspace.open_store(after_append=kill_at_question)
+        own = Home(tmp_path / ".transom", "mail", store)
+        provider = scripted(asks(look("bob", "1", "send")))
+        async with Agent(SEAT, provider=provider, tools=[asking], at=own) as agent:
+            await agent.send("go", id="1")
+
+    assert attempt(lambda: asyncio.run(ask())) == signal.SIGKILL
+    async with Agent(SEAT, provider=scripted("all right"), tools=[asking], at=home) as agent:
+        await agent.open()
+        await agent.decide("approve", by="ann")
+        with pytest.raises(RunError, match="call resume"):
+            await agent.send("and now?", id="2")
 
 
 async def test_a_refusal_reaches_the_model_though_another_message_follows(tmp_path: Path) -> None:

@@ -395,6 +395,10 @@ def tool_with(hint: Any) -> ToolDefinition:
         (Mapping[str, Counter], [{"ann": Clerk()}], [{"ann": 3}]),
         (list[Any], [[3, "Ann"]], [3]),
         (type[Shop], [Branch], [Clerk, 3]),
+        (type[Shop | Clerk], [Branch, Clerk], [Lazy, 3]),
+        (type[Annotated[Shop, "of Ann"]], [Branch], [Clerk]),
+        (list[type[Shop | Clerk]], [[Shop, Clerk]], [[Lazy], [3]]),
+        (tuple[int, *tuple[str, ...]], [(3, "Ann", "Bob"), (3,)], [[3], None]),
         (ToolContext[list[int]], [ToolContext([3])], [3]),
     ],
 )

@@ -312,6 +312,8 @@ def test_a_signal_closes_the_agent_of_a_chat(shop: Path, line: str, number: sign
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Below `nohup`, SIGHUP is ignored, and a process inherits that.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     ) as process:
         assert process.stdin and process.stdout
         process.stdin.write(f"{line}\n")

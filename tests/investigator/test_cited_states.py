@@ -6,6 +6,8 @@ import pytest
 
 from transom.investigator.cited_states import denied_state, with_figures_of_parts
 from transom.investigator.ledger import Evidence
+from transom.investigator.result import CriterionResult
+from transom.investigator.statements import Standing
 from transom.investigator.wording import FIGURE
 
 ROWS = {
@@ -56,3 +58,113 @@ def test_a_part_of_a_whole_is_a_figure_if_as_many_entries_are_cited() -> None:
     assert FIGURE in with_figures_of_parts("2 of 3 are done", [ROWS["E3"]])
     assert FIGURE not in with_figures_of_parts("Two of three approved", [ROWS["E2"]])
     assert FIGURE not in with_figures_of_parts("Three of three approved", [ROWS["E2"]])
+
+
+def entry(key: str, source: str, value: str, measure: str) -> Evidence:
+    return Evidence(id=key, source=source, locator="/0", value=value, measure=measure)
+
+
+LEDGER = {
+    "L1": entry("L1", "load.json", "812", "performance.latency"),
+    "L2": entry("L2", "load.json", "met", "cited"),
+    "S1": entry("S1", "scan.json", "3", "vulnerabilities.high"),
+    "S2": entry("S2", "scan.json", "resolved", "cited"),
+    "S3": entry("S3", "scan.json", "0", "vulnerabilities.critical"),
+    "J1": entry("J1", "jira.json", "0", "jira.issues.high"),
+    "U1": entry("U1", "uat.json", "2", "uat.failed"),
+    "U2": entry("U2", "uat.json", "0", "uat.skipped"),
+    "T1": entry("T1", "units.json", "6", "tests.skipped"),
+    "T2": entry("T2", "units.json", "0", "tests.failed"),
+    "D1": entry("D1", "plan.md", "Production", "document.stage"),
+    "D2": entry("D2", "plan.md", "approved", "cited"),
+    "C1": entry("C1", "units.json", "0", ""),
+}
+
+
+def criterion(key: str, name: str, status: str, source: str, *evidence: str) -> CriterionResult:
+    return CriterionResult.model_validate(
+        {
+            "id": key,
+            "name": name,
+            "required": True,
+            "status": status,
+            "evidence": list(evidence),
+            "source": source,
+        }
+    )
+
+
+STANDING = Standing(
+    [
+        criterion(
+            "performance.target",
+            "Endpoints meet their latency target",
+            "fail",
+            "metrics/performance_benchmarks",
+            "L1",
+        ),
+        criterion(
+            "security.scan",
+            "No critical or high vulnerability is open",
+            "fail",
+            "metrics/security_scan_results",
+            "S1",
+        ),
+        criterion("uat.result", "No UAT scenario fails", "fail", "reviews/uat", "U1"),
+        criterion("tests.unit", "No unit test is skipped", "fail", "metrics/unit_tests", "T1"),
+    ],
+    "NOT_READY",
+    LEDGER,
+)
+
+WRONG = [
+    # The good state of another source
+    "The latency target is met [D2], as the plan was approved.",
+    "The vulnerabilities are resolved [L2] and latency is met.",
+    "Latency was approved [D2].",
+    "The unit tests are resolved [S2].",
+    "The security scan is approved, and so is the plan [D2].",
+    "Die Sicherheitsprüfung ist approved [D2].",
+    # A good state of its own source beside a claim on another criterion
+    "A vulnerability was resolved and the unit tests passed [S2].",
+    "The vulnerability is resolved [S2], so the latency target is met.",
+    # One place shows neither the criterion as a whole nor readiness
+    "No critical or high vulnerability is open, it is resolved [S2].",
+    "All vulnerabilities are resolved [S2].",
+    "The vulnerability is resolved [S2], so we are ready for production.",
+    "It is approved and ready [D2].",
+    # None of another kind
+    "No high vulnerability is open [J1].",
+    "No unit test was skipped [U2].",
+    "No scenario failed [T2].",
+    "No high vulnerability is open, and no high issue [J1].",
+    "No unit test was skipped [C1].",
+]
+TRUE = [
+    "One vulnerability is resolved [S2].",
+    "Its status is resolved [S2].",
+    "The vulnerability of the parser is resolved [S2], others are open.",
+    "The latency of one endpoint is met [L2].",
+    "The plan is approved [D2].",
+    "No critical vulnerability is open [S3].",
+    "No issue of high priority is open [J1].",
+    "No test failed [T2], but 6 were skipped [T1].",
+    "There is no UAT scenario that was skipped [U2].",
+    "The difference between the two runs is 0 [C1].",
+    "Nothing was changed in between [C1].",
+    "The deployment plan is approved for production [D1].",
+    "The plan was finished for the Production stage [D1].",
+]
+
+
+@pytest.mark.parametrize("is_strict", [False, True])
+@pytest.mark.parametrize("sentence", WRONG)
+def test_a_cited_state_clears_no_claim_on_another_thing(sentence: str, is_strict: bool) -> None:
+    assert STANDING.check(sentence, is_strict=is_strict).text == ""
+
+
+@pytest.mark.parametrize("sentence", TRUE)
+def test_what_the_cited_entry_says_of_its_own_thing_stays(sentence: str) -> None:
+    checked = STANDING.check(sentence)
+    assert checked.text.startswith(sentence)
+    assert checked.removed == ()

@@ -520,6 +520,8 @@ def command(folder: Path, end: int = signal.SIGKILL) -> Iterator[openai.OpenAI]:
         env=clean_environment(),
         stdout=subprocess.PIPE,
         text=True,
+        # Below `nohup`, SIGHUP is ignored, and a process inherits that.
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
     )
     assert process.stdout is not None
     try:

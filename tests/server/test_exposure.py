@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import signal
 import socket
@@ -216,4 +217,10 @@ def test_clients_that_begin_no_handshake_keep_nobody_out(
         with context.wrap_socket(plain, server_hostname="localhost") as encrypted:
             encrypted.settimeout(20)
             assert encrypted.recv(12) == b"HTTP/1.1 408"
+            # It never answers that the connection ends, and that does not keep it open.
+            with socket.socket(fileno=os.dup(encrypted.fileno())) as raw:
+                raw.settimeout(10)
+                with contextlib.suppress(ConnectionResetError):
+                    while raw.recv(1000):
+                        pass
     assert "Traceback" not in caplog.text

@@ -136,8 +136,10 @@ async def act_on_answers(session: AgentSession) -> None:
     """
     log = session.log
     message = log.state.open_message
-    # Only a message that paused and was not gone on with: any later try acts on the answers.
-    if message is None or not message.error or message.error[0] != Paused.__name__:
+    # A program may follow a message that it stopped itself. However else the last try ended, an
+    # answer is used up only when its call begins.
+    ending = message.error[0] if message is not None and message.error else ""
+    if message is None or ending == asyncio.CancelledError.__name__:
         return
     for place, call, answer in list(log.stage.tools.answers(log.key)):
         # A sub-agent has to go on itself with what it was told.
@@ -149,7 +151,8 @@ async def act_on_answers(session: AgentSession) -> None:
             raise RunError(problem, place=log.id, hint=hint)
         await ToolTurn(session).answer_declined(place.call, answer)
     pending = log.state.pending
-    if pending is None or len(log.state.results) < len(pending.calls):
+    has_open_calls = pending is None or len(log.state.results) < len(pending.calls)
+    if has_open_calls and ending == Paused.__name__:
         line = "%s: a call waited for a person; a new message takes its place, so it is not made"
         _log.warning(line, log.id)
 

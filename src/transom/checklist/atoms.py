@@ -107,10 +107,17 @@ class Entry(Shape):
 class Reference(Shape):
     """`parsed_fields["reference"]`: a file named by this one, to be read by the runtime, never
     by an atom.
+
+    Attributes:
+        kind: what kind of file it is.
+        path: the path as it is written.
+        command_path: the path in the command after which a tool printed `path`; where no file is
+            at `path`, because the run was moved, it is the file of the command.
     """
 
     kind: str
     path: str
+    command_path: str = ""
 
 
 class Source(Shape):

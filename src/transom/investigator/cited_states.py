@@ -8,12 +8,12 @@ asserts of a criterion.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from transom.evidence.claims import NUMBER_WORDS
 from transom.investigator.ledger import Evidence
 from transom.investigator.reading.vocabulary import words as release_words
-from transom.investigator.wording import FIGURE, clauses_of, fold
+from transom.investigator.wording import CLAUSE_BREAK, FIGURE, clauses_of, fold, words
 
 _CITATION = re.compile(r"\[[A-Za-z]+\d+\]")
 _QUOTED = re.compile(r"[\"“][^\"“”\n]{2,600}[\"”]")
@@ -25,7 +25,7 @@ _PART_OF = re.compile(
 _NO = re.compile(r"\b(?:no|keine?[nrsm]?|aucune?|ning[uú]n\w?|nessun\w?)\b", re.IGNORECASE)
 _ARTICLES = {"a", "an", "the", "no", "any", "its"}
 _LONGEST_STATE = 3  # words; more are a passage, not a state
-_BAD_ENTRIES = (".entry", ".case", ".blocker", ".subtask", ".stage", ".check")
+_BAD_ENTRIES = (".entry", ".case", "jira.blocker", "jira.subtask", "pipeline.stage", "review.check")
 
 
 def denied_state(sentence: str, rows: Sequence[Evidence]) -> str:
@@ -51,14 +51,15 @@ def denied_state(sentence: str, rows: Sequence[Evidence]) -> str:
     return ""
 
 
-def repeats_state(sentence: str, rows: Sequence[Evidence]) -> bool:
-    """Whether a sentence repeats the state that a cited place has: "is fixed [/status]"."""
-    spoken = fold(_QUOTED.sub(" ", sentence)).split()
+def repeated_rows(text: str, rows: Sequence[Evidence]) -> list[Evidence]:
+    """Return the cited places whose good state a text repeats: "is fixed [/status]"."""
+    spoken = fold(_QUOTED.sub(" ", text)).split()
+    repeated = []
     for row in rows:
         shared = [word for word in fold(row.value).split() if word in spoken]
         if row.measure == "cited" and is_good(row) and has_outcome(" ".join(shared)):
-            return True
-    return False
+            repeated.append(row)
+    return repeated
 
 
 def with_figures_of_parts(text: str, rows: Sequence[Evidence]) -> str:
@@ -83,15 +84,36 @@ def with_figures_of_parts(text: str, rows: Sequence[Evidence]) -> str:
     return _PART_OF.sub(figure, text)
 
 
-def with_figure_of_nothing(text: str, rows: Sequence[Evidence]) -> str:
-    """Return a text with a figure in place of "no", if a cited entry counts none of that kind."""
-    spoken = {word[:_BEGINNING] for word in fold(text).split()}
-    for row in rows:
-        # The last word of a measure, a severity or a state, tells such counts apart.
-        measured = fold(row.measure.replace(".", " ")).split()
-        if row.value == "0" and measured[-1][:_BEGINNING] in spoken:
-            return _NO.sub(f" {FIGURE} ", text, count=1)
+def with_figure_of_nothing(
+    text: str, rows: Sequence[Evidence], counts: Callable[[str, Evidence], bool]
+) -> str:
+    """Return a text with a figure in place of "no", if a cited entry counts none of that kind.
+
+    Args:
+        counts: tells whether an entry counts what a part of the text speaks of, by its criterion.
+    """
+    for match in _NO.finditer(text):
+        part = _part_from(text, match.start())
+        spoken = {word[:_BEGINNING] for word in fold(part).split()}
+        for row in rows:
+            # A measure ends with a severity or a state; the words before tell what was counted.
+            *family, kind = fold(row.measure.replace(".", " ")).split() or [""]
+            if row.value != "0" or not kind or kind[:_BEGINNING] not in spoken:
+                continue
+            is_of_family = any(word[:_BEGINNING] in spoken for word in family)
+            if is_of_family and counts(part, row):
+                return f"{text[: match.start()]} {FIGURE} {text[match.end() :]}"
     return text
+
+
+def _part_from(text: str, start: int) -> str:
+    """Return the text from a place to the end of its clause."""
+    ends = [len(text)]
+    for pattern in (CLAUSE_BREAK, words().joint):
+        end = pattern.search(text, start)
+        if end is not None:
+            ends.append(end.start())
+    return text[start : min(ends)]
 
 
 def _number_of(word: str) -> int | None:

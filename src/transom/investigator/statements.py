@@ -12,18 +12,21 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import filterfalse, product, starmap
+from operator import attrgetter
 
 from transom.evidence.claims import CheckedSentence, sentences_of
 from transom.evidence.facts import facts_of
 from transom.investigator.cited_states import (
     denied_state,
-    repeats_state,
+    repeated_rows,
     with_figure_of_nothing,
     with_figures_of_parts,
 )
 from transom.investigator.criterion_topics import spoken_words, topic_words
 from transom.investigator.ledger import UNCHECKED, Evidence
+from transom.investigator.reading.vocabulary import singular
 from transom.investigator.reading.vocabulary import words as release_words
 from transom.investigator.result import CriterionResult, Investigation, Verdict
 from transom.investigator.wording import FIGURE, QUOTE, StatementClause, clauses_of, fold, words
@@ -121,6 +124,18 @@ class Standing:
         """Return how much spoken words tell of a criterion."""
         return sum(self.weights.get(word, 0) for word in self.topics[row.id] & spoken)
 
+    def owns(self, criterion: CriterionResult, row: Evidence) -> bool:
+        """Whether a row is evidence of a criterion, or of the source that it was judged by."""
+        if row.id in criterion.evidence:
+            return True
+        # A text on one source cites places of that source.
+        if self.source and criterion.source == self.source:
+            return True
+        for key in criterion.evidence:
+            if key in self.evidence and self.evidence[key].source == row.source:
+                return True
+        return False
+
     @cached_property
     def of_people(self) -> frozenset[str]:
         """The ids of the criteria that people decide."""
@@ -161,11 +176,16 @@ class _Finding:
 
 @dataclass
 class _Claim:
-    """A clause with the criteria that it is about; each group are those it may mean."""
+    """A clause with the criteria that it is about; each group are those it may mean.
+
+    Attributes:
+        predicate: the text of the clause that states its state: its own, or one beside it.
+    """
 
     clause: StatementClause
     groups: list[list[CriterionResult]]
     person: Evidence | None = None
+    predicate: str = ""
 
 
 class _Sentence:
@@ -183,11 +203,14 @@ class _Sentence:
         claims = list(self._claims())
         # What the sentence itself denies is no claim: "tests passed, but coverage is not met".
         for claim in claims:
-            if claim.clause.tone in ("denies", "measured"):
-                for group in claim.groups:
-                    for row in group:
-                        denied.add(row.id)
-                finding.is_proven = True
+            if claim.clause.tone not in ("denies", "measured"):
+                continue
+            has_figure = FIGURE in claim.clause.text.split()
+            for group in claim.groups:
+                # "No high vulnerability, and no high issue [E1]": the figure is one of issues.
+                if not has_figure or self._owns_any(group, self.rows):
+                    denied.update(map(attrgetter("id"), group))
+            finding.is_proven = True
         for claim in claims:
             problem, ids = self._problem(claim)
             if ids and self._is_of_another_source(ids):
@@ -209,21 +232,20 @@ class _Sentence:
     def _problem(self, claim: _Claim) -> tuple[str, set[str]]:
         """Return what speaks against a clause, "" for nothing; and the criteria concerned."""
         clause = claim.clause
-        is_of_cited = repeats_state(self.sentence, self.rows) and not clause.is_universal
-        if clause.tone not in ("asserts", "silent") or is_of_cited:
+        if clause.tone not in ("asserts", "silent"):
+            return "", set()
+        repeated = self._repeated_by(claim)
+        groups = list(filterfalse(partial(self._owns_any, rows=repeated), claim.groups))
+        if repeated and not groups:
             return "", set()
         # What a person decided is held to that person's decision, not to the whole review.
         if clause.tone == "asserts" and claim.person is not None:
             return self._of_person(claim.person), set()
         if clause.state == "waived" and clause.tone == "asserts":
             return self._of_waiver(claim)
-        for group in claim.groups:
-            unmet = []
-            for row in group:
-                if row.status != "pass":
-                    unmet.append(row)
-            if unmet and (clause.tone == "asserts" or all(row.required for row in unmet)):
-                return _status_of(unmet[0]), {row.id for row in unmet}
+        problem = self._of_groups(clause, groups)
+        if problem is not None:
+            return problem
         if claim.groups or clause.tone == "silent":
             return "", set()
         # The verdict alone says whether the feature is ready, whatever its criteria look like.
@@ -235,6 +257,37 @@ class _Sentence:
         if unmet:
             return (_status_of(unmet[0]), {row.id for row in unmet})
         return ("", set())
+
+    def _of_groups(
+        self, clause: StatementClause, groups: Sequence[Sequence[CriterionResult]]
+    ) -> tuple[str, set[str]] | None:
+        for group in groups:
+            unmet = []
+            for row in group:
+                if row.status != "pass":
+                    unmet.append(row)
+            if unmet and (clause.tone == "asserts" or all(row.required for row in unmet)):
+                return _status_of(unmet[0]), {row.id for row in unmet}
+        return None
+
+    def _repeated_by(self, claim: _Claim) -> list[Evidence]:
+        """Return the cited places whose state a clause repeats, and does not claim of more."""
+        clause = claim.clause
+        # The name of a criterion, "all", and "ready" claim more than one place can tell.
+        if clause.is_universal or clause.state == "ready" or _named_in(clause.text):
+            return []
+        return repeated_rows(claim.predicate or clause.text, self.rows)
+
+    def _owns_any(self, group: Sequence[CriterionResult], rows: Sequence[Evidence]) -> bool:
+        return any(starmap(self.standing.owns, product(group, rows)))
+
+    def _counts(self, part: str, row: Evidence) -> bool:
+        """Whether a row may count what a part of the sentence says there is none of."""
+        measured = set(map(singular, fold(row.measure.replace(".", " ")).split()))
+        # What else is said must not mean a criterion that the row is no evidence of.
+        others = [word for word in fold(part).split() if singular(word) not in measured]
+        groups = self._meant(StatementClause(" ".join(others), "silent"))
+        return all(self._owns_any(group, [row]) for group in groups)
 
     def _is_uncertain(self, claim: _Claim) -> bool:
         """Whether a clause may mean something that holds, so that it is marked, not removed."""
@@ -267,7 +320,7 @@ class _Sentence:
         claims = [self._claim(clause) for clause in clauses]
         for number, claim in enumerate(claims):
             if claim.clause.tone == "silent":
-                claim.clause = _toned(number, clauses)
+                claim.clause, claim.predicate = _toned(number, clauses)
             # "The scan is clean and approved": the second part has the topic of the first.
             if not claim.groups and claim.person is None:
                 before = []
@@ -306,7 +359,7 @@ class _Sentence:
         if not self.cited:
             return text
         # "No critical vulnerability is open [E1]", where E1 counts 0 of them.
-        text = with_figure_of_nothing(text, self.rows)
+        text = with_figure_of_nothing(text, self.rows, self._counts)
         text = _QUOTED.sub(f" {QUOTE} ", text)
         for fact in sorted(facts_of(text), key=lambda entry: entry.start, reverse=True):
             if fact.value is not None:
@@ -382,8 +435,9 @@ def _status_of(row: CriterionResult) -> str:
     return f'by the rules, "{row.name}" is {row.status}'
 
 
-def _toned(number: int, clauses: Sequence[StatementClause]) -> StatementClause:
-    """Return a clause that states nothing with the tone of the one before it, or behind it.
+def _toned(number: int, clauses: Sequence[StatementClause]) -> tuple[StatementClause, str]:
+    """Return a clause that states nothing with the tone of the one before it, or behind it; and
+    the text of that one.
 
     A name that stands alone is a statement: "User acceptance testing passed".
     """
@@ -391,10 +445,11 @@ def _toned(number: int, clauses: Sequence[StatementClause]) -> StatementClause:
     around = [*reversed(clauses[:number]), *clauses[number + 1 :]]
     spoken = next((entry for entry in around if entry.tone != "silent"), None)
     if spoken is not None:
-        return StatementClause(clause.text, spoken.tone, spoken.state, spoken.is_universal)
+        toned = StatementClause(clause.text, spoken.tone, spoken.state, spoken.is_universal)
+        return toned, spoken.text
     if clause.text.split() and all(word.startswith(_NAMED) for word in clause.text.split()):
-        return StatementClause(clause.text, "asserts")
-    return clause
+        return StatementClause(clause.text, "asserts"), ""
+    return clause, ""
 
 
 def _named_in(text: str) -> list[int]:

@@ -27,12 +27,14 @@ FIGURE = "figurehere"
 QUOTE = "quotehere"
 """Stands there for a quotation."""
 
+CLAUSE_BREAK = re.compile(r"[;,()–—]|\s-\s")
+"""Stands between two clauses, where no word does."""
+
 _FILE = Path(__file__).parent / "knowledge" / "statements.yaml"
 # Before the accents are removed: "für" folds to "fuer", the form without umlauts.
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _NOT = re.compile(r"n['’]t\b")
 _WORD = re.compile(r"[^\W_]+|[✅✔✓👍]")
-_BREAK = re.compile(r"[;,()–—]|\s-\s")
 _CLAIMS: tuple[State, ...] = ("met", "approved", "waived", "ready")
 _NEAR = 2  # words between a state and its figure
 _NEGATIONS = ("not", "without", "no", "nothing")
@@ -205,7 +207,7 @@ def clauses_of(sentence: str) -> list[StatementClause]:
     A question and a condition state nothing, so all their parts only suppose.
     """
     # A comma parts statements, and so do "but" and "although" in their languages.
-    pieces = (part for piece in _BREAK.split(sentence) for part in words().joint.split(piece))
+    pieces = (part for piece in CLAUSE_BREAK.split(sentence) for part in words().joint.split(piece))
     parts = []
     for folded in map(fold, pieces):
         if folded:

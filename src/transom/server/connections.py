@@ -22,6 +22,9 @@ HEAD_SECONDS = 10.0
 head.
 """
 
+_GOODBYE_SECONDS = 1.0
+"""Seconds from the end of an encrypted connection to its abort, if the client does not answer."""
+
 BODY_SECONDS = 30.0
 """Seconds from the end of a request's head to the end of its body."""
 
@@ -100,7 +103,13 @@ class BoundedConnection(H11Protocol):
         """Replace the connection's transport by an encrypted one."""
         try:
             encrypted = await self.loop.start_tls(
-                transport, self, context, server_side=True, ssl_handshake_timeout=HEAD_SECONDS
+                transport,
+                self,
+                context,
+                server_side=True,
+                ssl_handshake_timeout=HEAD_SECONDS,
+                # A client that does not answer the end must not keep its file descriptor.
+                ssl_shutdown_timeout=_GOODBYE_SECONDS,
             )
         except OSError:  # also for no TLS, and for none in time
             encrypted = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from types import UnionType
 from typing import (
     Annotated,
@@ -14,6 +15,7 @@ from typing import (
     NewType,
     TypeVar,
     Union,
+    Unpack,
     get_args,
     get_origin,
     is_typeddict,
@@ -24,6 +26,7 @@ from typing_extensions import get_protocol_members, is_protocol
 from transom.errors import ToolError
 
 Deps = TypeVar("Deps")
+_MOST_ITEMS = 1_000  # a table of millions must not delay the making of an agent
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -173,24 +176,34 @@ def _fits(value: object, hint: Any) -> bool:
 
 def _is_class_of(value: object, hint: Any) -> bool:
     """Return whether a value may be of the type `type[hint]`."""
+    hint = getattr(hint, "__value__", hint)
     kind = get_origin(hint) or hint
     if not isinstance(value, type):
         return False
+    if kind is Annotated:
+        return _is_class_of(value, get_args(hint)[0])
+    if kind in (Union, UnionType):
+        return any(_is_class_of(value, option) for option in get_args(hint))
     return not isinstance(kind, type) or is_protocol(kind) or kind is Any or issubclass(value, kind)
 
 
 def _fits_items(value: object, kind: type, hints: Sequence[Any]) -> bool:
-    """Return whether the items of one of Python's own containers fit the hints of a type."""
+    """Return whether the first items of one of Python's own containers fit the hints of a type."""
     items: Any = value
     if not hints:
         return True
     if type(value) is dict and len(hints) == 2:
         keys, values = hints
-        return all(_fits(key, keys) and _fits(item, values) for key, item in items.items())
+        pairs = islice(items.items(), _MOST_ITEMS)
+        return all(_fits(key, keys) and _fits(item, values) for key, item in pairs)
+    # `*tuple[str, ...]` and `*Ts` stand for any number of items.
+    for hint in hints:
+        if get_origin(hint) is Unpack or getattr(hint, "__unpacked__", False):
+            return True
     if kind is tuple and hints[-1] is not Ellipsis:
         return len(items) == len(hints) and all(map(_fits, items, hints))
     if type(value) in (list, set, frozenset, tuple):
-        return all(_fits(item, hints[0]) for item in items)
+        return all(_fits(item, hints[0]) for item in islice(items, _MOST_ITEMS))
     return True
 
 

@@ -13,6 +13,7 @@ from transom.checklist.claims.claim_data import shipped_claims
 from transom.checklist.claims.claim_files import write_claim
 from transom.checklist.claims.ranking import candidates, read_at_once
 from transom.checklist.item import parse_item
+from transom.checklist.judging import Verdict
 
 MOST_LINES = 120
 
@@ -106,6 +107,70 @@ def test_a_tool_may_name_the_whole_path_of_a_file(
     assert (verdict.status, [entry.id for entry in verdict.missing_items]) == (status, missing)
 
 
+STA = "OpenSTA 2.0.17 GITDIR-NOT Copyright (c) 2019, Example Software, Inc.\n"
+TEMPUS = "Tempus Timing Signoff Solution v20.15-s200_1\n"
+SAME_NAMES = [
+    # Two commands are two files, whatever their names have in common.
+    (STA + "read_verilog lamp.v\nread_verilog {other}/lamp.v\nread_spef lamp.spef\nexit\n", "2.2"),
+    (STA + "read_verilog {other}/lamp.v\nread_verilog lamp.v\nread_spef lamp.spef\nexit\n", "2.2"),
+    (STA + "read_verilog ./lamp.v\nread_verilog /gone/lamp.v\nread_spef lamp.spef\nexit\n", "2.2"),
+    (STA + "read_verilog lamp.v\nread_spef lamp.spef\nread_spef {other}/lamp.spef\nexit\n", "2.4"),
+    (
+        TEMPUS + "<CMD> read_netlist lamp.v\n<CMD> read_netlist {other}/lamp.v\n"
+        "<CMD> read_spef lamp.spef\n",
+        "2.2",
+    ),
+    (
+        "pt_shell> read_verilog lamp.v\n1\npt_shell> read_verilog {other}/lamp.v\n1\n"
+        "pt_shell> read_parasitics lamp.spef\n1\n",
+        "2.2",
+    ),
+    # The tool says that it read another file, which is here.
+    (
+        "pt_shell> read_verilog lamp.v\nLoading verilog file '{other}/lamp.v'\n1\n"
+        "pt_shell> read_parasitics lamp.spef\n1\n",
+        "2.2",
+    ),
+    # One command has read one of these files.
+    (
+        "pt_shell> read_verilog lamp.v\nLoading verilog file '/gone/a/lamp.v'\n"
+        "Loading verilog file '/gone/b/lamp.v'\n1\npt_shell> read_parasitics lamp.spef\n1\n",
+        "2.2",
+    ),
+]
+ONE_FILE = [
+    TEMPUS + "<CMD> read_netlist lamp.v\nReading netlist '/gone/lamp.v' ...\n"
+    "<CMD> read_spef lamp.spef\nReading SPEF /gone/runs/lamp.spef\n",
+    "pt_shell> read_verilog ./lamp.v\nLoading verilog file '/gone/lamp.v'\n1\n"
+    "pt_shell> read_verilog runs/lamp.v\nLoading verilog file '/gone/runs/lamp.v'\n1\n"
+    "pt_shell> read_parasitics lamp.spef\n1\n",
+    "pt_shell> read_verilog lamp.v\nLoading verilog file '{here}/lamp.v'\n1\n"
+    "pt_shell> read_parasitics lamp.spef\n1\n",
+    STA + "read_verilog lamp.v\nread_verilog {here}/lamp.v\nread_spef lamp.spef\nexit\n",
+]
+
+
+def judge_names(folder: Path, log: str) -> Verdict:
+    """Return the verdict of a log beside good files, and with bad ones of their names below."""
+    good = {"lamp.v": HEAD + MODULE, "lamp.spef": SPEF.format(date="Mon Mar  9 15:20:11 2026")}
+    bad = {"other/lamp.v": MODULE, "other/lamp.spef": SPEF.format(date=" ")}
+    write_files(folder, {**good, **bad, "runs/lamp.v": HEAD + MODULE})
+    report = log.format(other=folder / "other", here=folder)
+    return judge(folder, ClaimRow(name="headers_complete"), report)
+
+
+@pytest.mark.parametrize(("log", "missing"), SAME_NAMES)
+def test_files_of_one_name_are_judged_one_by_one(tmp_path: Path, log: str, missing: str) -> None:
+    verdict = judge_names(tmp_path, log)
+    assert verdict.status == "FAIL"
+    assert [entry.id for entry in verdict.missing_items] == [missing]
+
+
+@pytest.mark.parametrize("log", ONE_FILE)
+def test_what_a_tool_prints_of_a_command_is_no_second_file(tmp_path: Path, log: str) -> None:
+    assert judge_names(tmp_path, log).status == "PASS"
+
+
 OPTIONAL = [
     ("report_wns", {}, "PASS", []),
     (
@@ -130,10 +195,73 @@ def test_a_spef_counts_if_the_log_reads_one(
     assert (verdict.status, [entry.id for entry in verdict.missing_items]) == (status, missing)
 
 
+UNREAD_SPEF = [
+    (STA, "  read_spef lamp.spef"),
+    (STA, "read_parasitics lamp.spef"),
+    (STA, "spefIn lamp.spef"),
+    (STA, "read_spef [file join $runs lamp.spef] ;# slow corner"),
+    (STA, "foreach name {lamp} { read_spef $name.spef }"),
+    (STA, "source load_spef.tcl"),
+    (STA, "source -echo corners.tcl"),
+    (STA, "  include corners.tcl"),
+    (STA, "Sourcing corners.tcl"),
+    (STA, "Parasitics of lamp were annotated."),
+    (TEMPUS, "<CMD> read_parasitics -keep_capacitive_coupling -format SPEF { lamp.spef }"),
+    (TEMPUS, "<CMD> read_parasitics -format spef [list lamp.spef]"),
+    (TEMPUS, "  read_parasitics lamp.spef"),
+    (TEMPUS, "<CMD> spefIn -rc_corner tt lamp.spef.gz"),
+    (TEMPUS, "@tempus 12> source corners.tcl"),
+    (TEMPUS, "pt_shell> source corners.tcl"),
+    (TEMPUS, "[03/09 14:05:37 12s] <CMD> source corners.tcl"),
+]
+NO_SPEF = [
+    (STA, "report_checks -path_delay max"),
+    (STA, "report_clock_latency -source"),
+    (STA, "set_clock_latency -source 0.1 clk"),
+    (TEMPUS, "<CMD> report_timing -path_type full_clock"),
+    (TEMPUS, "<CMD> report_resource lamp"),
+]
+
+
+def judge_optional(folder: Path, banner: str, line: str) -> Verdict:
+    """Return the verdict of a log with a line, where the SPEF that it may read has no head."""
+    write_files(folder, {"lamp.v": HEAD + MODULE, "lamp.spef": "*D_NET n1 0.1\n"})
+    prompt = "" if banner == STA else "<CMD> "
+    log = f"{banner}{prompt}read_verilog lamp.v\n{line}\n{prompt}link_design lamp\n"
+    log += "exit\n" if banner == STA else ""
+    return judge(folder, ClaimRow(name="headers_complete_if_present"), log)
+
+
+@pytest.mark.parametrize(("banner", "line"), UNREAD_SPEF)
+def test_a_line_that_may_read_a_spef_is_a_question(tmp_path: Path, banner: str, line: str) -> None:
+    verdict = judge_optional(tmp_path, banner, line)
+    assert verdict.status == "NEEDS_REVIEW"
+    assert any(line.strip() in cap.text for cap in verdict.capped_by), verdict.capped_by
+
+
+@pytest.mark.parametrize(("banner", "line"), NO_SPEF)
+def test_a_log_that_speaks_of_no_spef_reads_none(tmp_path: Path, banner: str, line: str) -> None:
+    assert judge_optional(tmp_path, banner, line).status == "PASS"
+
+
 def test_a_spef_that_nobody_requires_needs_a_netlist(tmp_path: Path) -> None:
     report = LOG.format(spef="report_wns").replace("read_verilog lamp.v", "report_wns")
     verdict = judge(tmp_path, ClaimRow(name="headers_complete_if_present"), report)
     assert verdict.status != "PASS"
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "The SPEF version is correct if present.",
+        "Confirm that the netlist and SPEF versions are correct if present.",
+        "Confirm the netlist and SPEF versions are correct, if available.",
+    ],
+)
+def test_a_sentence_that_may_mean_other_optional_parts_is_not_read_at_once(
+    description: str,
+) -> None:
+    assert read_at_once(description, has_patterns=False) is None
 
 
 @pytest.mark.parametrize(

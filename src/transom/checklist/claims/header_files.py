@@ -27,33 +27,35 @@ NOT_READ = "not read"
 COMMANDS = {{command: part for part in PARTS for command in part["read_as"]}}
 
 
-def is_same_file(path, other):
-    """Return whether a tool names a file by its whole path after a command that gave a part."""
+def is_same_file(path, whole_path):
+    """Return whether a whole path ends like the path of a command."""
     while path.startswith(("./", "../")):
         path = path.partition("/")[2]
-    return other.startswith("/") and other.endswith("/" + path)
+    return whole_path.startswith("/") and whole_path.endswith("/" + path)
 
 
 def loading_entries(facts):
     """Return one entry for each file that a log reads, and for each kind that it does not read."""
     lost = {{fact["scope"]["object"] for fact in facts if fact["name"].endswith("_not_read")}}
-    entries, read_kinds, read_paths = [], set(), []
+    entries, read_kinds, commands = [], set(), []
     for fact in facts:
         part = COMMANDS.get(fact["scope"].get("kind")) if fact["name"] == "file_read" else None
         if part is None:
             continue
         read_kinds.add(part["kind"])
         path = fact["scope"]["object"]
-        if any(is_same_file(earlier, path) for earlier in read_paths):
-            continue
-        read_paths.append(path)
+        reference = {{"kind": part["kind"], "path": path}}
         is_loaded = not any(path == name or is_same_file(path, name) for name in lost)
+        if "echo" not in fact["scope"]:
+            commands.append(path)
+        # Two commands are two files; what a tool prints of a command is the file of that command.
+        elif earlier := [command for command in commands if is_same_file(command, path)]:
+            commands.remove(earlier[-1])
+            reference["command_path"] = earlier[-1]
         shown = f"{{part['title']}} {{path}} {{'loaded' if is_loaded else 'not loaded'}}"
-        fields = {{part["kind"]: {{"loaded": is_loaded}}}}
-        if is_loaded:
-            fields["reference"] = {{"kind": part["kind"], "path": path}}
-        else:
-            fields[part["kind"]].update(dict.fromkeys(part["fields"]))
+        fields = {{part["kind"]: {{"loaded": True}}, "reference": reference}}
+        if not is_loaded:
+            fields = {{part["kind"]: {{"loaded": False, **dict.fromkeys(part["fields"])}}}}
         entries.append(entry_of(shown, fact, fields))
     for part in PARTS if read_kinds else ():
         if part["kind"] not in read_kinds:

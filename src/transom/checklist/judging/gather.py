@@ -27,6 +27,7 @@ from transom.runs.recognising import lies_in_workspace
 RANKS: tuple[Rank, ...] = ("primary", "secondary", "fallback")
 MAX_DEPTH = 4
 MAX_FILES = 1_000
+_NOT_FOUND = "it cannot be found beside the file that names it, nor under the roots"
 # How an atom says that it will not judge a file, as a ValueError.
 _REFUSAL = re.compile(r"(?s)ValueError: (?:line (?P<line>[1-9]\d*): )?(?P<reason>.+)")
 
@@ -234,6 +235,10 @@ class _Gatherer:
         """Find the file that an entry refers to, and queue it unless it is known."""
         key = _key(entry, reference)
         path, reason = self.resolve(reference, log)
+        command_key = (*key[:2], reference.command_path)
+        if path is None and reason == _NOT_FOUND and command_key in self.targets:
+            self.targets[key] = self.targets[command_key]
+            return
         if path is None:
             self.targets[key] = self.add_unavailable(entry, reference, reason)
             return
@@ -294,7 +299,7 @@ class _Gatherer:
         if existing:
             reason = "it lies outside of the input's folder and of the roots, so it is not read"
             return None, f"{reason} (add --root)"
-        return None, "it cannot be found beside the file that names it, nor under the roots"
+        return None, _NOT_FOUND
 
     def add_unavailable(self, entry: Entry, reference: Reference, reason: str) -> str:
         """Record a referenced file that is not available, and return the name it is shown by."""
