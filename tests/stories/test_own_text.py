@@ -123,3 +123,9 @@ def test_a_test_without_a_check(path: str, body: str) -> None:
 )
 def test_a_test_with_a_check(path: str, body: str) -> None:
     assert has_check("test_a", {path: body}, "def say(text):\n    return text\n")
+
+
+@pytest.mark.parametrize("case", ["src/a.rs - say (line 3)", "src/a.rs - say #2"])
+def test_the_text_of_a_documentation_test_is_not_known(case: str) -> None:
+    text = "/// assert_eq!(a::say(1), 1);\npub fn say(x: i32) -> i32 { x }\n"
+    assert has_check(case, {"src/a.rs": text}, text)

@@ -16,6 +16,7 @@ _NEXT = re.compile(
     re.MULTILINE,
 )
 _GROUP = re.compile(r"\b(?:describe|suite|context|mod|class)\b[^\n]{0,200}")
+_DOCUMENTATION = re.compile(r"[^\s:]{1,300}\.rs - ")
 _JOINT = re.compile(r" > | › | - |[.:/]+")
 # Names that checks have in the languages that are run here.
 _CHECK_NAME = re.compile(
@@ -91,6 +92,9 @@ def has_check(case: str, texts: Mapping[str, str], code: str) -> bool:
 
 
 def _own_text(case: str, texts: Mapping[str, str]) -> str:
+    # A documentation test of Rust has the name of the function that it documents.
+    if _DOCUMENTATION.match(case):
+        return ""
     full_name = case.partition("[")[0]
     parts = [part for part in re.split(r"[.:/]+", full_name) if part]
     if text := _named_python(parts, texts):
