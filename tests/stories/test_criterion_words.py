@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from transom.stories.criterion_words import missing_errors, missing_values, text_of_test
+from transom.stories.criterion_words import missing_errors, missing_values
+from transom.stories.own_text import text_of_test
 
 PYTHON = """
 import pytest
@@ -44,6 +45,31 @@ def test_the_text_of_a_test_is_its_own() -> None:
         ('It prints "Ann: 3"', 'line.startswith("A")', ["Ann: 3"]),
         ("More than 12000 are refused", "refuse(12_000)", []),
         ("version 3 is kept", "version == 30", ["3"]),
+        ("Orders above 1,000 EUR", "LIMIT == 1000", []),
+        ("Orders above 1 000 EUR", "const LIMIT = 1_000;", []),
+        ("Orders above 1.000,50 EUR", "LIMIT == 1000.5", []),
+        ("Orders above 1,000 EUR", "[1, 0, 100]", ["1,000"]),
+        ("Orders above 1,000 EUR", "f(1,000_1)", ["1,000"]),
+        ("The price is 12.50", "PRICE == 12.5", []),
+        ("Der Preis ist 12,50", "price === 12.5", []),
+        ("The price is 12.50", "PRICE == 12.05", ["12.50"]),
+        ("The price is 12.50", "PRICE == 112.5", ["12.50"]),
+        ("The day is 2026-09-30", "DAY == date(2026, 9, 30)", []),
+        ("The day is 2026-09-30", "new Date(2026, 8, 30)", []),
+        ("The day is 2026-09-30", "time.Date(2026, time.September, 30, 0, 0)", []),
+        ("The day is 30.09.2026", 'day == "2026-09-30"', []),
+        ("The day is 2026-09-30", "date(2026, 10, 30)", ["2026-09-30"]),
+        ("The day is 2026-09-30", "date(2026, 30, 1), 9", ["2026-09-30"]),
+        ("It opens at 08:30", "time(8, 30)", []),
+        ("50 % yields 0.5", "SHARE == 0.5", []),
+        ("A tax of 19 percent", "assert_eq!(TAX, 0.19f64)", []),
+        ("A tax of 19%", "TAX == 1.9", ["19"]),
+        ("The mask is 0xFF", "mask == 255", []),
+        ("Version 1.2.3 is read", 'version == "1.2.3"', []),
+        ("Version 1.2.3 is read", 'version == "1.2.4"', ["1.2.3"]),
+        ("total([1, 2]) is [1,2]", "total([1, 2])", []),
+        ('It says "12.50"', 'it == "12.5"', ["12.50"]),
+        ('It shows "1,000"', 'it == "1,000"', []),
     ],
 )
 def test_values_that_a_test_does_not_hold(criterion: str, text: str, missing: list[str]) -> None:

@@ -5,6 +5,9 @@ Each study has a plug-in whose machine fails from a given solve on; its text is 
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -12,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.studies.helpers import TAXONOMY, Plate, runner, write_study
+from tests.studies.helpers import TAXONOMY, Plate, runner, write_command_study, write_study
 from transom.studies.control import (
     StudyStopped,
     failures_in_a_row,
@@ -302,6 +305,59 @@ def test_a_worker_whose_machine_works_goes_on_during_the_outage_of_another(tmp_p
         other.machine.before_recording(failed, other.trials())
     assert isinstance(other.solver, Flaky) and other.solver.calls == 1
     assert not {40, 41} & other.machine.forgotten
+
+
+RUN = """
+import sys
+from pathlib import Path
+from tests.studies.helpers import runner
+from transom.studies.control import StudyStopped
+try:
+    runner(Path(sys.argv[1]), Path(sys.argv[2])).run(int(sys.argv[3]))
+except StudyStopped:
+    sys.exit(42)
+"""
+VANISHED = """
+import os, sys
+if os.path.exists(os.path.join(os.path.dirname(__file__), "broken")):
+    sys.exit("ERROR: backend vanished")
+open("out.txt", "w").write(sys.argv[1])
+"""
+
+
+def vanishing(folder: Path) -> Path:
+    path = write_command_study(folder, trials=20, workers=1)
+    (folder / "solver.py").write_text(VANISHED)
+    runner(folder, path).run(3)
+    (folder / "broken").touch()
+    return path
+
+
+def test_an_outage_is_seen_across_runs_in_processes_of_their_own(tmp_path: Path) -> None:
+    path = vanishing(tmp_path)
+    places = [str(Path(__file__).parents[2]), *sys.path]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
+    ends = []
+    for total in (5, 7):
+        command = [sys.executable, "-c", RUN, str(tmp_path), str(path), str(total)]
+        ends.append(subprocess.run(command, env=environment, check=False).returncode)
+    assert ends == [0, 42]
+    (tmp_path / "broken").unlink()
+    trials = runner(tmp_path, path).run(9)
+    # What failed of the machine left no trace.
+    assert counts(trials).total == 9 and not failures(trials)
+
+
+def test_an_outage_is_seen_across_runs_on_machines_with_new_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = vanishing(tmp_path)
+    for total in (4, 5):
+        monkeypatch.setattr("socket.gethostname", lambda total=total: f"container-{total}")
+        runner(tmp_path, path).run(total)
+    monkeypatch.setattr("socket.gethostname", lambda: "container-6")
+    with pytest.raises(StudyStopped, match="now ends with"):
+        runner(tmp_path, path).run(6)
 
 
 def test_the_control_of_the_next_run_is_no_forgotten_trial(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -413,3 +415,105 @@ def _starts(message: MessageStart, line: str) -> bool:
 
 def _holds(word: str, text: str) -> bool:
     return re.search(word, text, re.IGNORECASE) is not None
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "The hydraulic network did not converge",
+        "Picard loop failed to reach convergence",
+        "step 0 did not converge",
+        "CG never converged on partition 3",
+        "The account of heat did not converge (imbalance 3 %)",
+        "did not converge - max 200 iterations",
+        "WARNING: coupled cluster iterations did not converge",
+        "did not converge on account of contact chatter",
+        "fan blade analysis did not converge",
+        "thermal storage model did not converge",
+        "Batch 3: solution has not converged",
+        "The district heat network has not converged after 300 sweeps",
+        "server rack airflow: no convergence",
+        "pressure in the host rock did not converge",
+        "Load case 4 failed to converge because the gap closed",
+        "inner loop of the swap operator never converged",
+        "token ring resonator: field not converged (residual 2.1e-2)",
+        "Analysis did not converge: residual 4.7e-1",
+        "equilibrium not converged, max residual 0.3",
+        "memory alloy model did not converge due to a snap-through",
+        "SCF not converged for spin state 2",
+        "Solution did not converge\nThe licence daemon converged on seat 4",
+        "Solution did not converge\nntp clock converged\nwrote out.json",
+        "substep 4 converged\nThe cache friendly cluster solver did not converge",
+        "peer wheel contact failed to converge",
+        "unable to converge with 40 iterations",
+        "cloud droplet model: unconverged",
+        "The guest molecule geometry did not converge since its bond broke",
+        "Warning: maximum iterations reached without convergence in account sheet 2",
+    ],
+)
+def test_a_solve_that_says_that_it_did_not_converge_is_never_solved(
+    tmp_path: Path, output: str
+) -> None:
+    found = judged(tmp_path, 0, stdout__txt=f"iteration 1 energy -75.1\n{output}\n")
+    assert found.failure in ("convergence_failure", "no_result"), found
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "the iteration did not converge at first, then it did",
+        "all 12 load cases converged; 0 not converged",
+        "0 of 12 steps did not converge",
+        "sweep 1 did not converge, so the time step was halved",
+        "Number of points without convergence: 0",
+        "outer iteration 2: not converged\nouter iteration 3: converged",
+        "Step 3 did not converge, retrying with half the step",
+        "Step 3 did not converge; cutting the increment\nfinished",
+        "steps that did not converge: 0",
+        "Not converged: none",
+        "Converged in 12 iterations",
+        "Aborting as solve did not converge, cutting the time step",
+        "did not converge in 20 iterations, restarted with a smaller step",
+        "load step 2 did not converge and was bisected",
+        "if the run does not converge, increase maxiter",
+        "all cells converged within 1e-6",
+        "did not converge with Newton, switched to arc length",
+        "did not converge (trying again)",
+        "elements not converged = 0",
+    ],
+)
+def test_a_word_on_convergence_that_is_no_verdict_leaves_a_solve_solved(
+    tmp_path: Path, output: str
+) -> None:
+    found = judged(tmp_path, 0, stdout__txt=f"iteration 1 energy -75.1\n{output}\n")
+    assert found.failure is None, found
+
+
+def test_all_that_a_class_of_ones_own_lists_blames_a_design_without_a_noun(tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text(
+        "classes:\n"
+        "  mine: {title: mine, severity: design, exceptions: [ArithmeticError], errors: [EDOM]}\n"
+        "  words: {title: words, severity: design, words: [gizmo]}\n"
+        "  machine_error: {title: more, severity: machine, words: [gremlin]}\n"
+    )
+    taxonomy = load_taxonomy(own)
+    texts = {
+        "ZeroDivisionError: division by zero": "mine",
+        f"Error: {os.strerror(errno.EDOM)}": "mine",
+        "ERROR: gizmo stuck on host n1": "words",
+        "ERROR: gremlin": "machine_error",
+        # A shipped class keeps what it lists beside its words.
+        "BrokenPipeError: [Errno 32] write": "machine_error",
+        f"Error: {os.strerror(errno.ESTALE)}": "machine_error",
+    }
+    assert {text: taxonomy.class_of(text) for text in texts} == texts
+
+
+def test_names_in_paths_say_nothing_about_a_cause() -> None:
+    for place in ("/tmp/run/x.step", "/srv/server/queue/x", "~/cache/a.msh", "C:\\jobs\\x.igs"):
+        assert TAXONOMY.class_of(f"the profile is not closed in {place}") == "geometry_error"
+        assert TAXONOMY.class_of(f"gone: {place}".replace("x", "mesh-failed")) is None
+    # A device and a mount point are the machine's.
+    for place in ("/dev/disk/sda", "/scratch"):
+        assert TAXONOMY.class_of(f"negative volume of {place}") != "mesh_error"

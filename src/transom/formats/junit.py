@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 from xml.etree import ElementTree
 
@@ -23,11 +23,13 @@ class JUnitCase:
         name: `class.name`.
         status: an expected failure (`xfail`) counts as skipped; an error is not a failure.
         message: message of a failure, an error or a skip.
+        details: all that the report says of a failure.
     """
 
     name: str
     status: CaseStatus
     message: str
+    details: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -82,12 +84,14 @@ def _cases(suites: Iterable[Any]) -> Iterator[JUnitCase]:
         for case in suite:
             name = ".".join(part for part in (case.classname, case.name) if part)
             status: CaseStatus = "passed"
-            message = ""
+            message = details = ""
             # A test that is still to be written may fail; Node says so of it beside the failure.
             is_todo = any(result.type == "todo" for result in case.result)
             for result in case.result:
                 kind = _STATUSES.get(type(result).__name__, "passed")
                 if _GRAVITY.index(kind) > _GRAVITY.index(status):
                     status, message = kind, str(result.message or result.text or "").strip()
+                    parts = (result.type, result.message, result.text)
+                    details = "\n".join(str(part) for part in parts if part)
             status = "skipped" if is_todo else status
-            yield JUnitCase(name or "unnamed", status, message)
+            yield JUnitCase(name or "unnamed", status, message, details)

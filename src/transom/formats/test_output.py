@@ -86,8 +86,8 @@ def _go(text: str) -> Iterator[JUnitCase]:
         # A package passes or is skipped as a whole, too; only its failure says something.
         if status is None or not (test or status == "failed"):
             continue
-        message = "".join(messages.get(name, ()))[-_MOST_MESSAGE:]
-        yield JUnitCase(name, status if test else "error", message)
+        details = "".join(messages.get(name, ()))
+        yield JUnitCase(name, status if test else "error", details[-_MOST_MESSAGE:], details)
 
 
 def _events(text: str) -> Iterator[dict[str, Any]]:
@@ -109,14 +109,16 @@ def _cargo(text: str) -> Iterator[JUnitCase]:
     several tests of one item, the second is `NAME #2`.
     """
     uses: Counter[str] = Counter()
-    messages = {match[1]: match[2].strip() for match in _CARGO_MESSAGE.finditer(text)}
+    texts = {match[1]: match[2].strip() for match in _CARGO_MESSAGE.finditer(text)}
     for match in _CARGO.finditer(text):
-        message = messages.get(match[1], "")[-_MOST_MESSAGE:]
+        details = texts.get(match[1], "")
+        # The reason of a panic stands before its trace.
+        message = details[:_MOST_MESSAGE]
         name, is_documentation = _DOC_LINE.subn("", match[1])
         if is_documentation:
             uses[name] += 1
             name += f" #{uses[name]}" if uses[name] > 1 else ""
-        yield JUnitCase(name, _CARGO_STATUS[match[2]], message)
+        yield JUnitCase(name, _CARGO_STATUS[match[2]], message, details)
 
 
 def _unittest(text: str) -> Iterator[JUnitCase]:
@@ -181,7 +183,21 @@ def _tap(text: str) -> Iterator[JUnitCase]:
         status: CaseStatus = "failed" if match["no"] else "passed"
         status = "skipped" if match["directive"] else status
         name = match["name"].replace("\\#", "#").strip()
-        yield JUnitCase(name or "unnamed", status, _tap_message(lines[number + 1 :]))
+        following = lines[number + 1 :]
+        details = "\n".join(_tap_block(following)) if status == "failed" else ""
+        yield JUnitCase(name or "unnamed", status, _tap_message(following), details)
+
+
+def _tap_block(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of the YAML block behind a test point."""
+    is_inside = False
+    for line in lines:
+        if line.strip() == "---":
+            is_inside = True
+        elif not is_inside or line.strip() == "...":
+            return
+        else:
+            yield line
 
 
 def _tap_message(lines: Iterable[str]) -> str:

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from transom.stories.criterion_words import missing_errors, missing_values, text_of_test
+from transom.stories.criterion_words import missing_errors, missing_values
+from transom.stories.own_text import has_check, text_of_test
 from transom.stories.proof import Proof, StoryFiles
 from transom.stories.story import Story, StoryRecord
 from transom.stories.testrun import TestRun
@@ -172,6 +173,8 @@ def _why_not(test: str, uses: int, green: TestRun, proof: Proof) -> str:
 
 def _what_is_missing(test: str, criterion: str, proof: Proof, files: StoryFiles) -> str:
     """Return why a test that checks something does not check the criterion, or ""."""
+    if not has_check(test, files.tests, files.code_now):
+        return "checks nothing: it has no assertion of its own"
     text = text_of_test(test, files.tests)
     # What holds for all values, such as an order or the same seed, needs no value.
     values = missing_values(criterion, text) if test in proof.mirrors else []

@@ -26,7 +26,8 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from transom.formats.declared_values import DeclaredKind, declared_names, with_other_values
-from transom.formats.source_functions import BodyKind, without_rust_tests
+from transom.formats.failed_checks import is_failed_check, rust_place
+from transom.formats.source_functions import BodyKind, rust_test_lines, without_rust_tests
 from transom.stories.canaries import (
     CanaryWords,
     add_canaries,
@@ -316,13 +317,37 @@ async def _with_values(files: StoryFiles, proof: Proof, words: CanaryWords, run:
                 texts[path] = text
         if texts and doubtful - noticing:
             # A test that is absent could not be loaded, which says nothing of its checks.
-            noticing |= doubtful & (await run(f"values-{kind}", texts)).ids("failed", "error")
+            noticing |= doubtful & _failed_checks(await run(f"values-{kind}", texts), files)
     return proof.model_copy(
         update={
             "unmoved": tuple(case for case in proof.unmoved if case not in noticing),
             "untried": tuple(case for case in proof.untried if case not in noticing),
         }
     )
+
+
+def _failed_checks(run: TestRun, files: StoryFiles) -> frozenset[str]:
+    """Return the tests that failed by a check of their own.
+
+    Another value may also break the code: that the code raises then is no merit of the test.
+    """
+    noticing = set[str]()
+    for case in run.ids("failed") - {*run.raised}:
+        message = run.messages.get(case, "")
+        if is_failed_check(message) and not _is_of_code(message, files):
+            noticing.add(case)
+    return frozenset(noticing)
+
+
+def _is_of_code(message: str, files: StoryFiles) -> bool:
+    """Whether a panic of Rust lies outside of tests, in a changed file."""
+    place = rust_place(message)
+    if place is None:
+        return False
+    for path, (_, new) in files.code.items():
+        if new is not None and f"/{path}".endswith(f"/{place[0]}"):
+            return place[1] not in rust_test_lines(path, new)
+    return False
 
 
 async def _of_any_value(

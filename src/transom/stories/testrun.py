@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from transom.errors import InputError, ProgramHidden
+from transom.formats.failed_checks import is_failed_check
 from transom.formats.junit import CaseStatus, JUnitCase, read_junit
 from transom.formats.test_output import read_test_output
 from transom.formats.yaml_files import read_bytes
@@ -66,7 +67,8 @@ class TestCommand:
 class TestRun(BaseModel):
     """A test run: status and message per case; `problem`: why the run is invalid, "" if it is
     valid; `left`: paths that it left in the worktree, see `Git.leftovers`; `only_code`: the command
-    printed no cases, so its only case is the command itself.
+    printed no cases, so its only case is the command itself; `raised`: the cases that failed by an
+    error of the code, and by no check.
     """
 
     __test__ = False
@@ -79,6 +81,7 @@ class TestRun(BaseModel):
     output: str = ""
     left: tuple[str, ...] = ()
     only_code: bool = False
+    raised: tuple[str, ...] = ()
 
     def ids(self, *statuses: CaseStatus) -> frozenset[str]:
         return frozenset(case for case, status in self.cases.items() if status in statuses)
@@ -339,9 +342,12 @@ def _by_name(listed: Sequence[JUnitCase]) -> dict[str, Any]:
     """Return status and message by name; of two cases with one name the worse one counts."""
     cases: dict[str, CaseStatus] = {}
     messages: dict[str, str] = {}
+    raised = set[str]()
     for case in listed:
         if _GRAVITY.index(case.status) >= _GRAVITY.index(cases.get(case.name, "passed")):
             cases[case.name] = case.status
             if case.status in ("failed", "error"):
                 messages[case.name] = case.message[:1_000]
-    return {"cases": cases, "messages": messages}
+                if not is_failed_check(case.details or case.message):
+                    raised.add(case.name)
+    return {"cases": cases, "messages": messages, "raised": tuple(sorted(raised))}

@@ -5,7 +5,8 @@ says so in words that no list foresees. What shows it is a *control*: a design t
 before is solved again. If it fails now, the design cannot be the cause.
 
 A solve that succeeds shows that its own worker's machine worked while it ran, and nothing more: not
-before it began, and not on another machine.
+before it began, and not on another machine. A worker is known by the name of its machine, so what
+one run of a study found out holds for the next one.
 """
 
 from __future__ import annotations
@@ -45,12 +46,14 @@ def symptom(trial: StudyTrial) -> tuple[str, str]:
     return trial.failure or "", " ".join(_VARYING.sub("#", trial.reason).split())
 
 
-def failures_in_a_row(trials: Sequence[StudyTrial], worker: str = "") -> list[StudyTrial]:
-    """Return the failures of a worker since a solve of it succeeded, the newest first."""
+def failures_in_a_row(trials: Sequence[StudyTrial], worker: str | None = None) -> list[StudyTrial]:
+    """Return the failures of a worker since a solve of it succeeded, the newest first; without a
+    worker, those of all.
+    """
     streak: list[StudyTrial] = []
     # In the order in which they ended: with several workers, numbers have another one.
     for trial in sorted(_own(trials), key=_end, reverse=True):
-        if trial.worker != worker:
+        if worker is not None and trial.worker != worker:
             continue
         if trial.kind != "failed":
             break
@@ -290,7 +293,6 @@ class MachineCheck:
         if _begin(failed) < self.study.user_attrs.get(_REPAIRED, 0.0):
             self.forget([failed.number])
             return failed
-        streak = failures_in_a_row([*trials, failed], failed.worker)
         control = good_design(trials)
         waiting = self.study.user_attrs.get(_WAITING)
         outage = (waiting, self.study.user_attrs.get(_REPAIRED, 0.0))
@@ -300,7 +302,7 @@ class MachineCheck:
         if waiting is not None and outage != self._outlived:
             self._control(control, "another worker found an outage", [failed.number])
             self._outlived = outage
-        elif needs_control(streak, trials, self.taxonomy):
+        elif streak := self._suspicious_row([*trials, failed], failed.worker):
             suspects = {trial.number for trial in unproven([*trials, failed], streak)}
             problem = f"{len(streak)} solves in a row failed, and not because of their designs"
             self._control(control, problem, sorted(suspects))
@@ -310,6 +312,16 @@ class MachineCheck:
                 return failed
             return failed.model_copy(update={"control": control.number})
         return failed
+
+    def _suspicious_row(self, trials: Sequence[StudyTrial], worker: str) -> list[StudyTrial]:
+        """Return failures in a row, of this worker or of all, that call for a control; or none."""
+        # A machine may have another name in each run, such as a container: then the failures of
+        # its runs only come in a row if no name is asked for.
+        for name in (worker, None):
+            streak = failures_in_a_row(trials, name)
+            if needs_control(streak, trials[:-1], self.taxonomy):
+                return streak
+        return []
 
     def after_recording(self, trials: Sequence[StudyTrial]) -> None:
         """Ask a person to look if every solve so far ended alike.

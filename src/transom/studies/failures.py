@@ -41,7 +41,8 @@ _CONVERGENCE = re.compile(r"converg", re.IGNORECASE)
 # A sentence whose last words are that there was no convergence.
 _UNCONVERGED = re.compile(
     r"\b(not|never|without|no|non|failed|fails|unable to|before)[ -]{0,2}"
-    r"((be|been|to|have|has|reach|achieve|yet)[ -])?converg(e|ed|ence|ing)\b"
+    r"((be|been|to|have|has|reach|achieve|obtain|attain|yet|any|full)[ -]){0,2}"
+    r"converg(e|ed|ence|ing)\b"
     r"|\bunconverged\b|\bconvergence (was |is |has )?"
     r"(not|failed|never)\b( (been )?(achieved|reached|obtained|met))?",
     re.IGNORECASE,
@@ -49,6 +50,26 @@ _UNCONVERGED = re.compile(
 _AFTERWARDS = re.compile(
     r"( (in|within|after|at) (the )?[\w ]{0,20}\d\S*( \w+)?)?[\s.!*]*", re.IGNORECASE
 )
+# A path of two names or more, or of a file; a device or a mount point names a machine.
+_PATH = re.compile(
+    r"(?<![\w/:.])(?!/(dev|proc|sys)/)(~|\.{1,2}|[A-Za-z]:)?"
+    r"(([/\\][\w.+~@-]++){2,}[/\\]?|[/\\][\w+~@-]+\.\w+)"
+)
+# It goes on with why, where or how far: `did not converge on account of contact chatter`.
+_BECAUSE = re.compile(
+    r"[\s*]*+([(,;:=-]++|\b(in|within|after|at|for|on|because|due|owing|as|since|with|by|during"
+    r"|under|to|from)\b)(?!\s*+(0|none|no|zero)\b)",
+    re.IGNORECASE,
+)
+# The run goes on after it: `did not converge, retrying`; or it is no event: `if it does not ...`.
+_GOES_ON = re.compile(
+    r"\b((re-?)?(try|tri|start|solv|run|peat)(y?ing|ed|es|s)?|retry|again|cut\w*|halv\w*|reduc\w*"
+    r"|bisect\w*|smaller|switch\w*|instead|then|continu\w*|first|initial\w*|but|increas\w*"
+    r"|fall\w*|using|adapt\w*|adjust\w*|relax\w*|later|next|finally|new)\b",
+    re.IGNORECASE,
+)
+_NO_EVENT = re.compile(r"\b(if|whether|unless|in case|number of|count of)\b", re.IGNORECASE)
+_NONE = re.compile(r"(^|[:;,.(])\s*(0|zero|none|no)\b[\w ]{0,30}$", re.IGNORECASE)
 _RESIDUAL = 1.0  # residual as a share of the external work; near 1 the system is not solved
 _OPEN = {"convergence_failure", "no_result", "solver_error", "crash", "not_finite"}
 """Classes of symptoms; a free body in the deck is the cause behind them."""
@@ -123,13 +144,15 @@ class Taxonomy(Data):
     """All classes and patterns.
 
     Attributes:
-        design_nouns: what a design or its equations have, such as an element or an increment.
+        design_terms: what only a design or its equations have, such as an element or an increment.
+        design_nouns: what a machine may have, too, such as a mesh or a volume.
         machine_nouns: what a machine has, such as a licence server. A message blames a design only
-            if it names something of the design and nothing of the machine.
+            if it names something of the design, and no more of the machine than its terms outweigh.
     """
 
     messages: tuple[MessageStart, ...] = ()
     completion: tuple[Completion, ...] = ()
+    design_terms: tuple[Pattern, ...] = ()
     design_nouns: tuple[Pattern, ...] = ()
     machine_nouns: tuple[Pattern, ...] = ()
     return_codes: dict[int, str] = Field(default_factory=dict)
@@ -152,22 +175,38 @@ class Taxonomy(Data):
 
     def class_of(self, text: str) -> str | None:
         """Return the first class whose words occur in a message, or None."""
-        blames_design = self.blames_design(text)
+        blames_design, bare = self.blames_design(text), _without_paths(text)
         # The first class wins, so their order in the file matters.
         for name, failure_class in self.classes.items():
             own, shipped = self.words[name]
-            is_allowed = blames_design or failure_class.severity != "design"
-            if own.search(text) or (is_allowed and shipped.search(text)):
+            if own.search(text):
+                return name
+            if failure_class.severity != "design":
+                if shipped.search(text):
+                    return name
+            elif blames_design and shipped.search(bare):
                 return name
         return None
 
     def blames_design(self, text: str) -> bool:
         """Return whether a message names something of a design, and nothing of a machine."""
-        return self._design.search(text) is not None and not self.names_machine(text)
+        return self.names_design(text) and not self.names_machine(text)
+
+    def names_design(self, text: str) -> bool:
+        """Return whether a message names something of a design."""
+        bare = _without_paths(text)
+        return any(pattern.search(bare) for pattern in (self._terms, self._design))
 
     def names_machine(self, text: str) -> bool:
-        """Return whether a message names something of a machine."""
-        return self._machine.search(text) is not None
+        """Return whether a message names more of a machine than words outweigh that only designs
+        have.
+        """
+        bare = _without_paths(text)
+        return len(_names(self._machine, bare)) > len(_names(self._terms, bare))
+
+    @cached_property
+    def _terms(self) -> re.Pattern[str]:
+        return _any_of(self.design_terms)
 
     @cached_property
     def _design(self) -> re.Pattern[str]:
@@ -185,23 +224,41 @@ class Taxonomy(Data):
         """Return this taxonomy with that of a file of one's own, which takes precedence."""
         classes = {}
         for name, added in own.classes.items():
-            classes[name] = added.model_copy(update={"words": (), "own_words": added.words})
+            own_words = (*added.own_words, *added.patterns)
+            none: dict[str, Any] = {"words": (), "errors": (), "exceptions": ()}
+            classes[name] = added.model_copy(update={**none, "own_words": own_words})
         for name, shipped in self.classes.items():
             # A file of one's own adds words to a shipped class, and need not repeat its words.
             if extended := classes.get(name):
                 own_words = (*extended.own_words, *shipped.own_words)
                 shipped = extended.model_copy(
-                    update={"words": shipped.words, "own_words": own_words}
+                    update={
+                        "words": shipped.words,
+                        "errors": shipped.errors,
+                        "exceptions": shipped.exceptions,
+                        "own_words": own_words,
+                    }
                 )
             classes[name] = shipped
         return Taxonomy(
             messages=(*own.messages, *self.messages),
             completion=(*own.completion, *self.completion),
+            design_terms=(*own.design_terms, *self.design_terms),
             design_nouns=(*own.design_nouns, *self.design_nouns),
             machine_nouns=(*own.machine_nouns, *self.machine_nouns),
             return_codes={**self.return_codes, **own.return_codes},
             classes=classes,
         )
+
+
+def _without_paths(text: str) -> str:
+    """Return a message without the paths of files, whose names say nothing about its cause."""
+    return _PATH.sub(" ", text)
+
+
+def _names(pattern: re.Pattern[str], text: str) -> set[str]:
+    """Return the different names in a message that a pattern finds."""
+    return {match[0].lower() for match in pattern.finditer(text)}
 
 
 def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
@@ -479,16 +536,33 @@ def _unconverged(name: str, text: str, taxonomy: Taxonomy) -> Iterator[_Seen]:
     lines = text.rstrip().splitlines()
     for number in range(len(lines), max(0, len(lines) - _LATEST), -1):
         line = lines[number - 1]
-        # A licence server or a network converges, too.
-        if not _CONVERGENCE.search(line) or taxonomy.names_machine(line):
+        if not _CONVERGENCE.search(line):
             continue
-        # `did not converge, retrying` goes on: only a statement at the end of its line is a
-        # verdict.
-        statement = _UNCONVERGED.search(line)
-        if statement and _AFTERWARDS.fullmatch(line, statement.end()):
+        is_machine = taxonomy.names_machine(line)
+        if _is_verdict(line):
+            # A licence server may fail to converge, too, but so may the flow through a server rack.
+            failure = "no_result" if is_machine else "convergence_failure"
             words = " ".join(line.split())[:_CHARACTERS]
-            yield "convergence_failure", FailureEvidence("completion", words, name, number)
+            yield failure, FailureEvidence("completion", words, name, number)
+        elif is_machine and not taxonomy.names_design(line):
+            continue  # that a machine's clock converged says nothing about the solution
         return
+
+
+def _is_verdict(line: str) -> bool:
+    """Return whether a line states that there was no convergence, and nothing goes on after it."""
+    statement = _UNCONVERGED.search(line)
+    # `0 of 12 steps did not converge` is good news.
+    if statement is None or _NONE.search(line[: statement.start()].strip()):
+        return False
+    if _AFTERWARDS.fullmatch(line, statement.end()):
+        return True
+    rest = line[statement.end() :]
+    return (
+        _BECAUSE.match(rest) is not None
+        and not _GOES_ON.search(rest)
+        and not _NO_EVENT.search(line, 0, statement.start())
+    )
 
 
 def _input_faults(deck: Deck | None) -> Iterator[_Seen]:

@@ -9,7 +9,6 @@ again otherwise.
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import socket
 import threading
@@ -289,7 +288,8 @@ class StudyRunner:
                 own = {**about, "same_as": equal_trial.number, "reason": reason, "seconds": 0.0}
                 ended = equal_trial.model_copy(update={**own, "ended": _timestamp()})
             elif outcome:
-                worker = f"{socket.gethostname()}/{os.getpid()}"
+                # The machine, not the process: a resumed run goes on with the machine of the last.
+                worker = socket.gethostname()
                 times = {"ended": _timestamp(), "span": (began, time.time()), "worker": worker}
                 ended = StudyTrial(**about, **outcome, **times)
             else:

@@ -50,7 +50,7 @@ class StudyTrial(Data):
             that the machine works.
         same_as: number of an earlier trial of the same design, whose result it has.
         span: POSIX times at which its solve began and ended; None if they are not known.
-        worker: host and process that solved it.
+        worker: host that solved it.
     """
 
     number: int

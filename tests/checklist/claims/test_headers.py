@@ -195,10 +195,73 @@ def test_a_spef_counts_if_the_log_reads_one(
     assert (verdict.status, [entry.id for entry in verdict.missing_items]) == (status, missing)
 
 
+UNREAD_SPEF = [
+    (STA, "  read_spef lamp.spef"),
+    (STA, "read_parasitics lamp.spef"),
+    (STA, "spefIn lamp.spef"),
+    (STA, "read_spef [file join $runs lamp.spef] ;# slow corner"),
+    (STA, "foreach name {lamp} { read_spef $name.spef }"),
+    (STA, "source load_spef.tcl"),
+    (STA, "source -echo corners.tcl"),
+    (STA, "  include corners.tcl"),
+    (STA, "Sourcing corners.tcl"),
+    (STA, "Parasitics of lamp were annotated."),
+    (TEMPUS, "<CMD> read_parasitics -keep_capacitive_coupling -format SPEF { lamp.spef }"),
+    (TEMPUS, "<CMD> read_parasitics -format spef [list lamp.spef]"),
+    (TEMPUS, "  read_parasitics lamp.spef"),
+    (TEMPUS, "<CMD> spefIn -rc_corner tt lamp.spef.gz"),
+    (TEMPUS, "@tempus 12> source corners.tcl"),
+    (TEMPUS, "pt_shell> source corners.tcl"),
+    (TEMPUS, "[03/09 14:05:37 12s] <CMD> source corners.tcl"),
+]
+NO_SPEF = [
+    (STA, "report_checks -path_delay max"),
+    (STA, "report_clock_latency -source"),
+    (STA, "set_clock_latency -source 0.1 clk"),
+    (TEMPUS, "<CMD> report_timing -path_type full_clock"),
+    (TEMPUS, "<CMD> report_resource lamp"),
+]
+
+
+def judge_optional(folder: Path, banner: str, line: str) -> Verdict:
+    """Return the verdict of a log with a line, where the SPEF that it may read has no head."""
+    write_files(folder, {"lamp.v": HEAD + MODULE, "lamp.spef": "*D_NET n1 0.1\n"})
+    prompt = "" if banner == STA else "<CMD> "
+    log = f"{banner}{prompt}read_verilog lamp.v\n{line}\n{prompt}link_design lamp\n"
+    log += "exit\n" if banner == STA else ""
+    return judge(folder, ClaimRow(name="headers_complete_if_present"), log)
+
+
+@pytest.mark.parametrize(("banner", "line"), UNREAD_SPEF)
+def test_a_line_that_may_read_a_spef_is_a_question(tmp_path: Path, banner: str, line: str) -> None:
+    verdict = judge_optional(tmp_path, banner, line)
+    assert verdict.status == "NEEDS_REVIEW"
+    assert any(line.strip() in cap.text for cap in verdict.capped_by), verdict.capped_by
+
+
+@pytest.mark.parametrize(("banner", "line"), NO_SPEF)
+def test_a_log_that_speaks_of_no_spef_reads_none(tmp_path: Path, banner: str, line: str) -> None:
+    assert judge_optional(tmp_path, banner, line).status == "PASS"
+
+
 def test_a_spef_that_nobody_requires_needs_a_netlist(tmp_path: Path) -> None:
     report = LOG.format(spef="report_wns").replace("read_verilog lamp.v", "report_wns")
     verdict = judge(tmp_path, ClaimRow(name="headers_complete_if_present"), report)
     assert verdict.status != "PASS"
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "The SPEF version is correct if present.",
+        "Confirm that the netlist and SPEF versions are correct if present.",
+        "Confirm the netlist and SPEF versions are correct, if available.",
+    ],
+)
+def test_a_sentence_that_may_mean_other_optional_parts_is_not_read_at_once(
+    description: str,
+) -> None:
+    assert read_at_once(description, has_patterns=False) is None
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,11 @@ NOTHING = [
     ("Verilator run", "checked 0 words"),
     ("limits, slew", "Pins checked: 0"),
     ("OpenSTA endpoints", "No endpoints were checked"),
+    ("OpenSTA log, hold", "Number of timing paths analyzed: 0"),
+    ("OpenSTA log, setup", "None of the 318 endpoints were checked"),
+    ("OpenSTA log, constraints", "0 of 318 endpoints checked"),
+    ("Netgen log", "Compared zero nets."),
+    ("Innovus log, DRC", "  Verifying 0 nets ..."),
 ]
 SOMETHING = [
     ("OpenSTA log, setup", "Annotated 44 nets."),
@@ -52,6 +57,20 @@ SOMETHING = [
     ("Yosys, latches", "Converted 0 switches."),
     ("Icarus run", "10 vectors applied, 20 words compared"),
     ("Verilator run", "checked 2000 words"),
+    ("OpenSTA log, setup", "Verified no floating inputs."),
+    ("OpenSTA log, setup", "Verified no shorts exist"),
+    ("OpenSTA log, hold", "Checking no combinational loops ... ok"),
+    ("OpenSTA log, files", "Non-equivalent points compared: 0"),
+    ("OpenSTA log, files", "0 black boxes loaded"),
+    ("OpenSTA log, setup", "Read 0 UPF files"),
+    ("OpenSTA log, setup", "INFO: no user init file read."),
+    ("OpenSTA log, files", "Info: no checkpoint loaded, starting fresh"),
+    ("OpenSTA log, files", "Checksum verified: 0"),
+    ("OpenSTA log, hold", "Covered 0 dead branches"),
+    ("OpenSTA log, hold", "Loading 0 fF"),
+    ("OpenSTA log, hold", "Already loaded: none"),
+    ("OpenSTA log, setup", "0 nets annotated by hand"),
+    ("OpenSTA log, setup", "0 cached views were loaded"),
 ]
 
 

@@ -16,6 +16,9 @@ from transom.formats.yaml_models import validate_yaml
 
 CLAIMS_FILE: Final = Path(__file__).with_name("claims.yaml")
 
+SCRIPT_COMMANDS: Final = ("source", "sourcing", "include")
+"""How a log runs a script, of which it need not show the commands."""
+
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -121,7 +124,7 @@ class Claim(_Part):
     match: Literal["exact", "words"] = "words"
     first: bool = False
     headers: tuple[HeaderPart, ...] = ()
-    optional: tuple[str, ...] = ()
+    optional: dict[str, tuple[str, ...]] = {}
     proof: tuple[tuple[FactPattern, ...], ...]
     looked_at: tuple[FactPattern, ...] = ()
     bad: tuple[FactPattern, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ from transom.checklist.atoms import (
 )
 from transom.checklist.claims.absent_texts import texts_of_parameter, texts_of_patterns
 from transom.checklist.claims.claim_data import (
+    SCRIPT_COMMANDS,
     Claim,
     FactPattern,
     LimitedMeasure,
@@ -252,6 +254,8 @@ def sought_texts(config: CheckerConfig) -> tuple[str, ...]:
     claim = shipped_claims().claims.get(config.claim.name) if config.claim else None
     if config.claim is None or claim is None:
         return ()
+    if claim.optional:
+        return (*itertools.chain(*claim.optional.values()), *SCRIPT_COMMANDS)
     if claim.list != "forbidden":
         return texts_of_parameter(config.claim.parameters.get("text", ""))
     texts = texts_of_patterns(config.requirements.pattern_items)

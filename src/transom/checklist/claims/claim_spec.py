@@ -380,7 +380,7 @@ class _ClaimText:
             return (
                 f"proves that a {part.title} was read, if the log has a command for it",
                 f"no command of the log reads a {part.title}, or one does and no error follows it",
-                f"the log reads no {part.title}, or its {part.title} can be opened",
+                f"no line of the log speaks of a {part.title}, or its {part.title} can be opened",
                 f"the log has a command that reads a {part.title}, and says that it failed",
             )
         if part and each.select.endswith(".loaded"):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from transom.checklist.atoms import ClaimRow
 from transom.checklist.claims.claim_data import (
+    SCRIPT_COMMANDS,
     Claim,
     FactPattern,
     bad_facts,
@@ -23,6 +26,13 @@ from transom.evidence.numbers import NumberLimit, PrintedNumber, UnknownNumber
 from transom.evidence.units import quantity_of
 from transom.formats.reports import Measurement
 from transom.formats.reports.readings import WHOLE
+from transom.formats.reports.sought_texts import SEARCHED_LOG, SOUGHT_LINE
+
+# A command after the prompt, the time or the number of its line, or after nothing.
+_SCRIPT: Final = re.compile(
+    rf"(?:\[[^\]]*\]\s*)?(?:[^\s<>%]*(?: \d+)?[>%]|<\w+>)?\s*(?:{'|'.join(SCRIPT_COMMANDS)})\s",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -198,6 +208,23 @@ class ClaimView:
                 text = f"{fact.name.replace('_', ' ')}: {fact.content.strip()}"
                 yield Cap("trouble", text, self.path, fact.line)
 
+    def caps_of_optional_files(self) -> Iterator[Cap]:
+        """Yield a cap for each line of a log that may read a file of which no row reads one."""
+        read_kinds = set[str]()
+        for fact in self.measurements:
+            if fact.name in ("file_read", SEARCHED_LOG):
+                read_kinds.add(fact.scope.get("kind", ""))
+        for part in self.claim.headers:
+            texts = self.claim.optional.get(part.kind)
+            # A file that is no log runs no command.
+            if texts is None or not read_kinds or not read_kinds.isdisjoint(part.read_as):
+                continue
+            for fact in self.measurements:
+                is_named = any(text in fact.text.lower() for text in texts)
+                if fact.name == SOUGHT_LINE and (is_named or _SCRIPT.match(fact.text)):
+                    text = f"this line may read a {part.title}: {fact.text}"
+                    yield Cap("measured", text, self.path, fact.line)
+
     def unread(self) -> Iterator[UnreadMatter]:
         """Yield what stands in place of a measurement, if nothing of the claim could be read."""
         facts = list(self.matching(self.patterns))
@@ -291,8 +318,9 @@ class ClaimView:
         # error.
         if next(self.without_check(), None) is not None:
             return ""
-        # Each report has a version, which says nothing of its matter.
-        fact_names = sorted({fact_words(fact) for fact in self.measurements} - {"tool version"})
+        # Each report has a version, and any log can be searched, which says nothing of its matter.
+        common = {"tool version", "sought line", "searched log"}
+        fact_names = sorted({fact_words(fact) for fact in self.measurements} - common)
         if not fact_names:
             return ""
         listing = ", ".join(fact_names[:4]) + (", ..." if len(fact_names) > 4 else "")
