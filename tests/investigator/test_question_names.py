@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from transom.investigator.rules import meant, near_names
+from transom.investigator.rules import meant, near_names, phrases_not_considered
 
 FEATURES = [
     {
@@ -501,3 +501,81 @@ def test_an_aside_that_says_what_is_meant_leads_to_a_question(question: str) -> 
 @pytest.mark.parametrize("question", ASIDES_THAT_DO_NOT)
 def test_an_aside_that_names_nothing_leaves_the_name_alone(question: str) -> None:
     assert len(meant(question, OTHER_FEATURES)) == 1
+
+
+NARROWER_PRODUCTS = [
+    "Is Boat Rental ready on Windows?",
+    "Is Boat Rental ready in Bavaria?",
+    "Is Boat Rental ready on mobile?",
+    "Is Boat Rental, Kiosk edition, ready?",
+    "Is Boat Rental ready for Windows?",
+    "Is Boat Rental ready for our Danish guests?",
+    "Is Boat Rental ready in the browser?",
+    "Is Boat Rental ready on phones?",
+    "Is Boat Rental ready, including the web portal?",
+    "Is Boat Rental ready with vouchers?",
+    "Is Boat Rental ready under Linux?",
+    "Is Boat Rental ready inside the desktop client?",
+    "Is Boat Rental ready within the partner portal?",
+    "Is Boat Rental ready as a beta?",
+    "Is Boat Rental ready, only trailers?",
+    "Is Boat Rental ready in claims?",
+    "Is Boat Rental, 2026 edition, ready?",
+]
+
+WHOLE_FEATURES = [
+    "Is Boat Rental ready for production by 15 March 2027?",
+    "Is Boat Rental ready for production on 2027-01-04?",
+    "Is Boat Rental ready for production by 04.01.2027?",
+    "Is Boat Rental ready in H2?",
+    "Is Boat Rental ready in 2027?",
+    "Is Boat Rental ready for production in Q4?",
+    "Is Boat Rental ready by Q1 2027?",
+    "Is Boat Rental, frankly, ready?",
+    "Is Boat Rental ready for production, honestly?",
+    "Is Boat Rental ready for production, broadly speaking?",
+    "Is Boat Rental ready, all things considered?",
+    "Is Boat Rental ready for release, all in all?",
+    "Is Boat Rental ready in general?",
+    "Is Boat Rental, built by the Harbour team, ready?",
+    "Is Boat Rental, requested by Otto Brandt, ready for UAT?",
+    "Is Boat Rental ready based on the evidence?",
+    "Is Boat Rental, judged by the evidence, ready?",
+    "Is Boat Rental ready from your point of view?",
+    "Is Boat Rental ready from the reports we got?",
+    "Is Boat Rental ready in all respects?",
+    "Is Boat Rental ready for production - be honest",
+    "Is Boat Rental ready for production, cheers",
+    "Ist Boat Rental bereit, ehrlich gesagt?",
+    "Ist Boat Rental bereit, genau genommen?",
+]
+
+PHRASES = {
+    "Is Boat Rental ready in practice?": "in practice",
+    "Is Boat Rental ready on schedule?": "on schedule",
+    "Is Boat Rental ready on the whole?": "on the whole",
+    "Is Boat Rental, in theory, ready?": "in theory",
+    "Is Boat Rental ready at this point?": "at this point",
+    "Is Boat Rental ready for GA?": "for GA",
+    "Is Boat Rental ready, including its documentation?": "including its documentation",
+}
+BOAT_RENTAL = OTHER_FEATURES[3]
+
+
+@pytest.mark.parametrize("question", NARROWER_PRODUCTS)
+def test_a_narrower_product_leads_to_a_question(question: str) -> None:
+    assert meant(question, OTHER_FEATURES) == []
+
+
+@pytest.mark.parametrize("question", WHOLE_FEATURES)
+def test_a_time_or_a_remark_leaves_the_feature_whole(question: str) -> None:
+    assert meant(question, OTHER_FEATURES) == ["boat-rental"]
+    assert phrases_not_considered(question, BOAT_RENTAL) == []
+
+
+@pytest.mark.parametrize(("question", "phrase"), PHRASES.items())
+def test_a_phrase_that_may_restrict_the_feature_is_told_to_the_asker(
+    question: str, phrase: str
+) -> None:
+    assert meant(question, OTHER_FEATURES) == ["boat-rental"]
+    assert phrases_not_considered(question, BOAT_RENTAL) == [phrase]

@@ -12,7 +12,7 @@ from pydantic import Field
 from transom.canonical import Json, digest
 from transom.formats.measurements import MeasurementShape
 from transom.investigator.deciding import limited
-from transom.investigator.features import SourceFile
+from transom.investigator.features import Feature, SourceFile
 from transom.investigator.gathering import SourceReport, seat_of
 from transom.investigator.inquiry import Case, Inquiry
 from transom.investigator.ledger import CALCULATED, Evidence, Ledger
@@ -33,7 +33,7 @@ from transom.investigator.result import (
     unsupported_of,
 )
 from transom.investigator.roles import MAIN, insights, json_rows, ours, outside
-from transom.investigator.rules import justify
+from transom.investigator.rules import justify, phrases_not_considered
 from transom.investigator.statements import Standing, standing_of
 from transom.learning import cited_in, shown_in, uncited
 from transom.llm import Block, Usage
@@ -222,7 +222,7 @@ def drafted(inquiry: Inquiry, case: Case) -> Investigation:
         unsupported_claims=[*decision.unsupported, *struck, *case.struck],
         injection_attempts=decision.injections,
         contradictions=decision.contradictions,
-        questions=decision.questions,
+        questions=[*decision.questions, *_assumptions(inquiry, case.feature)],
         unread=decision.unread,
         sources=source_uses(case.reports, inquiry.data.unused(case.feature)),
         waivers=decision.waivers,
@@ -237,6 +237,16 @@ def drafted(inquiry: Inquiry, case: Case) -> Investigation:
             for report in case.reports
         ],
     )
+
+
+def _assumptions(inquiry: Inquiry, feature: Feature) -> list[str]:
+    """Return a question for each phrase by which the asker may mean less than the feature."""
+    questions = []
+    for phrase in phrases_not_considered(inquiry.question, feature.to_json()):
+        questions.append(
+            f'The question says "{phrase}". {feature.summary} was judged as a whole; is less meant?'
+        )
+    return questions
 
 
 def source_uses(reports: Iterable[SourceReport], unused: Iterable[SourceFile]) -> list[SourceUse]:

@@ -8,11 +8,12 @@ a function word, or a word for readiness. Any other word names something else.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from typing import Any
 
+from transom.investigator.question_restrictions import Restriction, RestrictionReader
 from transom.investigator.question_words import (
     ATTACHING_BEHIND,
     ATTRIBUTE_LEADS,
@@ -27,13 +28,11 @@ from transom.investigator.question_words import (
     PRONOUNS,
     ROMANCE_MODALS,
     QuestionToken,
-    criterion_words,
     grammar,
     is_grammar,
     is_known,
     is_noun,
     is_status,
-    is_time,
     tokens_of,
 )
 from transom.investigator.reading.speech import lexicons
@@ -44,7 +43,6 @@ _ASKING_FOR_PEOPLE = word_set("who whom whose wer wem wen wessen qui quién chi 
 _ASKING_FOR_THINGS = word_set(
     "which what was welche welcher welches quel quelle qué cuál quale qual welke"
 )
-_BRACKET = re.compile(r"[(\[–—]| - ")
 
 
 @dataclass(frozen=True)
@@ -124,24 +122,9 @@ class _Phrase:
             # A clause has one predicate: "is NAME Pass ready", "can we ship NAME Pass".
             if (rest and is_status(rest[0])) or any(map(is_status, self.before)):
                 yield word
-            yield from self._narrowing(rest)
         elif not self._is_predicate(word, rest):
             yield word
             yield from takewhile(lambda other: not is_known(other), rest)
-
-    def _narrowing(self, words: Sequence[str]) -> Iterator[str]:
-        """Yield what the words behind the predicate restrict a name to: "ready on Android"."""
-        for place, word in enumerate(words):
-            if word not in ATTACHING_BEHIND:
-                continue
-            phrase = list(
-                takewhile(lambda other: other not in ATTACHING_BEHIND, words[place + 1 :])
-            )
-            noun = [other for other in phrase if not is_grammar(other)][:2]
-            # "With further tests", "in your view", and "by the end of May" restrict nothing.
-            is_said = any(map(_addresses, phrase)) or any(map(_is_of_readiness, noun))
-            if noun and not is_said and not any(map(is_time, phrase)):
-                yield noun[0]
 
     def _is_predicate(self, word: str, rest: Sequence[str]) -> bool:
         """Whether an unknown word must be the predicate, since the clause has no other."""
@@ -173,7 +156,11 @@ def _joins(function_words: Sequence[str], prepositions: frozenset[str]) -> bool:
 
 
 def foreign_words(
-    question: str, feature: Mapping[str, Any], fits: Callable[[str], bool]
+    question: str,
+    feature: Mapping[str, Any],
+    fits: Callable[[str], bool],
+    *,
+    words_of_others: Collection[str] = (),
 ) -> list[str]:
     """Return the words beside a feature's name that make it the name of something else.
 
@@ -182,28 +169,64 @@ def foreign_words(
         feature: the feature's row with its names.
         fits: tells whether a word, in the singular, may be meant for one of the feature's name; it
             counts if the question has no name of the feature as a whole.
+        words_of_others: the words of other features' names, in lower case.
     """
     tokens = tokens_of(without_requirements(question))
+    own_places = _own_places(tokens, feature, fits)
+    foreign = list[str]()
+    for first, last in _groups(sorted(own_places)):
+        foreign += _phrase(tokens, first, last).foreign()
+        foreign += _capitals_beside(tokens, first, last)
+        for part in _restrictions(tokens, own_places, first, last):
+            foreign += part.narrower(words_of_others)
+    return list(dict.fromkeys(foreign))
+
+
+def phrases_left_out(
+    question: str, feature: Mapping[str, Any], fits: Callable[[str], bool]
+) -> list[str]:
+    """Return the phrases of a question that may restrict a name, but name no narrower product.
+
+    The feature as a whole is judged, and the asker is told that these were not considered.
+    """
+    tokens = tokens_of(without_requirements(question))
+    own_places = _own_places(tokens, feature, fits)
+    left_out = list[str]()
+    for first, last in _groups(sorted(own_places)):
+        for part in _restrictions(tokens, own_places, first, last):
+            if not part.is_certain and not list(part.narrower(())):
+                left_out.append(part.text)
+    return list(dict.fromkeys(left_out))
+
+
+def _own_places(
+    tokens: Sequence[QuestionToken], feature: Mapping[str, Any], fits: Callable[[str], bool]
+) -> set[int]:
+    """Return the places of the words that stand for a feature's name."""
     names = [str(feature[name] or "") for name in ("summary", "feature_id", "jira_key", "folder")]
     own_places = _whole_names(tokens, names)
-    is_whole = bool(own_places)
-    if is_whole:
+    if own_places:
         own_words = {word.text for name in names for word in tokens_of(name)} - grammar()
         for place, token in enumerate(tokens):
             if token.text in own_words:
                 own_places.add(place)
-    else:
-        own_places = set()
-        for place, token in enumerate(tokens):
-            if fits(token.text):
-                own_places.add(place)
-        own_places |= _shortened_places(tokens, own_places, names[0])
-    words_of_others = list[str]()
-    for first, last in _groups(sorted(own_places)):
-        words_of_others += _phrase(tokens, first, last).foreign()
-        words_of_others += _capitals_beside(tokens, first, last)
-        words_of_others += _words_of_asides(tokens, own_places, first, last)
-    return list(dict.fromkeys(words_of_others))
+        return own_places
+    for place, token in enumerate(tokens):
+        if fits(token.text):
+            own_places.add(place)
+    return own_places | _shortened_places(tokens, own_places, names[0])
+
+
+def _restrictions(
+    tokens: Sequence[QuestionToken], own_places: set[int], first: int, last: int
+) -> Iterator[Restriction]:
+    """Yield what may restrict a name, in asides and behind the predicate."""
+    reader = RestrictionReader(tokens, own_places)
+    end = last + 1
+    while end < len(tokens) and not tokens[end].opens:
+        end += 1
+    yield from reader.behind_predicate(last + 1, end)
+    yield from reader.asides(first, last)
 
 
 def asks_for_more(question: str, names: Sequence[str]) -> bool:
@@ -282,82 +305,6 @@ def _phrase(tokens: Sequence[QuestionToken], first: int, last: int) -> _Phrase:
         if not token.is_possessive:
             behind.append(token.text)
     return _Phrase([token.text for token in tokens[start:first]], behind)
-
-
-def _words_of_asides(
-    tokens: Sequence[QuestionToken], own_places: set[int], first: int, last: int
-) -> Iterator[str]:
-    """Yield the words of asides that say what is meant by a name: "NAME, mobile edition, ready".
-
-    An aside has no clause of its own. A name may itself be the aside: "the mobile edition, NAME".
-    """
-    place = last + 1
-    has_state = False
-    while place < len(tokens) and not tokens[place].begins_sentence:
-        token = tokens[place]
-        has_state = has_state or is_status(token.text)
-        # A bracket behind the predicate opens an aside, one behind the name belongs to it.
-        is_bracket = has_state and bool(_BRACKET.search(token.before))
-        if token.opens or is_bracket:
-            end = _end_of_segment(tokens, place)
-            yield from _unknown_in_aside(tokens[place:end], own_places, place)
-            place = end
-        else:
-            place += 1
-    start = first
-    while start and not tokens[start].opens:
-        start -= 1
-    end = _end_of_segment(tokens, last)
-    beside = [*tokens[start:first], *tokens[last + 1 : end]]
-    if start and not any(is_status(token.text) for token in beside):
-        begin = start - 1
-        while begin and not tokens[begin].opens:
-            begin -= 1
-        # "Is the mobile edition, NAME, ready" leaves its verb without a predicate.
-        before = tokens[begin:start]
-        is_open = before[0].text in AUXILIARIES and not tokens[start].begins_sentence
-        if is_open and not any(is_status(token.text) for token in before):
-            yield from _unknown_in_aside(before[1:], own_places, begin + 1)
-
-
-def _end_of_segment(tokens: Sequence[QuestionToken], place: int) -> int:
-    """Return the place behind the part of a sentence that a word belongs to."""
-    place += 1
-    while place < len(tokens) and not tokens[place].opens:
-        place += 1
-    return place
-
-
-def _is_of_readiness(word: str) -> bool:
-    """Whether a word belongs to a question on readiness, or to the evidence for it."""
-    return is_known(word) or word in criterion_words()
-
-
-def _addresses(word: str) -> bool:
-    """Whether a word speaks to the reader: "your opinion"."""
-    return any("you" in lexicon.classes(word) for lexicon in lexicons().values())
-
-
-def _unknown_in_aside(
-    aside: Sequence[QuestionToken], own_places: set[int], start: int
-) -> Iterator[str]:
-    """Yield the unknown words of an aside; none of a clause, or of words to the reader."""
-    words = [token.text for token in aside]
-    # "And if not, why", "or do we have to wait", "which we planned"
-    if set(words[:3]) & (PRONOUNS | AUXILIARIES | INTERROGATIVES):
-        return
-    # "In your opinion" speaks to the reader.
-    if any(map(_addresses, words)):
-        return
-    if words[0].endswith("ing") and all(map(_is_of_readiness, words[1:])):
-        # "Considering the failed tests"
-        return
-    for place, word in enumerate(words):
-        # The day of a month is no number of an edition.
-        is_day = word.isdigit() and any(map(is_time, words))
-        is_named = start + place in own_places or _is_of_readiness(word)
-        if not is_named and not is_day and not is_time(word):
-            yield word
 
 
 def _capitals_beside(tokens: Sequence[QuestionToken], first: int, last: int) -> Iterator[str]:

@@ -82,6 +82,16 @@ DETERMINERS = word_set(
     "the a an this that our your their its der die das den dem ein eine le la les l un une el los"
     " las una il lo gli i o os as um uma de het een"
 )
+# A quarter or a half of a year.
+_PART_OF_YEAR = re.compile(r"[qh][1-4]|[1-4]q")
+_DIGITS_OF_YEAR = 4
+# Words for an edition, a platform or a place of a product, in the languages of questions.
+NARROWER_WORDS = word_set(
+    "edition version variant beta alpha preview pilot lite pro platform mobile web desktop browser"
+    " cloud app client portal kiosk tablet phone android region country branch shop store site"
+    " module package ausgabe variante plattform region filiale laden paket édition plateforme"
+    " boutique région edición móvil plataforma tienda región edizione piattaforma negozio"
+)
 _TOKEN = re.compile(r"[^\W_]+(?:\.\d+)*")
 _BREAK = re.compile(r"[.?!;,:\n¿¡]")
 _APOSTROPHES = ("'", "’")
@@ -211,6 +221,15 @@ def criterion_words() -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def is_time(word: str) -> bool:
-    """Whether a word names a month or a span such as a week, in a language of dates."""
-    is_month = isinstance(read_date(f"1 {word} 2000"), PrintedDate)
-    return is_month or read_age(f"1 {word}") is not None
+    """Whether a word names a date, a year, a quarter, a month, or a span such as a week."""
+    if _PART_OF_YEAR.fullmatch(word) or word in DAYS:
+        return True
+    dates = [f"1 {word} 2000"]
+    # A bare number is no date: "edition 2".
+    if len(word) == _DIGITS_OF_YEAR and word.isdigit():
+        dates.append(f"1 May {word}")
+    elif not word.isdigit():
+        dates.append(word)
+    if any(isinstance(read_date(text), PrintedDate) for text in dates):
+        return True
+    return read_age(f"1 {word}") is not None

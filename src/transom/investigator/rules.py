@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rapidfuzz import fuzz
 
 from transom.canonical import Json, compact_json
-from transom.investigator.question_names import foreign_words
+from transom.investigator.question_names import foreign_words, phrases_left_out
 from transom.investigator.question_words import NEUTRAL_WORDS
 from transom.investigator.reading.vocabulary import plain_words, singular
 from transom.investigator.remembering import SIMILAR_WORDS
@@ -94,7 +94,21 @@ def words_beside(question: str, feature_id: str, features: list[dict[str, Any]])
         # Without an issue only the folder is known, so any word may be one of the feature's name.
         return []
     own = _name_words(feature)
-    return foreign_words(question, feature, lambda word: bool(_score(word, own, Counter(own))))
+    others = set[str]()
+    for row in features:
+        others.update(plain_words(str(row["summary"])))
+    others -= {*own, *plain_words(summary)}
+    return foreign_words(question, feature, _fits(own), words_of_others=others)
+
+
+def phrases_not_considered(question: str, feature: Mapping[str, Any]) -> list[str]:
+    """Return the phrases of a question by which less than a feature may be meant."""
+    return phrases_left_out(question, feature, _fits(_name_words(feature)))
+
+
+def _fits(own: set[str]) -> Callable[[str], bool]:
+    """Return a function that tells whether a word may be meant for one of a name."""
+    return lambda word: bool(_score(word, own, Counter(own)))
 
 
 def _named_by_id(question: str, features: list[dict[str, Any]]) -> list[str]:
