@@ -30,7 +30,8 @@ from transom.formats.reports.sought_texts import SEARCHED_LOG, SOUGHT_LINE
 
 # A command after the prompt, the time or the number of its line, or after nothing.
 _SCRIPT: Final = re.compile(
-    rf"(?:\[[^\]]*\]\s*)?(?:[^\s<>%]*(?: \d+)?[>%]|<\w+>)?\s*(?:{'|'.join(SCRIPT_COMMANDS)})\s",
+    r"\s*(?:\[[^\]]*\]\s*)?(?:(?:[^\s<>%]*(?: \d+)?[>%]|<\w+>)\s*)?"
+    rf"(?:{'|'.join(SCRIPT_COMMANDS)})\s",
     re.IGNORECASE,
 )
 
