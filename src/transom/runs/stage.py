@@ -279,7 +279,7 @@ class Stage:
                 if status:
                     record["status"] = status
             stop = await self._journal_reply(
-                conversation, host.chain.policy.mark(request), state, record
+                conversation, host.chain.policy.mark(request), reply, state, record
             )
             span.update(of_reply(reply))
         return AskedReply(reply, failure, stop)
@@ -356,7 +356,12 @@ class Stage:
         return record
 
     async def _journal_reply(
-        self, conversation: str, request: Request, state: ConversationState, record: dict[str, Any]
+        self,
+        conversation: str,
+        request: Request,
+        reply: Reply,
+        state: ConversationState,
+        record: dict[str, Any],
     ) -> BaseException | None:
         """Journal a reply that is paid for, even if the task is cancelled meanwhile.
 
@@ -366,23 +371,29 @@ class Stage:
         """
         ordinal: int = record["ordinal"]
         try:
-            await self._append_reply(conversation, request, state, record)
+            await self._append_reply(conversation, request, reply, state, record)
         except BaseException as error:
             if state.replies == ordinal:  # it is not in the journal yet
                 if not isinstance(error, asyncio.CancelledError):
                     raise
-                await _shielded(self._append_reply(conversation, request, state, record))
+                await _shielded(self._append_reply(conversation, request, reply, state, record))
             return error
         return None
 
     async def _append_reply(
-        self, conversation: str, request: Request, state: ConversationState, record: dict[str, Any]
+        self,
+        conversation: str,
+        request: Request,
+        reply: Reply,
+        state: ConversationState,
+        record: dict[str, Any],
     ) -> None:
         """Append a reply's record; its window goes to the store first."""
         if conversation not in self._windows:
             self._windows[conversation] = WindowWriter(self.host.store)
         writer = self._windows[conversation]
         record["window"] = await writer.keep(request, state.turns, record["ordinal"])
+        state.arriving = record["reply"], reply
         await self.append("model_reply", conversation, record)
 
     def pin(self, role: str, provider: str) -> None:
