@@ -33,6 +33,8 @@ from transom.formats.reports.line_plans import (
 )
 from transom.formats.reports.printed_lines import PrintedLines, may_print
 from transom.formats.reports.readings import (
+    FactInterest,
+    FactKeeper,
     FileReading,
     SectionReading,
     UnexplainedLines,
@@ -82,6 +84,7 @@ def read_report_pieces(
     sought: Sequence[str] = (),
     *,
     of_reading: bool = False,
+    interest: FactInterest | None = None,
 ) -> FileReading:
     """Recognise and read a report that comes in pieces of whole lines.
 
@@ -91,16 +94,17 @@ def read_report_pieces(
         formats: the formats that it may have.
         sought: texts to look for in each of its lines.
         of_reading: look only in lines that may tell of a file that was read.
+        interest: the measurements to keep; all of them if None.
 
     Raises:
         InputError: as the pieces do.
     """
     if sought:
         search = TextSearch(sought, of_reading=of_reading)
-        reading = read_report_pieces(search.passing(pieces), path, formats)
+        reading = read_report_pieces(search.passing(pieces), path, formats, interest=interest)
         search.finish(reading)
         return reading
-    file_pass = FilePass(path, formats)
+    file_pass = FilePass(path, formats, interest)
     first = next(pieces, "")
     kind = kind_of_tree(first)
     if kind is None:
@@ -131,10 +135,17 @@ class FilePass:
     Args:
         path: the path, for the reading.
         formats: the formats that a section may have.
+        interest: the measurements to keep; all of them if None.
     """
 
-    def __init__(self, path: str, formats: Sequence[CompiledFormat]) -> None:
+    def __init__(
+        self,
+        path: str,
+        formats: Sequence[CompiledFormat],
+        interest: FactInterest | None = None,
+    ) -> None:
         self._reading = FileReading(path)
+        self._facts = FactKeeper(interest)
         self._formats = tuple(formats)
         self._any_begin = pattern_of_begins(formats)
         self._by_name = {each.name: each for each in formats}
@@ -204,6 +215,7 @@ class FilePass:
             self._log.close(self._number)
         reading = self._reading
         reading.lines = self._number
+        reading.fact_count = self._facts.count
         reading.sections.sort(key=lambda section: section.first_line)
         reading.unexplained = self._unexplained.shapes
         has_log = any(section.is_log for section in reading.sections)
@@ -292,9 +304,9 @@ class FilePass:
         shape: str,
     ) -> None:
         """Read a line behind a command that narrows; the first measurement of it is a part only."""
-        before = self._count_measurements()
+        before = self._facts.count
         self._take_by(plan, number, line, shape)
-        if self._count_measurements() > before:
+        if self._facts.count > before:
             command_number, command_line, options = narrowing
             self._unexplained.add(command_number, command_line, "narrowed", options)
             self._narrowing = None
@@ -341,14 +353,11 @@ class FilePass:
                 self._printed.note(number, line)
             self._take_by_rules(plan, number, line, shape)
         else:
-            before = self._count_measurements()
+            before = self._facts.count
             plan = plan_of_output(plan) if source.is_certain else plan
             self._take_by_rules(plan, number, line, shape)
-            if self._count_measurements() > before:
+            if self._facts.count > before:
                 self._unexplained.add(source.number, source.command, "printed", [line.strip()])
-
-    def _count_measurements(self) -> int:
-        return sum(len(section.measurements) for section in self._reading.sections)
 
     def _take_by_rules(self, plan: LinePlan, number: int, line: str, shape: str) -> None:
         """Read a line by the rules of its plan."""
@@ -550,7 +559,12 @@ class FilePass:
         reading = self._new_reading(report_format, number)
         reading.evidence = line.strip()
         section = SectionPass(
-            report_format, reading, self._reading.path, self._unexplained, self._shared_scope
+            report_format,
+            reading,
+            self._reading.path,
+            self._unexplained,
+            self._shared_scope,
+            self._facts,
         )
         if model.is_log:
             self._log = section

@@ -12,6 +12,7 @@ from transom.evidence.subject_names import FACETS
 from transom.evidence.units import UnitSource, find_unit
 from transom.formats.reports.format_rules import CompiledFormat, LineRule, MeasureRule
 from transom.formats.reports.readings import (
+    FactKeeper,
     Measurement,
     NumberRule,
     SectionReading,
@@ -41,6 +42,7 @@ class SectionPass:
         path: the file, for the facts of its identity.
         unexplained: takes the lines that no rule explains.
         shared_scope: the context that holds for all reports of the file.
+        facts: keeps the measurements.
 
     Attributes:
         part: the open part of the report, or "".
@@ -53,6 +55,7 @@ class SectionPass:
         path: str,
         unexplained: LineSink,
         shared_scope: dict[str, str],
+        facts: FactKeeper,
     ) -> None:
         self.format = report_format
         self.reading = reading
@@ -64,6 +67,7 @@ class SectionPass:
         self._stated = set[tuple[str, str]]()
         self._unexplained = unexplained
         self._shared_scope = shared_scope
+        self._facts = facts
         self._scope: dict[str, str] = {}
         # The line that stated each key of the scope.
         self._scope_lines: dict[str, int] = {}
@@ -194,7 +198,7 @@ class SectionPass:
         fact = Measurement(
             "tool_version", number, {"tool": self.reading.tool}, text=name, content=line
         )
-        self.reading.measurements.append(fact)
+        self._facts.add(self.reading, fact)
 
     @property
     def identity(self) -> Identity:
@@ -294,7 +298,7 @@ class SectionPass:
             number_rule,
             line,
         )
-        self.reading.measurements.append(fact)
+        self._facts.add(self.reading, fact)
         if value is not None and not _NUMBER_BEGINS.match(value):
             printed = fact.number
             if isinstance(printed, UnknownNumber) and printed.reason != "not_measured":
