@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse, Response
 from transom.checklist.acceptance import is_accepted
 from transom.errors import InputError, TransomError
 from transom.runs.answering import GivenAnswer, give_answer
-from transom.runs.history import RunView, view
+from transom.runs.history import RunView
 from transom.runs.open_questions import (
     OpenQuestion,
     WaitingRun,
@@ -118,10 +118,9 @@ class WaitingList:
 def waiting_of(site: Site, offset: int = 0) -> WaitingList:
     """Return what waits, one page of it."""
     views: list[RunView] = []
-    runs, store = site.runs, site.runs.store
     only = SummaryFilter(waits=(WAITS_FOR_ANSWER, WAITS_FOR_WORK))
-    for summary in runs.page(only, limit=PAGE_ROWS, offset=offset):
-        views.append(view(runs.workspace, store, runs.row(summary)))
+    for summary in site.runs.page(only, limit=PAGE_ROWS, offset=offset):
+        views.append(site.runs.view(site.runs.row(summary)))
     # A question that several runs ask is shown once, with the first of them.
     by_id = {run.row.id: run for run in views}
     questions: list[AskedQuestion] = []
