@@ -20,9 +20,9 @@ from transom.investigator.report import page_parts
 from transom.investigator.result import CriterionResult, Investigation
 from transom.runs.history import RunView
 from transom.runs.summarising import RunRow
-from transom.server.charts import study_charts
 from transom.server.site import Site
 from transom.stories import StoryResult, kept_results
+from transom.studies.charts import study_charts
 
 
 @dataclass(frozen=True)

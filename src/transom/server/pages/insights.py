@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse, Response
 from transom.errors import InputError, NotFoundError
 from transom.learning import Curator, Insight, InsightSource, Playbook
 from transom.learning.ledger import scores_of
-from transom.server.charts import score_chart
+from transom.learning.score_chart import score_chart
 from transom.server.forms import form_of
 from transom.server.names import keep_name, name_of, signature_of
 from transom.server.rendering import page
