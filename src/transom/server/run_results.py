@@ -17,7 +17,7 @@ from transom.errors import InputError, NotFoundError, SettingsError, install_hin
 from transom.formats.html_report import evidence_lines
 from transom.investigator.concluding import kept_answer
 from transom.investigator.report import page_parts
-from transom.investigator.result import CriterionResult, Investigation
+from transom.investigator.result import Investigation
 from transom.runs.history import RunView
 from transom.runs.summarising import RunRow
 from transom.server.site import Site
@@ -50,17 +50,6 @@ def investigation_of(site: Site, row: RunRow) -> Investigation | None:
     """Return the investigation of a run; None if it has no answer yet."""
     answer = kept_answer(site.runs.workspace.run_folder(row.name, row.id))
     return answer.investigation if answer else None
-
-
-def actions_of(investigation: Investigation) -> dict[str, list[CriterionResult]]:
-    """Return the criteria that are not met by the owner who has to act, the required ones first."""
-    actions: dict[str, list[CriterionResult]] = {}
-    for criterion in sorted(investigation.criteria, key=lambda entry: not entry.required):
-        if criterion.status in ("fail", "unknown"):
-            # It is shown all the same: somebody has to act.
-            owner = criterion.owner or "no owner is named"
-            actions.setdefault(owner, []).append(criterion)
-    return actions
 
 
 def _check(site: Site, run: RunView) -> RunResult | None:
@@ -96,9 +85,7 @@ def _investigation(site: Site, run: RunView) -> RunResult | None:
     investigation = investigation_of(site, run.row)
     if investigation is None:
         return None
-    values = page_parts(investigation)
-    values |= {"investigation": investigation, "actions": actions_of(investigation)}
-    values["evidence"] = {entry.id: entry for entry in investigation.evidence}
+    values = {"investigation": investigation, "parts": page_parts(investigation)}
     return RunResult("_result_investigation.html", _document(investigation), values)
 
 

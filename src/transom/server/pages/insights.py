@@ -131,5 +131,5 @@ def get_insight(request: Request, item_id: str) -> dict[str, Any]:
 
 
 def _document(insight: Insight) -> dict[str, Any]:
-    facts = InsightItem.of(insight).model_dump(mode="json")
+    facts = InsightItem.model_validate(insight).model_dump(mode="json")
     return facts | {"scope": insight.scope, "retired": insight.retired}
