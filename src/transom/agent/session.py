@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from transom.agent.meter import Meter
 from transom.agent.models import Event, OnEvent, ReplyDelta
 from transom.canonical import Json, digest
-from transom.config.model import SubConversationSeat
+from transom.config.runtime_sections import SubConversationSeat
 from transom.context import History, TokenCorrection
 from transom.context.fitting import Frame
 from transom.context.oversized import BlockSource

@@ -18,13 +18,13 @@ from transom.errors import InputError
 from transom.studies.advice import RULE
 from transom.studies.control import StudyStopped
 from transom.studies.expression import Formula
-from transom.studies.failures import load_taxonomy
 from transom.studies.function_digest import UnknownFunction, function_digest
 from transom.studies.functions import VALUE, FunctionSolver
 from transom.studies.runner import StudyRunner
 from transom.studies.study import JobLimits, Number
 from transom.studies.study_file import check_study
 from transom.studies.study_stages import conclude
+from transom.studies.taxonomy import load_taxonomy
 from transom.studies.trials import StudyTrial, failures, ranked
 from transom.studies.verify import Verification
 

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 from transom.studies.advice import Advice
 from transom.studies.control import MachineCheck, StudyStopped
-from transom.studies.failures import load_taxonomy
 from transom.studies.guard import end_marked
 from transom.studies.guide import Rejection, StudyGuide
 from transom.studies.hooks import HookOccasion, load_hooks
@@ -42,6 +41,7 @@ from transom.studies.solving import DesignSolver
 from transom.studies.storage import FileLock
 from transom.studies.study import Number, Study
 from transom.studies.surrogate import PREDICTED, Surrogate, require_scikit_learn, varying
+from transom.studies.taxonomy import load_taxonomy
 from transom.studies.trial_queue import ClaimedTrial, TrialQueue, spent
 from transom.studies.trials import (
     IMPORT,
