@@ -42,6 +42,8 @@ def read_report_pieces(
     path: str,
     formats: Sequence[CompiledFormat],
     sought: Sequence[str] = (),
+    *,
+    of_reading: bool = False,
 ) -> FileReading:
     """Recognise and read a report that comes in pieces of whole lines.
 
@@ -50,12 +52,13 @@ def read_report_pieces(
         path: the path, for the reading.
         formats: the formats that it may have.
         sought: texts to look for in each of its lines.
+        of_reading: look only in lines that may tell of a file that was read.
 
     Raises:
         InputError: as the pieces do.
     """
     if sought:
-        search = TextSearch(sought)
+        search = TextSearch(sought, of_reading=of_reading)
         reading = read_report_pieces(search.passing(pieces), path, formats)
         search.finish(reading)
         return reading
