@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from transom.checklist.atoms import CheckerConfig, ClaimRow
 from transom.checklist.claims.claim_subject import ClaimSubject
-from transom.checklist.claims.spec_check import CheckSection
-from transom.checklist.claims.spec_guide import GuideSection
-from transom.checklist.claims.spec_parsing import ParsingSection
-from transom.checklist.claims.spec_waiver import WaiverSection
+from transom.checklist.claims.spec_check import CheckText
+from transom.checklist.claims.spec_guide import GuideText
+from transom.checklist.claims.spec_parsing import ParsingText
+from transom.checklist.claims.spec_waiver import WaiverText
 from transom.checklist.item import Item
 
 
@@ -28,9 +28,9 @@ def write_claim_text(item: Item, row: ClaimRow, config: CheckerConfig) -> str:
     sections = [
         f"# ItemSpec: {item.item_id}",
         f"**Description**: {description}",
-        ParsingSection(subject).text(),
-        CheckSection(subject).text(),
-        WaiverSection(subject).text(),
-        GuideSection(subject).text(),
+        ParsingText(subject).text(),
+        CheckText(subject).text(),
+        WaiverText(subject).text(),
+        GuideText(subject).text(),
     ]
     return "\n\n".join(sections) + "\n"

@@ -18,7 +18,7 @@ TYPES: Final = {
 _VALIDATIONS: Final = {"existence": "existence check", "pattern": "pattern match"}
 
 
-class CheckSection:
+class CheckText:
     """Writer of Section 2, Check Logic."""
 
     def __init__(self, subject: ClaimSubject) -> None:

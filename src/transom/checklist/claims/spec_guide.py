@@ -22,7 +22,7 @@ _MATRIX: Final = (
 _MAX_PATTERNS = 16
 
 
-class GuideSection:
+class GuideText:
     """Writer of Section 4, Implementation Guide."""
 
     def __init__(self, subject: ClaimSubject) -> None:

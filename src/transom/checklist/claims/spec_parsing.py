@@ -12,7 +12,7 @@ from transom.checklist.claims.claim_subject import (
 )
 
 
-class ParsingSection:
+class ParsingText:
     """Writer of Section 1, Parsing Logic."""
 
     def __init__(self, subject: ClaimSubject) -> None:

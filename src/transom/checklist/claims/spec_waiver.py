@@ -14,7 +14,7 @@ from transom.checklist.claims.claim_subject import (
 from transom.checklist.claims.spec_check import TYPES
 
 
-class WaiverSection:
+class WaiverText:
     """Writer of Section 3, Waiver Logic."""
 
     def __init__(self, subject: ClaimSubject) -> None:
