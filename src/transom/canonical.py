@@ -48,8 +48,8 @@ def compact_json(value: object) -> str:
 def compact_bytes(value: object) -> bytes:
     """Encode plain values as `compact_json` does, in UTF-8, for texts that are only decoded again.
 
-    A fraction below 0.0001 may have another form, `0.00002` or `2e-05`. Nobody compares these texts,
-    and to look for such fractions costs more than to encode the value.
+    A fraction below 0.0001 may have another form, `0.00002` or `2e-05`. Nobody compares these
+    texts, and to look for such fractions costs more than to encode the value.
     """
     try:
         encoded = orjson.dumps(value, None, _UNSORTED)
@@ -135,6 +135,7 @@ def whole_text(text: str) -> str:
     """Join pairs of surrogates, and replace single ones by U+FFFD, since files and servers
     reject them.
     """
+    # Most texts are, and the conversion costs more than the question.
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
