@@ -271,6 +271,16 @@ class Git:
         rows = (await self("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)).split("\0")
         return tuple(filter(None, rows))
 
+    async def holding(self, commit: str, text: str) -> tuple[str, ...]:
+        """Return the paths of the files of a commit that hold a text, in small or capital
+        letters.
+        """
+        _, output, _ = await self.attempt(
+            "grep", "-i", "-I", "-l", "-z", "--fixed-strings", "--full-name", "-e", text, commit
+        )
+        rows = filter(None, output.split("\0"))
+        return tuple(row.removeprefix(f"{commit}:") for row in rows)
+
     async def take_from(self, commit: str, paths: Sequence[str]) -> None:
         """Put files as a commit has them into the worktree; files that it lacks are removed."""
         for path in paths:
