@@ -215,7 +215,7 @@ def rust_changes(text: str, mark: str) -> str:
             places: list[str] = [field.partition(":")[0].strip() for field in fields]
             if inside.startswith("("):
                 places = [str(number) for number in range(len(fields))]
-            use = f"use {tools}::{{Changed as _, Unchanged as _}};"
+            use = f"use self::{tools}::{{Changed as _, Unchanged as _}};"
             calls = [f"{tools}::Tag(&mut self.{place}, depth + 1).alter();" for place in places]
             body = " ".join([use, *calls])
         rows.append(
