@@ -88,7 +88,7 @@ def claimed_tests(
             continue
         hits, unknown = _found(names, ran)
         if hits:
-            claimed[number] = tuple(hits)
+            claimed[number] = tuple(dict.fromkeys(hits))
         for name in unknown:
             problems.append(f"{name} is claimed to cover criterion {number}, but did not run")
     return claimed, problems
@@ -107,8 +107,7 @@ def _found(names: Sequence[str], ran: Sequence[str]) -> tuple[list[str], list[st
     while start < len(names):
         for end in range(min(len(names), start + _MOST_WORDS), start, -1):
             name = " ".join(names[start:end])
-            cases = [case for case in ran if is_same_test(case, name)]
-            cases = cases or [case for case in ran if _is_in_group(case, name)]
+            cases = _cases_of(name, ran)
             if cases:
                 hits += cases
                 is_unknown = False
@@ -125,15 +124,27 @@ def _found(names: Sequence[str], ran: Sequence[str]) -> tuple[list[str], list[st
     return hits, unknown
 
 
+def _cases_of(name: str, ran: Sequence[str]) -> list[str]:
+    """Return the tests that a name means, or those of the group that it means."""
+    for means in (is_same_test, _is_in_group):
+        cases = [case for case in ran if means(case, name)]
+        if cases:
+            return cases
+    return []
+
+
 def _is_in_group(case: str, name: str) -> bool:
     """Whether a name is that of a group of tests: a class, a `describe`, a test with sub-tests."""
-    plain = name.strip().replace("::", ".")
+    plain = name.strip()
+    if ".py::" in plain:
+        plain = plain.replace(".py", "").replace("/", ".")
+    plain = plain.replace("::", ".")
     inside = case.replace("::", ".")
     for match in re.finditer(re.escape(plain), inside) if plain else ():
         before, after = inside[: match.start()], inside[match.end() :]
         is_whole = not before or before.endswith((".", "/", " > ", " › "))
         # A module is no group: all tests of a file may have nothing else in common.
-        is_class = plain[:1].isupper() and after.startswith(".")
+        is_class = plain.rpartition(".")[2][:1].isupper() and after.startswith(".")
         if is_whole and (is_class or after.startswith((" > ", " › ", "/"))):
             return True
     return False
@@ -168,9 +179,11 @@ def named_in_criteria(
         criterion = story.criteria[number - 1]
         names = named_functions(criterion, changed)
         for case in cases:
-            if missing_errors(criterion, text_of_test(case, files.tests), files.code_now):
+            text = text_of_test(case, files.tests)
+            if missing_errors(criterion, text, files.code_now):
                 errors.add(case)
-            if names:
+            # A test that names none of them may reach what they do by another function.
+            if names & {*re.findall(r"\w+", text)}:
                 functions[case] = functions.get(case, frozenset()) | names
             if states_number(criterion):
                 numbers.add(case)
@@ -242,7 +255,7 @@ def _what_is_missing(test: str, criterion: str, proof: Proof, files: StoryFiles)
         return "checks nothing: it has no assertion of its own"
     text = text_of_test(test, files.tests)
     if name := proof.missed.get(test):
-        return f"does not run {name}, which the criterion names"
+        return f"replaces {name}, which the criterion names"
     quoted = quoted_texts(criterion)
     if quoted and {*quoted} <= files.unheld and not any(can_print(text, row) for row in quoted):
         return f'looks for no "{quoted[-1]}": no file of the project holds it'

@@ -36,7 +36,7 @@ class NamedInCriteria:
 
     Attributes:
         errors: tests for a certain error, which neither they nor the code name.
-        functions: test -> the changed functions that its criterion names.
+        functions: test -> the changed functions that its criterion names, and it, too.
         numbers: tests for a certain number.
     """
 

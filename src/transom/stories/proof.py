@@ -66,7 +66,7 @@ class Proof(StoryRecord):
         unfailing: tests that are reported as skipped when they fail.
         needless: tests that pass without the story's work.
         unreached: test -> the line of a check that it does not reach.
-        missed: test -> the function that its criterion names, and that it does not run.
+        missed: test -> the function that it and its criterion name, and that it does not run.
         untried: tests for which nothing of the change could be replaced.
         has_code: whether the story changes code that tests can run.
     """

@@ -37,7 +37,9 @@ def note_checks(node: TestFunction, store: str, secret: str) -> list[ast.stmt]:
     lines = {line for group in groups for line in group}
     _Noting(lines, f"{store}.setdefault({node.lineno}, set()).add").change(node)
     ran = f"'.'.join(map(str, sorted({store}.get({node.lineno}, ()))))"
-    return ast.parse(f"raise AssertionError('{secret} checks {wanted} ran ' + {ran})").body
+    # In pieces: a trace that shows this line must not be taken for the message.
+    words = f"('{secret}', 'checks', '{wanted}', 'ran', {ran})"
+    return ast.parse(f"raise AssertionError(' '.join({words}))").body
 
 
 def unreached_checks(messages: Mapping[str, str], secret: str) -> dict[str, int]:
@@ -77,7 +79,9 @@ def _groups(body: list[ast.stmt]) -> list[set[int]]:
         # What follows an expected error in its block is never reached.
         if _is_check(node) or isinstance(node, TestFunction | ast.ClassDef):
             continue
-        inner = [group for block in _blocks(node) for group in _groups(block)]
+        inner: list[set[int]] = []
+        for block in _blocks(node):
+            inner += _groups(block)
         is_branch = isinstance(node, ast.If | ast.Match | ast.Try)
         if is_branch and inner:
             # One branch of several is enough.
