@@ -263,6 +263,8 @@ def _what_is_missing(test: str, criterion: str, proof: Proof, files: StoryFiles)
     values = missing_values(criterion, text) if test in proof.mirrors else []
     if values:
         return f"compares the changed code with itself, and does not name {values[-1]}"
+    if test in proof.mirrors and states_number(criterion):
+        return "compares the changed code with itself, and the criterion states a number"
     values = missing_values(criterion, text) if test in proof.ranged else []
     if test in proof.wide and states_number(criterion):
         return "passes with a tenth more and a tenth less, and the criterion states no range"

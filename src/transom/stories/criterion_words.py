@@ -15,14 +15,15 @@ _CALLED = re.compile(r"(?<!\w)([A-Za-z_]\w{0,100})(?=\(|`)")
 _ENGLISH = re.compile(
     r"\b(?:the|is|are|gives?|returns?|exactly|equals?|has|costs?)\b", re.IGNORECASE
 )
-# The words and signs of bounds, ranges, chances and orders.
+# The words and signs of bounds, ranges, chances, orders and repetitions.
 _BOUND = re.compile(
     r"[<>≤≥±≈~–…]|\.\.|\b(?:at (?:least|most)|(?:\w{1,12}er|more|less) than|no (?:more|less)"
     r"|up to|above|below|over|under|beyond|within|inside|outside|between|from|until|before|after"
     r"|exceed\w{0,3}|maximum|minimum|max|min|limit\w{0,3}|ranges?|bounds?|about|around|roughly"
     r"|approximately|nearly|almost|close|similar|tolerance|precision|accuracy|rounded|random\w{0,2}"
     r"|chance|probability|average|positive|negative|zero|empty|never|always|any|each|every|all"
-    r"|increas\w{1,4}|decreas\w{1,4}|grows?|shrinks?|sorted|orders?|unique|different|or)\b",
+    r"|increas\w{1,4}|decreas\w{1,4}|grows?|shrinks?|sorted|orders?|unique|different|or"
+    r"|same|identical|again|twice|repeat\w{0,3}|back)\b",
     re.IGNORECASE,
 )
 # The names that errors have in the languages that are run here.
