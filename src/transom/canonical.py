@@ -121,6 +121,7 @@ def whole_text(text: str) -> str:
     """Join pairs of surrogates, and replace single ones by U+FFFD, since files and servers
     reject them.
     """
+    # Most texts are, and the conversion costs more than the question.
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -13,6 +13,7 @@ CaseStatus = Literal["passed", "failed", "error", "skipped"]
 
 _STATUSES: dict[str, CaseStatus] = {"Failure": "failed", "Error": "error", "Skipped": "skipped"}
 _NODE_CASE = "testcase[@classname='test']"
+# A case may have several results; the gravest counts.
 _GRAVITY: tuple[CaseStatus, ...] = ("passed", "skipped", "failed", "error")
 
 
@@ -49,6 +50,7 @@ def read_junit(text: str | bytes, place: str = "report.xml") -> JUnitReport:
     from junitparser import JUnitXml, JUnitXmlError, TestSuite  # noqa: PLC0415  (slow to import)
 
     data = text.encode() if isinstance(text, str) else text
+    # A few nested entities can mean billions of characters.
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
         raise InputError(
             "declares XML entities", place=place, hint="write the report without a document type"

@@ -159,10 +159,12 @@ class Stage:
         """Return a conversation as its events have it; always the same object."""
         return self.host.state.conversation(self.key(conversation))
 
-    async def append(self, kind: str, conversation: str, data: dict[str, Any]) -> None:
-        """Append an event of a conversation."""
+    async def append(
+        self, kind: str, conversation: str, data: dict[str, Any], blobs: Sequence[bytes] = ()
+    ) -> None:
+        """Append an event of a conversation, with the blobs that it names."""
         key = {"stage": self.name, "epoch": self.epoch, "conversation": conversation}
-        await self.host.append(kind, {**key, **data})
+        await self.host.append(kind, {**key, **data}, blobs=blobs)
 
     async def ask(
         self,
@@ -378,12 +380,12 @@ class Stage:
     async def _append_reply(
         self, conversation: str, request: Request, state: ConversationState, record: dict[str, Any]
     ) -> None:
-        """Append a reply's record; its window goes to the store first."""
-        if conversation not in self._windows:
-            self._windows[conversation] = WindowWriter(self.host.store)
-        writer = self._windows[conversation]
-        record["window"] = await writer.keep(request, state.turns, record["ordinal"])
-        await self.append("model_reply", conversation, record)
+        """Append a reply's record and its window."""
+        # It knows what is stored, so it is put back only once this window is.
+        writer = self._windows.pop(conversation, None) or WindowWriter()
+        record["window"], blobs = writer.keep(request, state.turns, record["ordinal"])
+        await self.append("model_reply", conversation, record, blobs)
+        self._windows[conversation] = writer
 
     def pin(self, role: str, provider: str) -> None:
         """Have the provider that answered in the journal asked from now on.

@@ -17,17 +17,12 @@ from transom.canonical import write_atomic
 from transom.errors import InputError
 from transom.store.disk_room import NO_ROOM
 from transom.studies.expression import fill
-from transom.studies.failures import (
-    Diagnosis,
-    FailureEvidence,
-    JobOutput,
-    Taxonomy,
-    classify,
-    diagnosis,
-)
+from transom.studies.failures import Diagnosis, FailureEvidence, classify, diagnosis
 from transom.studies.job_files import extract
+from transom.studies.job_output import JobOutput
 from transom.studies.jobs import run_job
 from transom.studies.study import Extractor, JobLimits, Number, Study, random_design
+from transom.studies.taxonomy import Taxonomy
 
 PLUGINS = {"bracket": "transom.studies.bracket.solver:Bracket"}
 """Shipped plug-ins; `use: package.module:Class` names any other."""

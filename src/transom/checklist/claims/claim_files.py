@@ -245,6 +245,12 @@ def match_of_claim(config: CheckerConfig) -> Literal["contains", "words", "exact
     return claim.match
 
 
+def is_of_headers(config: CheckerConfig) -> bool:
+    """Return whether a claim asks which files a log reads."""
+    claim = shipped_claims().claims.get(config.claim.name) if config.claim else None
+    return claim is not None and bool(claim.headers)
+
+
 def sought_texts(config: CheckerConfig) -> tuple[str, ...]:
     """Return the texts that a claim looks for in each line of its files.
 
@@ -254,8 +260,9 @@ def sought_texts(config: CheckerConfig) -> tuple[str, ...]:
     claim = shipped_claims().claims.get(config.claim.name) if config.claim else None
     if config.claim is None or claim is None:
         return ()
-    if claim.optional:
-        return (*itertools.chain(*claim.optional.values()), *SCRIPT_COMMANDS)
+    if claim.headers:
+        texts = itertools.chain.from_iterable(part.stems for part in claim.headers)
+        return (*texts, *(SCRIPT_COMMANDS if claim.optional else ()))
     if claim.list != "forbidden":
         return texts_of_parameter(config.claim.parameters.get("text", ""))
     texts = texts_of_patterns(config.requirements.pattern_items)

@@ -56,12 +56,14 @@ class Scope:
     Attributes:
         formats: the report formats by which the scope `report` reads; the shipped ones if empty.
         sought: texts that the scope `report` looks for in each line.
+        sought_of_reading: only in lines that may tell of a file that was read.
     """
 
     unit: Unit = "file"
     record_start: str | None = None
     formats: tuple[CompiledFormat, ...] = ()
     sought: tuple[str, ...] = ()
+    sought_of_reading: bool = False
 
     def open(self, path: Path) -> TextFile:
         """Open the file with limits: a text handed over at once must fit into memory."""
@@ -163,6 +165,7 @@ async def hand_over(
                 source_file,
                 scope.formats or shipped_formats(),
                 scope.sought,
+                of_reading=scope.sought_of_reading,
             )
             text, lines = measured_lines(reading), reading.lines
         else:
