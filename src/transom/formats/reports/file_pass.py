@@ -28,6 +28,8 @@ from transom.formats.reports.line_planner import LinePlanner, OpenSections
 from transom.formats.reports.line_plans import HeldLines, LinePlan, matches_begin, plan_of_output
 from transom.formats.reports.printed_lines import PrintedLines
 from transom.formats.reports.readings import (
+    FactInterest,
+    FactKeeper,
     FileReading,
     SectionReading,
     UnexplainedLines,
@@ -48,10 +50,17 @@ class FilePass:
     Args:
         path: the path, for the reading.
         formats: the formats that a section may have.
+        interest: the measurements to keep; all of them if None.
     """
 
-    def __init__(self, path: str, formats: Sequence[CompiledFormat]) -> None:
+    def __init__(
+        self,
+        path: str,
+        formats: Sequence[CompiledFormat],
+        interest: FactInterest | None = None,
+    ) -> None:
         self._reading = FileReading(path)
+        self._facts = FactKeeper(interest)
         self._formats = tuple(formats)
         self._by_name = {each.name: each for each in formats}
         self._number = 0
@@ -114,6 +123,7 @@ class FilePass:
             self._open.log.close(self._number)
         reading = self._reading
         reading.lines = self._number
+        reading.fact_count = self._facts.count
         reading.sections.sort(key=lambda section: section.first_line)
         reading.unexplained = self._unexplained.shapes
         has_log = any(section.is_log for section in reading.sections)
@@ -186,9 +196,9 @@ class FilePass:
         shape: str,
     ) -> None:
         """Read a line behind a command that narrows; the first measurement of it is a part only."""
-        before = self._count_measurements()
+        before = self._facts.count
         self._take_by(plan, number, line, shape)
-        if self._count_measurements() > before:
+        if self._facts.count > before:
             self._unexplained.add(command.number, command.line, "narrowed", command.options)
             self._narrowing.last = None
 
@@ -200,14 +210,11 @@ class FilePass:
                 self._printed.note(number, line)
             self._take_by_rules(plan, number, line, shape)
         else:
-            before = self._count_measurements()
+            before = self._facts.count
             plan = plan_of_output(plan) if source.is_certain else plan
             self._take_by_rules(plan, number, line, shape)
-            if self._count_measurements() > before:
+            if self._facts.count > before:
                 self._unexplained.add(source.number, source.command, "printed", [line.strip()])
-
-    def _count_measurements(self) -> int:
-        return sum(len(section.measurements) for section in self._reading.sections)
 
     def _take_by_rules(self, plan: LinePlan, number: int, line: str, shape: str) -> None:
         """Read a line by the rules of its plan."""
@@ -340,7 +347,12 @@ class FilePass:
         reading = self._new_reading(report_format, number)
         reading.evidence = line.strip()
         section = SectionPass(
-            report_format, reading, self._reading.path, self._unexplained, self._shared_scope
+            report_format,
+            reading,
+            self._reading.path,
+            self._unexplained,
+            self._shared_scope,
+            self._facts,
         )
         if model.is_log:
             self._open.log = section

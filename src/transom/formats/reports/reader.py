@@ -9,7 +9,7 @@ from typing import Final
 
 from transom.formats.reports.file_pass import FilePass
 from transom.formats.reports.format_rules import CompiledFormat
-from transom.formats.reports.readings import FileReading
+from transom.formats.reports.readings import FactInterest, FileReading
 from transom.formats.reports.sought_texts import TextSearch
 from transom.formats.reports.trees import json_lines, kind_of_tree, xml_lines
 from transom.formats.text_files import STREAMED_BYTES, TextFile, clean
@@ -44,6 +44,7 @@ def read_report_pieces(
     sought: Sequence[str] = (),
     *,
     of_reading: bool = False,
+    interest: FactInterest | None = None,
 ) -> FileReading:
     """Recognise and read a report that comes in pieces of whole lines.
 
@@ -53,16 +54,17 @@ def read_report_pieces(
         formats: the formats that it may have.
         sought: texts to look for in each of its lines.
         of_reading: look only in lines that may tell of a file that was read.
+        interest: the measurements to keep; all of them if None.
 
     Raises:
         InputError: as the pieces do.
     """
     if sought:
         search = TextSearch(sought, of_reading=of_reading)
-        reading = read_report_pieces(search.passing(pieces), path, formats)
+        reading = read_report_pieces(search.passing(pieces), path, formats, interest=interest)
         search.finish(reading)
         return reading
-    file_pass = FilePass(path, formats)
+    file_pass = FilePass(path, formats, interest)
     first = next(pieces, "")
     kind = kind_of_tree(first)
     if kind is None:

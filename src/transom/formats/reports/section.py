@@ -12,6 +12,7 @@ from transom.evidence.subject_names import FACETS
 from transom.evidence.units import UnitSource, find_unit
 from transom.formats.reports.format_rules import CompiledFormat, LineRule, MeasureRule
 from transom.formats.reports.readings import (
+    FactKeeper,
     Measurement,
     NumberRule,
     SectionReading,
@@ -42,6 +43,7 @@ class SectionPass:
         path: the file, for the facts of its identity.
         unexplained: takes the lines that no rule explains.
         shared_scope: the context that holds for all reports of the file.
+        facts: keeps the measurements.
 
     Attributes:
         part: the open part of the report, or "".
@@ -54,6 +56,7 @@ class SectionPass:
         path: str,
         unexplained: LineSink,
         shared_scope: dict[str, str],
+        facts: FactKeeper,
     ) -> None:
         self.format = report_format
         self.reading = reading
@@ -65,6 +68,7 @@ class SectionPass:
         self._stated = set[tuple[str, str]]()
         self._unexplained = unexplained
         self._shared_scope = shared_scope
+        self._facts = facts
         self._scope: dict[str, str] = {}
         # The line that stated each key of the scope.
         self._scope_lines: dict[str, int] = {}
@@ -197,7 +201,7 @@ class SectionPass:
         fact = Measurement(
             "tool_version", number, {"tool": self.reading.tool}, text=name, content=line
         )
-        self.reading.measurements.append(fact)
+        self._facts.add(self.reading, fact)
 
     @property
     def identity(self) -> Identity:
@@ -300,7 +304,7 @@ class SectionPass:
             number_rule,
             line,
         )
-        self.reading.measurements.append(fact)
+        self._facts.add(self.reading, fact)
         # Looked at once for each row, so the common case, a number, is told by its first character.
         if value is not None and not _NUMBER_BEGINS.match(value):
             printed = fact.number
