@@ -11,7 +11,7 @@ from typing import Any
 
 from transom import __version__
 from transom.checklist.atoms import CheckerConfig, checker_type
-from transom.checklist.claims.claim_files import (
+from transom.checklist.claims.claim_interest import (
     interest_of,
     is_of_headers,
     match_of_claim,
