@@ -25,6 +25,7 @@ from pydantic import Field
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
+from transom.studies.convergence import statements
 from transom.studies.job_files import Deck, Results, read_dat, read_deck, read_f06, read_text
 from transom.studies.study import Data, Pattern
 
@@ -36,40 +37,11 @@ _LINES, _CHARACTERS = 5, 700
 _LAST = 30  # last lines of a failed run, in which words count without a message mark
 # a displacement beyond so many model sizes, or this length, means a free body
 _FARTHEST, _FAR = 1000, 1e7
-_LATEST = 12  # last lines of a run, in which its last word on convergence counts
-_CONVERGENCE = re.compile(r"converg", re.IGNORECASE)
-# A sentence whose last words are that there was no convergence.
-_UNCONVERGED = re.compile(
-    r"\b(not|never|without|no|non|failed|fails|unable to|before)[ -]{0,2}"
-    r"((be|been|to|have|has|reach|achieve|obtain|attain|yet|any|full)[ -]){0,2}"
-    r"converg(e|ed|ence|ing)\b"
-    r"|\bunconverged\b|\bconvergence (was |is |has )?"
-    r"(not|failed|never)\b( (been )?(achieved|reached|obtained|met))?",
-    re.IGNORECASE,
-)
-_AFTERWARDS = re.compile(
-    r"( (in|within|after|at) (the )?[\w ]{0,20}\d\S*( \w+)?)?[\s.!*]*", re.IGNORECASE
-)
 # A path of two names or more, or of a file; a device or a mount point names a machine.
 _PATH = re.compile(
     r"(?<![\w/:.])(?!/(dev|proc|sys)/)(~|\.{1,2}|[A-Za-z]:)?"
     r"(([/\\][\w.+~@-]++){2,}[/\\]?|[/\\][\w+~@-]+\.\w+)"
 )
-# It goes on with why, where or how far: `did not converge on account of contact chatter`.
-_BECAUSE = re.compile(
-    r"[\s*]*+([(,;:=-]++|\b(in|within|after|at|for|on|because|due|owing|as|since|with|by|during"
-    r"|under|to|from)\b)(?!\s*+(0|none|no|zero)\b)",
-    re.IGNORECASE,
-)
-# The run goes on after it: `did not converge, retrying`; or it is no event: `if it does not ...`.
-_GOES_ON = re.compile(
-    r"\b((re-?)?(try|tri|start|solv|run|peat)(y?ing|ed|es|s)?|retry|again|cut\w*|halv\w*|reduc\w*"
-    r"|bisect\w*|smaller|switch\w*|instead|then|continu\w*|first|initial\w*|but|increas\w*"
-    r"|fall\w*|using|adapt\w*|adjust\w*|relax\w*|later|next|finally|new)\b",
-    re.IGNORECASE,
-)
-_NO_EVENT = re.compile(r"\b(if|whether|unless|in case|number of|count of)\b", re.IGNORECASE)
-_NONE = re.compile(r"(^|[:;,.(])\s*(0|zero|none|no)\b[\w ]{0,30}$", re.IGNORECASE)
 _RESIDUAL = 1.0  # residual as a share of the external work; near 1 the system is not solved
 _OPEN = {"convergence_failure", "no_result", "solver_error", "crash", "not_finite"}
 """Classes of symptoms; a free body in the deck is the cause behind them."""
@@ -517,7 +489,8 @@ def _unfinished(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
             by_file_name = tool.file is not None and fnmatch.fnmatch(name.lower(), tool.file)
             if not by_file_name and not re.search(tool.of, text, re.MULTILINE):
                 continue
-            is_known = True
+            # Some solvers have marks of their own, and say `no convergence` of each iteration.
+            is_known = tool.otherwise == "convergence_failure" or tool.unconverged is not None
             if tool.unconverged and (line := re.search(tool.unconverged, text, re.MULTILINE)):
                 yield "convergence_failure", FailureEvidence("completion", line[0].strip(), name)
             if not re.search(tool.ends, text, re.MULTILINE):
@@ -534,35 +507,17 @@ def _unfinished(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
 def _unconverged(name: str, text: str, taxonomy: Taxonomy) -> Iterator[_Seen]:
     """Yield that the last word on convergence, near the end of an output, is that there is none."""
     lines = text.rstrip().splitlines()
-    for number in range(len(lines), max(0, len(lines) - _LATEST), -1):
-        line = lines[number - 1]
-        if not _CONVERGENCE.search(line):
-            continue
+    for index, verdict in statements(lines):
+        line = lines[index]
         is_machine = taxonomy.names_machine(line)
-        if _is_verdict(line):
+        if verdict == "unconverged":
             # A licence server may fail to converge, too, but so may the flow through a server rack.
             failure = "no_result" if is_machine else "convergence_failure"
             words = " ".join(line.split())[:_CHARACTERS]
-            yield failure, FailureEvidence("completion", words, name, number)
+            yield failure, FailureEvidence("completion", words, name, index + 1)
         elif is_machine and not taxonomy.names_design(line):
             continue  # that a machine's clock converged says nothing about the solution
         return
-
-
-def _is_verdict(line: str) -> bool:
-    """Return whether a line states that there was no convergence, and nothing goes on after it."""
-    statement = _UNCONVERGED.search(line)
-    # `0 of 12 steps did not converge` is good news.
-    if statement is None or _NONE.search(line[: statement.start()].strip()):
-        return False
-    if _AFTERWARDS.fullmatch(line, statement.end()):
-        return True
-    rest = line[statement.end() :]
-    return (
-        _BECAUSE.match(rest) is not None
-        and not _GOES_ON.search(rest)
-        and not _NO_EVENT.search(line, 0, statement.start())
-    )
 
 
 def _input_faults(deck: Deck | None) -> Iterator[_Seen]:
