@@ -21,10 +21,12 @@ from pathlib import Path
 import optuna
 
 from transom.studies.control import StudyStopped
-from transom.studies.failures import Diagnosis, JobOutput, classify, load_taxonomy
+from transom.studies.failures import Diagnosis, classify
+from transom.studies.job_output import JobOutput
 from transom.studies.runner import StudyRunner
 from transom.studies.solver import Solved
 from transom.studies.study import JobLimits, Number, Study
+from transom.studies.taxonomy import load_taxonomy
 from transom.studies.verify import Verification
 
 WORDINGS = (

@@ -1,5 +1,5 @@
-"""Draw `docs/settings.md`: every key with its type, default and meaning, from
-`transom/config/model.py`.
+"""Draw `docs/settings.md`: every key with its type, default and meaning, from the sections in
+`transom/config`.
 
 python -m scripts.draw_settings            write the page
 python -m scripts.draw_settings --check    exit 1 if the page is out of date

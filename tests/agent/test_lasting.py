@@ -5,6 +5,7 @@ next day.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -135,9 +136,20 @@ async def test_what_was_paid_for_or_decided_is_synced(
         *,
         sync: bool = True,
         summarise: Summarise | None = None,
+        recorded_at: str | None = None,
+        blobs: Sequence[bytes] = (),
     ) -> int:
         how.setdefault(kind, set()).add(sync)
-        return await append(store, stream, kind, data, sync=sync, summarise=summarise)
+        return await append(
+            store,
+            stream,
+            kind,
+            data,
+            sync=sync,
+            summarise=summarise,
+            recorded_at=recorded_at,
+            blobs=blobs,
+        )
 
     monkeypatch.setattr(SqliteStore, "append", watched)
     once: dict[str, Any] = {"effect": "once", "needs_approval": True}

@@ -299,7 +299,7 @@ async def test_a_summary_is_held_to_what_was_said_and_not_to_how_it_is_written_d
 
 def test_a_role_of_a_sub_conversation_sees_nothing_of_its_parent() -> None:
     from transom.agent.sub_agents import sub_role
-    from transom.config.model import ModelSeat
+    from transom.config.runtime_sections import ModelSeat
 
     role: Role = sub_role(SEAT, ModelSeat())
     assert not role.sees & SEAT.sees

@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli.test_waiting_runs import EXAMPLES, write_item
 from transom.cli import main
-from transom.config.model import NotifySettings
+from transom.config.runtime_sections import NotifySettings
 from transom.runs.notices import send_notice
 
 Capture = pytest.CaptureFixture[str]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.context.streams import PROSE, assembled, call, exchange
 from tests.counted import calls
-from transom.config.model import WindowSettings
+from transom.config.runtime_sections import WindowSettings
 from transom.context import (
     DEFAULT_SHARES,
     SHARES,

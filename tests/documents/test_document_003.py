@@ -426,3 +426,31 @@ async def test_tags_by_a_model(tmp_path: Path) -> None:
     reflector.commit_insights()
     (insight,) = playbook.snapshot().insights("sails", 500)
     assert insight.tags == ("cloth", "thin")
+
+
+SAIL_SOLVER = """import json, sys
+area, mast = (float(text) for text in sys.argv[1:])
+json.dump({"drag": 4 + (area - 6) ** 2 + (mast - 3) ** 2}, open("drag.json", "w"))
+"""
+SAIL_STUDY = """study: sail
+variables: {area: {low: 1, high: 12}, mast: {low: 1, high: 9}}
+objectives: [{name: drag}]
+solver:
+  command: [python3, "{{study_folder}}/sail.py", "{{area}}", "{{mast}}"]
+  outputs: {drag: {file: drag.json, json: /drag}}
+budget: {trials: 16}
+sampler: {seed: 2, surrogate: 12}
+"""
+
+
+@row("a surrogate of the solves screens designs", "transom.studies.surrogate:Surrogate.pick")
+def test_surrogate(door: Door) -> None:
+    pytest.importorskip("sklearn")
+    (door.here / "sail.py").write_text(SAIL_SOLVER)
+    (door.here / "sail.yaml").write_text(SAIL_STUDY)
+    shown = door("study", "run", "sail.yaml").out
+    assert "surrogate: picked" in shown
+    door("study", "export", "sail", "-o", "trials.jsonl")
+    trials = [json.loads(line) for line in (door.here / "trials.jsonl").read_text().splitlines()]
+    assert len(trials) == 16
+    assert any(trial["predicted"] is not None for trial in trials)

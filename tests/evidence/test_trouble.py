@@ -15,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.evidence.tables import assert_forms, load_rows
+from transom.evidence.nothing_seen import shipped_nothing_finder
+from transom.evidence.regex_growth import growth_of
 from transom.evidence.trouble import Trouble, TroubleFinder
 from transom.evidence.vocabulary import TextField, shipped_vocabulary
 
@@ -168,3 +170,8 @@ def text_is_noticed(finder: TroubleFinder, text: str, places: tuple[str, ...]) -
     if "prefix" in places:
         return bool(finder.in_line(f"{text} came first"))
     return bool(finder.in_status(text)) if "status" in places else bool(finder.in_key(text))
+
+
+def test_layouts_of_counts_take_linear_time() -> None:
+    for pattern in shipped_nothing_finder().patterns:
+        assert growth_of(pattern) is None, pattern.pattern

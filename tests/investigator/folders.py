@@ -879,12 +879,33 @@ def _bad_written() -> Iterator[FolderRow]:
         "go or no go": {"notes/go-no-go.md": "# Go or no go\n\nOutcome: NO-GO\n"},
         "votes of JSON": {"notes/go-no-go.json": {"product": "go", "operations": "no-go"}},
         "output of a run": {"ci/pytest-output.txt": "=== 3 failed, 27 passed in 3.2s ===\n"},
+        "table of results": {
+            "desempenho/resultado.md": "# Teste de carga\n\n| rota | p95 | situação |\n|---|---|---|\n"
+            "| GET /loans | 90 ms | aprovado |\n| POST /loans | 900 ms | reprovado |\n"
+        },
+        "table of drills": {
+            "drills/restore.md": "# Restore drill\n\n| step | outcome |\n|---|---|\n"
+            "| stop | passed |\n| copy back | failed |\n"
+        },
     }
     for form, put in lists.items():
         yield FolderRow("bad news beside", form, put)
 
 
 def _good_written() -> Iterator[FolderRow]:
+    states = (
+        "| state | meaning |\n|---|---|\n| rejected | The desk refused it. |\n| failed | None. |\n"
+    )
+    yield FolderRow(
+        "document beside", "words of states", {"notes/glossary.md": f"# States\n\n{states}"}
+    )
+    page = "".join(
+        f"<tr><th>{label}</th><td>{value}</td></tr>"
+        for label, value in (("Reviewer", "Ada"), ("Date", DAY), ("Decision", "Approved"))
+    )
+    heads = f"<html><body><h1>Security review</h1><table>{page}</table></body></html>"
+    put = {SECURITY: None, "reviews/security-review.html": heads}
+    yield FolderRow("security review", "HTML with heads of rows", put)
     for form in FORMS:
         decided = {"Decision": "Approved", "Reviewer": "Ada", "Comment": "No open findings remain."}
         yield FolderRow("security review", form, _written(SECURITY, form, decided))

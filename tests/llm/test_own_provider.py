@@ -13,7 +13,7 @@ from transom import Agent
 from transom.agent import Setup
 from transom.config import Settings
 from transom.config.hosted import Retry
-from transom.config.model import Llm
+from transom.config.runtime_sections import Llm
 from transom.errors import InputError, NetworkFailed, ProviderError, RateLimited
 from transom.llm import Again, Block, Chain, Delta, OnDelta, Provider, Reply, Request, Text, Window
 from transom.llm.limits import PROCESS

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.runs.helpers import Desk, desk
-from transom.config.model import Cache
+from transom.config.runtime_sections import Cache
 from transom.errors import ProviderError
 from transom.llm import ScriptedProvider
 from transom.runs import Run, Workspace, checkpoints

@@ -251,6 +251,50 @@ class StoreConformance:
 
         self.run(location, work)
 
+    @pytest.mark.parametrize("data", [b"", b"\xff" * 100_000], ids=["empty", "100 kB"])
+    def test_a_record_and_its_blobs_are_written_together(self, location: Path, data: bytes) -> None:
+        sha = hashlib.sha256(data).hexdigest()
+
+        def failing(before: StreamSummary | None, records: Sequence[Record]) -> StreamSummary:
+            raise StoreError("refused")
+
+        async def work(store: Store) -> None:
+            with pytest.raises(StoreError, match="refused"):
+                await store.append("refused", "k", sha, summarise=failing, blobs=[data])
+            with pytest.raises(StoreError, match="unknown blob"):
+                store.get_blob(sha)
+            await asyncio.gather(
+                *(store.append(f"run/{n}", "k", sha, blobs=[data, b"own", data]) for n in range(9))
+            )
+            assert store.get_blob(sha) == data
+            assert store.get_blob(hashlib.sha256(b"own").hexdigest()) == b"own"
+
+        self.run(location, work)
+
+    def test_a_blob_that_another_store_forgot_is_written_again(self, location: Path) -> None:
+        async def work(store: Store) -> None:
+            sha = await store.put_blob(b"shared")
+            await store.append("run/1", "k", sha, blobs=[b"shared"])
+            async with child.open_store(self.opener, str(location)) as other:
+                await other.forget("run/1", [sha])
+            await store.append("run/2", "k", sha, blobs=[b"shared", b"new"])
+            assert store.get_blob(sha) == b"shared"
+
+        self.run(location, work)
+
+    def test_a_record_has_the_time_of_its_caller(self, location: Path) -> None:
+        early, later = "2026-11-21T09:00:00.000000Z", "2026-11-21T09:00:00.000001Z"
+
+        async def work(store: Store) -> None:
+            store.append_soon("run/1", "k", 1, recorded_at=early)
+            await store.append("run/1", "k", 2, recorded_at=later)
+            await store.append("run/1", "k", 3)
+            first, second, third = store.read("run/1")
+            assert (first.at, second.at) == (early, later)
+            assert third.at not in (early, later)
+
+        self.run(location, work)
+
     def test_an_absent_blob_is_named(self, location: Path) -> None:
         async def work(store: Store) -> None:
             with pytest.raises(StoreError, match="unknown blob " + "0" * 64):

@@ -20,10 +20,11 @@ from tests.memory.embedders import HashedWords
 from transom.errors import InputError, RunBusy, RunError, StoreError
 from transom.learning import Insight, InsightCategory, Playbook
 from transom.learning.ledger import CONTENT as LEARNING
+from transom.llm import Chain, ScriptedProvider
 from transom.memory import Memory, SqliteMemory
 from transom.memory.sqlite import CONTENT as MEMORY
 from transom.memory.words import stems_of
-from transom.runs import Workspace
+from transom.runs import Run, Stage, Workspace, text_file
 from transom.store import (
     LeasingStore,
     PostgresAddress,
@@ -614,3 +615,46 @@ async def test_nothing_has_a_name_with_nul(postgres: Server) -> None:
         assert store.get("runs", "a\0b") is None
         assert store.summaries(SummaryFilter(streams=("run/\0",))) == []
         assert store.streams("\0") == []
+
+
+async def test_a_read_sees_what_was_appended_without_waiting(address: PostgresAddress) -> None:
+    async with PostgresStore.open(address) as store, PostgresStore.open(address) as other:
+        for number in range(3):
+            store.append_soon("run/1", "k", number)
+        assert [record.data for record in store.read("run/1")] == [0, 1, 2]
+        assert len(other.read("run/1")) == 3
+        # What was begun before needs no further write to be committed.
+        store.append_soon("run/1", "k", 3)
+        await asyncio.sleep(1.0)
+        assert len(other.read("run/1")) == 4
+
+
+async def test_the_end_of_a_stage_is_in_the_journal_with_what_follows(
+    address: PostgresAddress, tmp_path: Path
+) -> None:
+    workspace = Workspace.at(tmp_path / ".transom", store=address.url)
+    asked: list[str] = []
+
+    async def work(stage: Stage) -> str:
+        asked.append(stage.name)
+        return stage.name
+
+    async with workspace.open_store() as store:
+        for expected in (["one", "two"], ["one", "two"]):
+            arguments: dict[str, Any] = {
+                "workspace": workspace,
+                "store": store,
+                "chain": Chain((ScriptedProvider({}),)),
+            }
+            async with await Run.open("test", {}, name="x", **arguments) as run:
+                for name in ("one", "two"):
+                    artifact = await run.stage(name, work, out=text_file("out.txt"))
+                    assert artifact.value == name
+                    kinds = [record.kind for record in run.records()]
+                    assert run.state.stage(name).last == "done"
+                assert asked == expected, "the second walk does nothing again"
+                await run.finish("done")
+        assert kinds[:7] == ["opened", "started", "writing", "done", "started", "writing", "done"]
+        checkpoint = json.loads((run.folder / "checkpoint_latest.json").read_text())
+        done = [record for record in run.records() if record.kind == "done"]
+        assert (checkpoint["position"], checkpoint["at"]) == (done[-1].seq, done[-1].at)

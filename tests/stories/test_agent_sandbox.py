@@ -10,7 +10,7 @@ import pytest
 from tests.stories.projects import git, write
 from tests.stories.test_agents import world
 from tests.stories.worlds import World
-from transom.config.model import AgentSandbox
+from transom.config.story_sections import AgentSandbox
 from transom.sandbox import Level, needs
 
 pytestmark = pytest.mark.skipif(bool(needs(Level.L3)), reason="this machine has no namespaces")

@@ -12,7 +12,7 @@ import pytest
 from tests.stories.projects import EXAMPLE, git, make_project, write
 from tests.stories.test_courses import OPENLY
 from tests.stories.worlds import World
-from transom.config.model import StoriesSettings
+from transom.config.story_sections import StoriesSettings
 from transom.stories.agent_output import read_agent_output
 from transom.stories.decisions import read_reply
 from transom.stories.shared import StorySettings

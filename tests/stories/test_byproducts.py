@@ -9,7 +9,7 @@ import pytest
 
 from tests.stories.projects import EXAMPLE, git, make_project, write
 from tests.stories.worlds import World
-from transom.config.model import StoriesSettings
+from transom.config.story_sections import StoriesSettings
 from transom.sandbox import Level
 from transom.stories.shared import StorySettings
 from transom.stories.testrun import TestCommand

@@ -15,7 +15,7 @@ import pytest
 from tests.forked import attempt
 from tests.stories.projects import EXAMPLE, TESTS, git, make_project, write
 from tests.stories.worlds import World
-from transom.config.model import StoriesSettings
+from transom.config.story_sections import StoriesSettings
 from transom.formats.yaml_files import load_yaml
 from transom.sandbox import Level
 from transom.stories.shared import StorySettings

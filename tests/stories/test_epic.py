@@ -13,7 +13,7 @@ from tests.stories import pages
 from tests.stories.projects import EXAMPLE, git, make_project, write
 from tests.stories.test_courses import OPENLY, world
 from tests.stories.worlds import REPLAY, World
-from transom.config.model import StoriesSettings, WorkerKind
+from transom.config.story_sections import StoriesSettings, WorkerKind
 from transom.errors import InputError
 from transom.learning import InsightCategory, Playbook
 from transom.llm import Reply, Request, ScriptedProvider, Text, ToolCallPart, Usage

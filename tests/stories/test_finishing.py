@@ -18,7 +18,7 @@ from tests.stories.test_command import RUN, SETTINGS
 from tests.stories.test_command import project as project  # noqa: PLC0414  a fixture
 from tests.stories.worlds import World
 from transom.cli import main
-from transom.config.model import NotifySettings
+from transom.config.runtime_sections import NotifySettings
 from transom.stories.finishing import branch_of, epic_junit, notify
 from transom.stories.results import EpicResult, StoryResult
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from transom.config.model import HandoffSettings
+from transom.config.story_sections import HandoffSettings
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml
 from transom.stories.handoff import StoryHandoff

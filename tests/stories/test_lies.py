@@ -13,7 +13,7 @@ from tests.stories.projects import EXAMPLE, git, write
 from tests.stories.test_courses import DATA as COURSES
 from tests.stories.test_courses import OPENLY
 from tests.stories.worlds import World
-from transom.config.model import StoriesSettings
+from transom.config.story_sections import StoriesSettings
 from transom.formats.yaml_files import load_yaml
 from transom.stories.results import StoryResult
 from transom.stories.shared import StorySettings

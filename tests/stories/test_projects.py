@@ -13,7 +13,7 @@ import pytest
 from tests.stories.projects import git, write
 from tests.stories.test_lies import holds, stories
 from tests.stories.worlds import World
-from transom.config.model import StoriesSettings
+from transom.config.story_sections import StoriesSettings
 from transom.formats.yaml_files import load_yaml
 from transom.sandbox import Level
 from transom.stories.shared import StorySettings

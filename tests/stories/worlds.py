@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.stories.projects import EXAMPLE, TESTS
-from transom.config.model import AgentSandbox, WorkerKind
+from transom.config.story_sections import AgentSandbox, WorkerKind
 from transom.learning import Playbook
 from transom.llm import Chain, Provider, ScriptedProvider
 from transom.runs import Run, Workspace

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transom.studies.failures import Diagnosis, FailureEvidence, Taxonomy, diagnosis, load_taxonomy
+from transom.studies.failures import Diagnosis, FailureEvidence, diagnosis
 from transom.studies.runner import StudyRunner
 from transom.studies.solver import Solved
 from transom.studies.study import JobLimits, Number, Study
 from transom.studies.study_file import load_study
+from transom.studies.taxonomy import Taxonomy, load_taxonomy
 
 TAXONOMY = load_taxonomy()
 

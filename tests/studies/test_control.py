@@ -23,11 +23,13 @@ from transom.studies.control import (
     needs_control,
     unproven,
 )
-from transom.studies.failures import JobOutput, classify, load_taxonomy
+from transom.studies.failures import classify
+from transom.studies.job_output import JobOutput
 from transom.studies.result import End, result_of
 from transom.studies.runner import StudyRunner
 from transom.studies.solver import Solved
 from transom.studies.study_stages import conclude, forget, forgotten_best
+from transom.studies.taxonomy import load_taxonomy
 from transom.studies.trials import StudyTrial, counts, failures, ranked
 from transom.studies.verify import Verification, verify
 

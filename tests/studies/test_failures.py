@@ -12,14 +12,9 @@ from pathlib import Path
 import pytest
 
 from transom.errors import InputError
-from transom.studies.failures import (
-    Diagnosis,
-    JobOutput,
-    MessageStart,
-    Taxonomy,
-    classify,
-    load_taxonomy,
-)
+from transom.studies.failures import Diagnosis, classify
+from transom.studies.job_output import JobOutput
+from transom.studies.taxonomy import MessageStart, Taxonomy, load_taxonomy
 
 TAXONOMY = load_taxonomy()
 

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from transom.studies.failures import JobOutput, classify, load_taxonomy
+from transom.studies.failures import classify
+from transom.studies.job_output import JobOutput
+from transom.studies.taxonomy import load_taxonomy
 
 TAXONOMY = load_taxonomy()
 

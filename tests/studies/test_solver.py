@@ -15,11 +15,11 @@ import psutil
 import pytest
 
 from transom.errors import InputError
-from transom.studies.failures import load_taxonomy
 from transom.studies.guard import MARK
 from transom.studies.solver import Solved, make_solver
 from transom.studies.study import JobLimits
 from transom.studies.study_file import load_study
+from transom.studies.taxonomy import load_taxonomy
 
 TAXONOMY = load_taxonomy()
 LIMITS = JobLimits(seconds=20)

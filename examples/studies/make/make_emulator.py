@@ -29,9 +29,9 @@ from transom.studies.bracket.emulator import (
     terms,
 )
 from transom.studies.bracket.solver import OUTPUTS
-from transom.studies.failures import load_taxonomy
 from transom.studies.solver import run_and_judge, write_json
 from transom.studies.study import JobLimits
+from transom.studies.taxonomy import load_taxonomy
 
 METALS = ((70000.0, 0.33, 2.7e-6), (210000.0, 0.3, 7.85e-6), (110000.0, 0.34, 4.43e-6))
 

@@ -13,7 +13,7 @@ from transom.agent.models import Ended, Response
 from transom.agent.replaying import tell_again
 from transom.agent.session import AgentSession, ConversationLog
 from transom.agent.tool_turn import ToolTurn
-from transom.canonical import Json, compact_json, whole_text
+from transom.canonical import Json, compact_json, digest, whole_text
 from transom.context import check_message
 from transom.context.oversized import KeepsAnswers
 from transom.errors import (
@@ -116,7 +116,8 @@ async def send_message(
     if id:
         event["id"] = id
     try:
-        await log.append("user_message", event | await _attachments(session, text, blocks))
+        fields, blobs = await _attachments(session, text, blocks)
+        await log.append("user_message", event | fields, blobs)
     finally:
         # The message of a cancelled task may be in the journal all the same.
         if len(messages) > number:
@@ -192,8 +193,10 @@ def _is_current(stage: Stage, message: ProgramMessage) -> bool:
 
 async def _attachments(
     session: AgentSession, text: str | None, blocks: Sequence[Block]
-) -> dict[str, Json]:
-    """Return the rest of a message's event: its blocks, those recalled for it, its egress."""
+) -> tuple[dict[str, Json], list[bytes]]:
+    """Return the rest of a message's event: its blocks, those recalled for it, its egress; and the
+    blobs that it names.
+    """
     window = session.window
     recalled: tuple[Block, ...] = ()
     if session.sources:
@@ -204,18 +207,23 @@ async def _attachments(
         correction = session.index.correction()
         check_message(window.role, all_blocks, text, budget=window.budget, tokens=correction)
     fields: dict[str, Json] = {}
+    blobs: list[bytes] = []
+    last_blocks: dict[str, Sequence[Block]] = {}
     if egress_in_calls() != "any":
         fields["egress"] = "local"
     for name, attached in (("blocks", blocks), ("recalled", recalled)):
         if attached:
             text_of_blocks = compact_json([block.to_json() for block in attached])
             data = text_of_blocks.encode("utf-8", "surrogatepass")
-            fields[name] = await session.log.host.store.put_blob(data)
+            blobs.append(data)
+            fields[name] = sha = digest(data)
+            last_blocks[sha] = attached
+    session.log.remember_blocks(last_blocks)
     if media := [block.media for block in (*blocks, *recalled) if block.media is not None]:
         # By their digests: the same image is kept once, however often it is sent.
-        store = session.log.host.store
-        fields["media"] = [await store.put_blob(image.data) for image in media]
-    return fields
+        fields["media"] = [digest(image.data) for image in media]
+        blobs += [image.data for image in media]
+    return fields, blobs
 
 
 async def _recall(session: AgentSession, query: str) -> tuple[Block, ...]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from transom.agent.meter import Meter
 from transom.agent.models import Event, OnEvent, ReplyDelta
 from transom.canonical import Json, digest
-from transom.config.model import SubConversationSeat
+from transom.config.runtime_sections import SubConversationSeat
 from transom.context import History, TokenCorrection
 from transom.context.fitting import Frame
 from transom.context.oversized import BlockSource
@@ -54,10 +54,11 @@ class ConversationLog:
         self.key = stage.key(id)
         self.account = (stage.host.id, *self.key.root)
         self.state: ConversationState = stage.state(id)
+        self._last_blocks: dict[str, Sequence[Block]] = {}
 
-    async def append(self, kind: str, data: Mapping[str, Any]) -> None:
-        """Append an event."""
-        await self.host.append(kind, {**self.key._asdict(), **data})
+    async def append(self, kind: str, data: Mapping[str, Any], blobs: Sequence[bytes] = ()) -> None:
+        """Append an event, with the blobs that it names."""
+        await self.host.append(kind, {**self.key._asdict(), **data}, blobs=blobs)
 
     def refuse(self) -> None:
         """Raise RunError if the caller is a tool handler of the same run, or a stage of the run
@@ -74,10 +75,17 @@ class ConversationLog:
     def blocks_of(self, message: ProgramMessage) -> Iterator[Block]:
         """Yield the blocks that a message came with, and those that were recalled for it."""
         for name in ("blocks", "recalled"):
-            if sha := message.data.get(name):
+            sha = message.data.get(name, "")
+            if sha in self._last_blocks:
+                yield from self._last_blocks[sha]
+            elif sha:
                 for block in json.loads(self.host.store.get_blob(sha)):
                     # The bytes of an image are read if it is sent again.
                     yield block_from_json(block, self.host.store.get_blob)
+
+    def remember_blocks(self, blocks: dict[str, Sequence[Block]]) -> None:
+        """Know the blocks of the newest message, by their digests, without reading them."""
+        self._last_blocks = blocks
 
     def outcomes_of(self, message: ProgramMessage) -> Iterator[tuple[CallPlace, Any]]:
         """Yield the outcomes of a message's calls, and of those in the sub-conversations that these

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from transom.canonical import Json
 from transom.config import Settings, load_settings
-from transom.config.model import ModelSeat
+from transom.config.runtime_sections import ModelSeat
 from transom.context import WindowBudget
 from transom.errors import InputError, ToolError
 from transom.llm import CallSettings, Chain, Provider, Role

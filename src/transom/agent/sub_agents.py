@@ -20,7 +20,7 @@ from transom.agent.replaying import tell_again
 from transom.agent.session import CALLER, AgentSession, ConversationLog, RoleWindow
 from transom.agent.setup import SUB, seated
 from transom.canonical import Json, digest
-from transom.config.model import ModelSeat
+from transom.config.runtime_sections import ModelSeat
 from transom.context.in_thread import in_thread_if_large
 from transom.context.oversized import PURPOSE, SOURCE, oversized
 from transom.context.slices import READ_SLICE

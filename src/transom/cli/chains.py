@@ -6,7 +6,7 @@ from dataclasses import replace
 from fnmatch import filter as matching
 
 from transom.config import Settings
-from transom.config.model import ModelSeat
+from transom.config.runtime_sections import ModelSeat
 from transom.errors import SettingsError
 from transom.llm import Chain, Provider
 from transom.llm.naming import Surroundings, named_chain

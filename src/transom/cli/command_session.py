@@ -23,7 +23,7 @@ from transom.cli.output import Live, ReportFile, print_json, print_text, printab
 from transom.cli.stage_lines import LABELS
 from transom.cli.typed_commands import with_workspace
 from transom.config import Settings, load_settings
-from transom.config.model import Notice
+from transom.config.runtime_sections import Notice
 from transom.context import WindowBudget
 from transom.errors import InputError, Paused, RunBusy
 from transom.llm import Chain, Provider

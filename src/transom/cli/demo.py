@@ -30,7 +30,7 @@ from transom.cli.command import command
 from transom.cli.command_session import Session
 from transom.cli.learn import opened
 from transom.cli.output import print_json, say, style, style_status
-from transom.config.model import Paths
+from transom.config.runtime_sections import Paths
 from transom.errors import InputError, RunError, SandboxUnavailable, TransomError
 from transom.formats.yaml_models import nearest_key
 from transom.learning import Insight

@@ -44,6 +44,7 @@ _EXTRAS = {
     **{name: (name,) for name in ("anthropic", "openai", "ollama", "mcp", "langgraph")},
     "studies": ("optuna", "gmsh", "matplotlib", "psutil"),
     "dashboard": ("optuna_dashboard", "a2wsgi"),
+    "surrogate": ("sklearn",),
     "nastran": ("pyNastran",),
     "server": ("fastapi", "uvicorn"),
     "jira": ("httpx",),

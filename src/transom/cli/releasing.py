@@ -23,7 +23,7 @@ from transom.cli.evidence_sources import (
     data_folder,
 )
 from transom.cli.output import day_of, report_files, style_status
-from transom.config.model import Notice
+from transom.config.runtime_sections import Notice
 from transom.errors import InputError, TransomError
 from transom.investigator.features import Feature
 from transom.investigator.policy import load_policy, load_waivers

@@ -22,7 +22,7 @@ from transom.cli.learn import PlaybookScope
 from transom.cli.learn import opened as playbook_of
 from transom.cli.output import plain, report_files, style_status, table
 from transom.cli.run_lookup import found_run, next_step
-from transom.config.model import StoriesSettings, WorkerKind, Workers
+from transom.config.story_sections import StoriesSettings, WorkerKind, Workers
 from transom.errors import InputError
 from transom.llm import Provider
 from transom.runs.history import RUNNING

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from transom.config.section import SettingsSection
 
 
-class _Section(BaseModel):
-    # As in `model`, which imports this module.
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
-
-
-class Retry(_Section):
+class Retry(SettingsSection):
     """Retries of provider requests; delays in seconds.
 
     Attributes:
@@ -32,7 +29,7 @@ class Retry(_Section):
     max_retry_after: float = Field(default=300, ge=0, le=3_600)
 
 
-class HostedSettings(_Section):
+class HostedSettings(SettingsSection):
     """A provider with a server.
 
     Attributes:

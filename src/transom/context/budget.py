@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-from transom.config.model import WindowSettings
+from transom.config.runtime_sections import WindowSettings
 from transom.errors import SettingsError
 from transom.llm import Block, Capabilities, Role, Tier
 from transom.llm.capabilities import UNBOUNDED

@@ -20,6 +20,7 @@ from functools import lru_cache
 from transom.evidence.denials import shipped_denials
 from transom.evidence.lexicon import EXPLAINED, JOINED_SCRIPT, WordMeaning, shipped_lexicon
 from transom.evidence.names import is_part_of_name, key_words
+from transom.evidence.nothing_seen import shipped_nothing_finder
 from transom.evidence.numbers import PrintedNumber, read_number
 from transom.evidence.units import PERCENT
 from transom.evidence.vocabulary import Place, TextField, shipped_vocabulary, system_messages
@@ -87,6 +88,8 @@ class TroubleFinder:
     ) -> None:
         self._lexicon = shipped_lexicon(field, with_system=with_system)
         self._rules = _rules(field)
+        # Other texts count what was looked at in words of their own.
+        self._nothing = shipped_nothing_finder() if field == "eda" else None
         self._explained = (*explained, *self._rules.harmless)
         self._system = system_messages() if with_system else frozenset[str]()
         self._quiet_shapes = set[str]()
@@ -102,6 +105,9 @@ class TroubleFinder:
             return self._read(line)
         if line.strip().lower() in self._system:
             return (Trouble(line.strip(), "system", "text"),)
+        if self._nothing is not None and self._rules.looked_at.search(lower):
+            # The number decides, so that lines of this shape are not alike.
+            return self._read(line) if self._nothing.may_be_in(line) else ()
         if len(self._quiet_shapes) >= _MOST_SHAPES:
             self._quiet_shapes.clear()
         self._quiet_shapes.add(shape)
@@ -166,6 +172,8 @@ class TroubleFinder:
             match = pattern.search(text)
             if match is not None:
                 troubles.append(Trouble(match[0], state, "text"))
+        if self._nothing is not None and (count := self._nothing.find(text)):
+            troubles.append(Trouble(count, "nothing looked at", "text"))
         for match in _EXCEPTION.finditer(text):
             troubles.append(Trouble(match[0], "crashed", "text"))
         mark = self._rules.marks.search(text)
@@ -260,9 +268,11 @@ class _Rules:
 
     Attributes:
         signals: finds in a shape in lower case what else the vocabulary knows beside words.
+        looked_at: finds in it a verb of what a check does.
     """
 
     signals: re.Pattern[str]
+    looked_at: re.Pattern[str]
     numbered: tuple[tuple[re.Pattern[str], str], ...]
     marks: re.Pattern[str]
     harmless: tuple[re.Pattern[str], ...]
@@ -284,6 +294,7 @@ def _rules(field: TextField) -> _Rules:
     numbered = [(re.compile(pattern.pattern, re.IGNORECASE), pattern.state) for pattern in patterns]
     return _Rules(
         signals=re.compile("|".join(signals)),
+        looked_at=re.compile(rf"\b(?:{'|'.join(shipped_nothing_finder().signals)})\b"),
         numbered=tuple(numbered),
         marks=re.compile(rf"^\s*(?:\S+\s+){{0,3}}?({'|'.join(marks)})(?!\w)"),
         harmless=tuple(re.compile(phrase, re.IGNORECASE) for phrase in vocabulary.harmless),

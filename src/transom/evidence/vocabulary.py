@@ -67,6 +67,15 @@ class TroublePattern(_Part):
         return "all" in self.fields or field in self.fields
 
 
+class LookedAt(_Part):
+    """Words of what a check looks at; `trouble.yaml` says what each list is for."""
+
+    nouns: tuple[str, ...]
+    before: tuple[str, ...]
+    verbs: dict[str, str]
+    results: tuple[str, ...]
+
+
 class DenialGrammar(_Part):
     """Small words around a count or a denial; `trouble.yaml` says what each list is for."""
 
@@ -87,6 +96,7 @@ class Vocabulary(_Part):
     Attributes:
         entries: the states with their words.
         patterns: messages whose number decides.
+        looked_at: words of what a check looks at, of which there may have been none.
         marks: marks of severity at the beginning of a message, as written.
         ordinary: words that a `*` would take in and that mean no trouble.
         good: words of a good state, which a value may deny: `approved: no`.
@@ -104,6 +114,7 @@ class Vocabulary(_Part):
     schema_: Literal["transom.trouble/1"] = Field(alias="schema")
     entries: tuple[TroubleEntry, ...]
     patterns: tuple[TroublePattern, ...]
+    looked_at: LookedAt
     marks: tuple[str, ...]
     ordinary: tuple[str, ...]
     good: tuple[str, ...]

@@ -21,6 +21,7 @@ _GITHUB: Final = "https://api.github.com"
 _REPOSITORY: Final = re.compile(r"([\w.-]+/[\w.-]+)(?:@(\S+))?")
 _COMMIT: Final = re.compile(r"[0-9a-f]{7,40}")
 _PAGE: Final = {"per_page": "100"}
+# A commit may be part of many pull requests, each of which is a request of its own.
 _MOST_PULLS: Final = 20
 
 
@@ -40,6 +41,7 @@ def fetch_github(text: str, environ: Mapping[str, str] = os.environ) -> dict[str
         hint = "write OWNER/NAME or OWNER/NAME@REF"
         raise InputError(f"{text!r} names no repository", place="--github", hint=hint)
     repository, ref = match[1], match[2] or ""
+    # Public repositories need no token.
     token = next((environ[name] for name in GITHUB_TOKENS if environ.get(name)), "")
     headers = {"X-GitHub-Api-Version": "2022-11-28"}
     if token:
@@ -132,6 +134,7 @@ def fetch_gitlab(text: str, environ: Mapping[str, str] = os.environ) -> dict[str
         selection = {"ref": ref}
         if _COMMIT.fullmatch(ref):
             selection = {"sha": ref}
+        # The newest pipeline alone counts: a job that was repeated in a later one is over.
         order = {"order_by": "id", "sort": "desc", "per_page": "1"}
         pipelines = client.get(f"{base}/pipelines", {**selection, **order})
         if not isinstance(pipelines, list) or not pipelines:
@@ -146,6 +149,7 @@ def fetch_gitlab(text: str, environ: Mapping[str, str] = os.environ) -> dict[str
         documents: dict[str, Json] = {
             "metrics/gitlab_pipeline.json": {**pipeline, "jobs": list(jobs)}
         }
+        # Not all editions of GitLab have the parts below; a missing one is absent, not clean.
         tests = client.get(f"{base}/pipelines/{number}/test_report", optional=True)
         if isinstance(tests, dict) and tests.get("total_count"):
             documents["metrics/gitlab_test_report.json"] = tests
@@ -154,6 +158,7 @@ def fetch_gitlab(text: str, environ: Mapping[str, str] = os.environ) -> dict[str
             listed = list[Json](findings)
             documents["metrics/gitlab_vulnerabilities.json"] = {"vulnerabilities": listed}
         approvals: list[Json] = []
+        # Merge requests are found by commit; a branch may have moved on since the pipeline.
         commit = str(pipeline.get("sha") or ref)
         for request in _rows(client, f"{base}/repository/commits/{commit}/merge_requests", _PAGE):
             path = f"{base}/merge_requests/{request.get('iid')}/approvals"

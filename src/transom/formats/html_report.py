@@ -6,12 +6,12 @@ The contents are a `Page`; the layout is `templates/page.html`. All texts are es
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from transom.errors import InputError
-from transom.formats.report_page import Page, PageEntry
+from transom.formats.report_page import Page, PageEntry, VerdictPart
 from transom.formats.text_files import TextFile
 
 SHOWN = 500
@@ -49,23 +49,41 @@ def html_report(page: Page, folders: Sequence[Path] = ()) -> bytes:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    context = _context(page, folders)
+
+    def find(name: str) -> Path | None:
+        return next((folder / name for folder in folders if (folder / name).is_file()), None)
+
     template = environment.get_template("page.html")
-    text = template.render(page=page, shown=SHOWN, lines_of=lambda entry: _evidence(entry, context))
+    lines_of = evidence_lines(page.parts, find)
+    text = template.render(page=page, shown=SHOWN, lines_of=lines_of)
     return text.encode("utf-8", "backslashreplace")
 
 
-def _context(page: Page, folders: Sequence[Path]) -> dict[tuple[str, int], tuple[SourceLine, ...]]:
+def evidence_lines(
+    parts: Sequence[VerdictPart], find: Callable[[str], Path | None]
+) -> Callable[[PageEntry], tuple[SourceLine, ...]]:
+    """Return a function that returns the lines of an entry of the parts, with their neighbours.
+
+    Args:
+        parts: the parts of a page.
+        find: returns the path of a file that an entry names; None for one that is not read.
+    """
+    context = _context(parts, find)
+    return lambda entry: _evidence(entry, context)
+
+
+def _context(
+    parts: Sequence[VerdictPart], find: Callable[[str], Path | None]
+) -> dict[tuple[str, int], tuple[SourceLine, ...]]:
     """Return (file, line) -> the line with its neighbours; each file is read once."""
     numbers_of_file: dict[str, set[int]] = {}
-    for section in (section for part in page.parts for section in part.sections):
+    for section in (section for part in parts for section in part.sections):
         for entry in section.entries[:SHOWN]:
             if entry.file and entry.line and entry.content:
                 numbers_of_file.setdefault(entry.file, set()).add(entry.line)
     context: dict[tuple[str, int], tuple[SourceLine, ...]] = {}
     for name, numbers in numbers_of_file.items():
-        path = next((folder / name for folder in folders if (folder / name).is_file()), None)
-        if path:
+        if path := find(name):
             context |= {
                 (name, number): lines for number, lines in context_lines(path, numbers).items()
             }

@@ -74,7 +74,10 @@ class _PageReader(HTMLParser):
             self._row = []
         elif tag in ("td", "th"):
             self._text = ""
-            self._has_head = self._has_head or (tag == "th" and not self._rows)
+            # The first row is a head if all of its cells are; `<th>Decision</th><td>Approved</td>`
+            # is a label with its value.
+            if not self._rows:
+                self._has_head = tag == "th" and (self._has_head or not self._row)
         elif len(tag) == 2 and tag[0] == "h" and tag[1].isdigit():
             self._end_line()
             self._prefix = "#" * int(tag[1]) + " "

@@ -32,7 +32,8 @@ def _text_lines(release: ReleaseAssessment) -> Iterator[str]:
     for row in release.features:
         signs = _statuses(row, columns)
         cells = " ".join(f"{_SIGNS.get(status, ' '):>2}" for status in signs)
-        caps = f"  {len(row.caps)} open points" if row.caps else ""
+        count = len(row.caps)
+        caps = f"  {count} open point{'s' * (count > 1)}" if count else ""
         yield f"  {row.verdict:<17}  {cells}  {row.feature_id} {row.name}{caps}"
     yield f"  {'':<17}  {'+ met   - not met   ? not known   ~ waived'}"
     yield from _sections(release)

@@ -302,6 +302,7 @@ def page_parts(result: Investigation) -> dict[str, Any]:
         "place": _place,
         "called": _called,
         "ordered": _ordered(result),
+        "evidence": {entry.id: entry for entry in result.evidence},
         "risks": _further_risks(result),
         "words": _in_words(result),
         "memory": _MEMORY_BROKEN if result.memory_status == "broken" else "",

@@ -17,7 +17,7 @@ from transom.llm.shapes import Block, Request
 from transom.llm.turns import AssistantMessage, ToolResults, UserMessage
 
 if TYPE_CHECKING:
-    from transom.config.model import Egress
+    from transom.config.runtime_sections import Egress
 
 _RUN = 10
 """A quotation is a run of at least so many characters that both texts have."""

@@ -23,7 +23,7 @@ from transom.llm.rules import RULES
 
 if TYPE_CHECKING:
     from transom.config import Settings
-    from transom.config.model import ModelSeat
+    from transom.config.runtime_sections import ModelSeat
 
 _REPLAY = "replay:PATH"
 _OWN = "package.module:Class"

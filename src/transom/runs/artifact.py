@@ -11,6 +11,7 @@ changed   edited     wait for a person: keep or redo
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -134,6 +135,19 @@ def write_file(path: Path, data: bytes) -> Path:
             f"cannot write: {error.strerror}", place=str(path), hint=HOW_TO_WRITE
         ) from error
     return path
+
+
+async def write_output(path: Path, data: bytes) -> None:
+    """Write as `write_file` does, in a thread: syncing takes long, and would hold up other runs.
+
+    A cancellation is raised once the file is written, since the file belongs to the run until then.
+    """
+    writing = asyncio.get_running_loop().run_in_executor(None, write_file, path, data)
+    try:
+        await asyncio.shield(writing)
+    except asyncio.CancelledError:
+        await asyncio.wait([writing])
+        raise
 
 
 def set_aside(path: Path) -> Path:

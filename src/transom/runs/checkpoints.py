@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from transom.canonical import Json, pretty_json
-from transom.config.model import Cache
+from transom.config.runtime_sections import Cache
 from transom.runs.artifact import HOW_TO_WRITE
 from transom.runs.journal import RunState
 from transom.store import Record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from asyncio import Future
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,13 +34,17 @@ from transom.runs.summarising import (
     RunRow,
     Summariser,
 )
-from transom.store import Record, Store, Summarise, keep_unchanged
+from transom.store import LeasingStore, Record, Store, Summarise, keep_unchanged, now
 from transom.telemetry import Redactor, Telemetry
 
 STAGE_SECONDS = 300.0
 _UNSYNCED = frozenset({"opened", "closed", "user_message", "conversation_opened", "reset"})
 """Kinds that cost nothing and decide nothing. They survive a kill at once, and a power cut together
 with the next record of another kind.
+"""
+_FOLLOWED = frozenset({"opened", "started", "done"})
+"""Kinds that are committed together with the next record where a commit goes over a network. If a
+process dies before that, its next walk does the same again from the replies of the journal.
 """
 _SUMMARY_SECONDS = 1.0
 """How long the summary of a run that runs may miss records: each summary that is written costs as
@@ -59,6 +63,7 @@ class _PendingRecord:
 
     kind: str
     data: dict[str, Any]
+    recorded_at: str
     position: Future[int]
 
 
@@ -77,6 +82,7 @@ class RunHost:
         log_calls: whether answered calls are logged.
         on_delta: receives the pieces of replies as they come.
         purse: limits what the run's calls may use; None for no limit.
+        followed: the kinds of records that may be committed together with the next one.
         silence: tells a person that a model is silent.
         next_command: the command with which a person goes on with the run; "" in a program, which
             is started again.
@@ -110,6 +116,7 @@ class RunHost:
         self.state = fold(records)
         self.files.read(records)
         self._pending: list[_PendingRecord] = []
+        self.followed = _FOLLOWED if isinstance(store, LeasingStore) else frozenset()
         self._appends = 0  # appends under way
         # Records up to this position are in the state; of later ones, those of `_applied`.
         self._applied_to = records[-1].seq if records else 0
@@ -117,7 +124,14 @@ class RunHost:
 
     # -- appending ---------------------------------------------------------------------------------
 
-    async def append(self, kind: str, data: dict[str, Any], *, sync: bool | None = None) -> None:
+    async def append(
+        self,
+        kind: str,
+        data: dict[str, Any],
+        *,
+        sync: bool | None = None,
+        blobs: Sequence[bytes] = (),
+    ) -> None:
         """Append a record, and apply it once it is committed.
 
         A cancellation that arrives during the write is raised once the write is over. The state
@@ -127,19 +141,29 @@ class RunHost:
             kind: the kind of the record.
             data: its content.
             sync: whether it must survive a power cut; None lets its kind decide.
+            blobs: the blobs that it names, which are stored together with it.
         """
+        if kind in self.followed:
+            self.append_soon(kind, data)
+            return
         if sync is None:
             sync = kind not in _UNSYNCED
         # A later record must not be in the journal without an earlier one.
         if self._pending:
             self._resubmit_refused()
         self._appends += 1
-        summarise = self._summarise_with(kind)
+        summarise, recorded_at = self._summarise_with(kind), now()
         try:
             position = await self.store.append(
-                self._stream, kind, data, sync=sync, summarise=summarise
+                self._stream,
+                kind,
+                data,
+                sync=sync,
+                summarise=summarise,
+                recorded_at=recorded_at,
+                blobs=blobs,
             )
-            self._apply(position, kind, data)
+            self._apply(position, kind, data, recorded_at)
             if self._pending:
                 await self._wait_for_pending()
         except BaseException:
@@ -159,8 +183,9 @@ class RunHost:
         raises the error, and the one after that tries the write again. So it is for records that
         may be lost together with all later ones, and of kinds that may be applied twice.
         """
-        position = self._hand_over(kind, data)
-        self._pending.append(_PendingRecord(kind, data, position))
+        recorded_at = now()
+        position = self._hand_over(kind, data, recorded_at)
+        self._pending.append(_PendingRecord(kind, data, recorded_at, position))
         apply(self.state, kind, data)
 
     async def settle(self) -> None:
@@ -169,7 +194,7 @@ class RunHost:
             self._resubmit_refused()
             await self._wait_for_pending()
 
-    def _apply(self, position: int, kind: str, data: dict[str, Any]) -> None:
+    def _apply(self, position: int, kind: str, data: dict[str, Any], recorded_at: str) -> None:
         """Apply a committed record, unless it was applied already."""
         if position in self._applied:
             return
@@ -178,9 +203,13 @@ class RunHost:
         else:
             self._applied.add(position)
         apply(self.state, kind, data)
+        self._leave_files(position, kind, data, recorded_at)
+
+    def _leave_files(
+        self, position: int, kind: str, data: dict[str, Any], recorded_at: str
+    ) -> None:
         if kind in LEAVES_FILES:
-            (record, *_) = self.store.read(self._stream, after=position - 1)
-            self.files.take(record, self.state)
+            self.files.take(Record(position, self._stream, kind, data, recorded_at), self.state)
 
     def _apply_committed(self) -> None:
         """Apply all committed records that are not in the state.
@@ -196,17 +225,19 @@ class RunHost:
             for committed in self.store.read(self._stream, after=self._applied_to):
                 if committed.seq not in pending:
                     data: Any = committed.data
-                    self._apply(committed.seq, committed.kind, data)
+                    self._apply(committed.seq, committed.kind, data, committed.at)
 
     def _resubmit_refused(self) -> None:
         """Hand pending records that the store refused to it again, before any later record."""
         for record in self._pending:
             if record.position.done() and record.position.exception():
-                record.position = self._hand_over(record.kind, record.data)
+                record.position = self._hand_over(record.kind, record.data, record.recorded_at)
 
-    def _hand_over(self, kind: str, data: dict[str, Any]) -> Future[int]:
+    def _hand_over(self, kind: str, data: dict[str, Any], recorded_at: str) -> Future[int]:
         summarise = self._summarise_with(kind)
-        return self.store.append_soon(self._stream, kind, data, summarise=summarise)
+        return self.store.append_soon(
+            self._stream, kind, data, summarise=summarise, recorded_at=recorded_at
+        )
 
     def _summarise_with(self, kind: str) -> Summarise:
         """Return what an append of this kind does with the summary of the run."""
@@ -231,6 +262,7 @@ class RunHost:
             # Another task that waits for it may have removed it meanwhile.
             if self._pending and self._pending[0] is first:
                 del self._pending[0]
+                self._leave_files(position, first.kind, first.data, first.recorded_at)
                 if position > self._applied_to:
                     self._applied.add(position)
 

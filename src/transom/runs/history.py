@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from transom.errors import NotFoundError
@@ -58,16 +59,38 @@ def view(workspace: Workspace, store: Store, row: RunRow) -> RunView:
 
 
 @dataclass(frozen=True)
+class StartedProcess:
+    """A process that was started to go on with a run, and takes a moment to open it.
+
+    Attributes:
+        process: the process.
+        last_at: the time of the run's last record before it.
+    """
+
+    process: subprocess.Popen[bytes]
+    last_at: str
+
+    def goes_on_with(self, run: RunView | RunSummary, last_at: str) -> bool:
+        """Return whether a run that nobody holds reads as running all the same."""
+        if self.process.poll() is not None:
+            return False
+        # The end of the run may be written a moment before the end of the process.
+        return run.status in (RUNNING, _INTERRUPTED) or last_at == self.last_at
+
+
+@dataclass(frozen=True)
 class RunHistory:
     """The runs of a workspace.
 
     Attributes:
         workspace: the workspace.
         store: its database, open.
+        started: the processes that this program started to go on with runs, by the runs' ids.
     """
 
     workspace: Workspace
     store: Store
+    started: dict[str, StartedProcess] = field(default_factory=dict)
 
     @property
     def is_outdated(self) -> bool:
@@ -155,7 +178,15 @@ class RunHistory:
 
     def run(self, run_id: str) -> RunView:
         """Return a run with its journal; InputError if there is none."""
-        return view(self.workspace, self.store, self.row(self.summary(run_id)))
+        return self.view(self.row(self.summary(run_id)))
+
+    def view(self, row: RunRow) -> RunView:
+        """Return a run with its journal."""
+        run = view(self.workspace, self.store, row)
+        started = self.started.get(row.id)
+        if started and started.goes_on_with(run, run.records[-1].at):
+            return replace(run, status=RUNNING)
+        return run
 
     def _counted_to_the_end(self, summary: StreamSummary) -> StreamSummary:
         """Return the summary of a run with the newest records of its journal, which it may miss
@@ -173,6 +204,9 @@ class RunHistory:
     def _as_it_stands(self, summary: StreamSummary) -> RunSummary:
         """Return a run whose process has gone as interrupted, or paused if it asks a person."""
         run = RunSummary.of(self._counted_to_the_end(summary))
+        started = self.started.get(run.id)
+        if started and started.goes_on_with(run, run.last_at):
+            return replace(run, status=RUNNING)
         # The journal cannot tell: a process that is killed writes nothing.
         if run.status != RUNNING or self.workspace.is_held(self.store, run.id):
             return run

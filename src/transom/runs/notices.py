@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from transom.config.model import Notice, NotifySettings
+from transom.config.runtime_sections import Notice, NotifySettings
 from transom.errors import InputError
 from transom.runs.history import RunView
 from transom.runs.open_questions import questions_of

@@ -31,7 +31,7 @@ from transom.runs.artifact import (
     fingerprint,
     lineage_of,
     set_aside,
-    write_file,
+    write_output,
 )
 from transom.runs.event_log import RunHost
 from transom.runs.journal import VERSION
@@ -65,6 +65,8 @@ class Run(RunHost):
         self._lease = RunLease(row.id, telemetry.close, lock.release)
         folder = workspace.run_folder(row.name, row.id)
         super().__init__(row, folder, store, chain, telemetry)
+        if workspace.full_sync:
+            self.followed = frozenset()
         self.kept = Stage(self, KEPT, attempt=1, epoch="", is_kept=True)
 
     @staticmethod
@@ -374,12 +376,12 @@ class Run(RunHost):
             )
         file = step.path.relative_to(self.folder).as_posix()
         writing: dict[str, Any] = {"stage": step.name, "output": digest(data), "file": file}
-        if self.workspace.keeps_artifacts:
-            await self.store.put_blob(data)
+        blobs = [data] if self.workspace.keeps_artifacts else []
+        if blobs:
             writing["in_database"] = True
         # Written first: a kill in between must not make the file look edited by a person.
-        await self.append("writing", writing)
-        write_file(step.path, data)
+        await self.append("writing", writing, blobs=blobs)
+        await write_output(step.path, data)
         if stage.memoise:
             record = {"stage": step.name, **attempt._asdict(), "output": digest(data)}
             await self.append("done", {**record, **stage.replied})

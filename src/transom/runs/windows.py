@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from transom.canonical import Json
+from transom.canonical import Json, digest
 from transom.context import TokenCorrection
 from transom.context.budget import share_of
 from transom.context.cache import CacheMonitor, CacheView, Savings
@@ -33,25 +33,26 @@ from transom.telemetry import Redactor
 
 @dataclass
 class WindowWriter:
-    """Keeps the windows of one conversation; what is large goes to the store."""
+    """Keeps the windows of one conversation; what is large is a blob."""
 
-    store: Store
     _head: tuple[str, str] = ("", "")
     _folded: tuple[Turn | None, int, int] = (None, 0, 0)
 
-    async def keep(self, request: Request, turns: Sequence[Turn], ordinal: int) -> dict[str, Json]:
-        """Return the `window` of a reply's record."""
-        shown_turns = request.window.turns
+    def keep(
+        self, request: Request, turns: Sequence[Turn], ordinal: int
+    ) -> tuple[dict[str, Json], list[bytes]]:
+        """Return the `window` of a reply's record, and the blobs to store together with it."""
+        shown_turns, blobs = request.window.turns, []
         # The head is the same for most calls of a conversation, and is stored once.
         if self._head[0] != request.head:
-            self._head = (
-                request.head,
-                await self.store.put_blob(request.head.encode("utf-8", "surrogatepass")),
-            )
+            head = request.head.encode("utf-8", "surrogatepass")
+            self._head = request.head, digest(head)
+            blobs.append(head)
         if not shown_turns:
             rendered = render(request).as_text().encode("utf-8", "surrogatepass")
-            return {"request": self._head[1], "rendered": await self.store.put_blob(rendered)}
-        return {"request": self._head[1], **self._places(shown_turns, turns, ordinal)}
+            blobs.append(rendered)
+            return {"request": self._head[1], "rendered": digest(rendered)}, blobs
+        return {"request": self._head[1], **self._places(shown_turns, turns, ordinal)}, blobs
 
     def _places(
         self, shown_turns: Sequence[Turn], turns: Sequence[Turn], ordinal: int

@@ -1,7 +1,6 @@
 """The pages and the REST API of a workspace: its runs, what waits, its playbook; on loopback."""
 
-from transom.server.app import build_app
-from transom.server.chat_completions import build_agent_app
+from transom.server.app import build_agent_app, build_app
 from transom.server.client import ApiClient
 from transom.server.door import MOST_BYTES, Door
 from transom.server.listening import Certificate, listen, new_token, serve, serve_in_loop

@@ -1,17 +1,22 @@
-"""The ASGI application: the pages and the REST API of a workspace, behind the access checks."""
+"""The ASGI applications behind the access checks: a workspace with its pages, or an agent."""
 
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from fastapi import Depends, FastAPI
 from fastapi.security import HTTPBearer
+from starlette.applications import Starlette
 from starlette.staticfiles import StaticFiles
 
 from transom import __version__
+from transom.agent import Agent
+from transom.agent.chat_completions import ChatCompletions
 from transom.config import Settings
 from transom.learning import Playbook
 from transom.llm.prices import Prices
+from transom.runs import Workspace
 from transom.runs.history import RunHistory
 from transom.server import context
 from transom.server.dashboard import Dashboards
@@ -37,6 +42,7 @@ from transom.server.pages import (
 from transom.server.problems import add_handlers, documented
 from transom.server.rendering import STATIC, STATIC_FOLDER
 from transom.server.site import Site
+from transom.store import Store
 
 _PAGES = (
     now,
@@ -99,3 +105,27 @@ def build_app(
     # Outside of the application, so that no request reaches it unchecked.
     proxy = Proxy(proxy_name, known_settings.serve.user_header) if proxy_name else None
     return Door(app, token, host, on_stop=feed.close, proxy=proxy)
+
+
+def build_agent_app(
+    agent: Agent[Any, Any],
+    name: str,
+    workspace: Workspace,
+    store: Store,
+    token: str,
+    host: str = "127.0.0.1",
+    proxy_name: str = "",
+) -> Door:
+    """Build an ASGI application that serves an agent to chat front ends.
+
+    Args:
+        agent: the agent.
+        name: the name of the model that it stands for.
+        workspace: keeps the conversations.
+        store: the workspace's store, open for writing; the caller closes it.
+        token: what clients send as their API key.
+        host: the name or address that the server listens on, see `Door`.
+        proxy_name: the name by which clients reach the proxy in front of it; "" if there is none.
+    """
+    app = Starlette(routes=ChatCompletions(agent, name, workspace, store).routes())
+    return Door(app, token, host, proxy=Proxy(proxy_name) if proxy_name else None)

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Thread
 
 from transom.errors import RunError
-from transom.runs.history import RunHistory, RunView
+from transom.runs.history import RunHistory, RunView, StartedProcess
 
 LOG = "resumed.log"
 """File in a run's folder with what the process printed that went on with it last."""
@@ -30,7 +30,9 @@ def resume(runs: RunHistory, run: RunView) -> None:
     arguments = ["resume", run.row.id, "--workspace", str(workspace.root)]
     folder = workspace.run_folder(run.row.name, run.row.id)
     # Opened anew: an earlier failure would look as if this process had reported it.
-    launch(runs, arguments, folder / LOG)
+    process = launch(runs, arguments, folder / LOG)
+    # Until it has opened the run, nothing in the journal tells that the run goes on.
+    runs.started[run.row.id] = StartedProcess(process, run.records[-1].at)
 
 
 def launch(runs: RunHistory, arguments: Sequence[str], log: Path) -> subprocess.Popen[bytes]:

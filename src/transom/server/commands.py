@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
@@ -32,31 +33,45 @@ class StartForm(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
+    command: ClassVar[tuple[str, ...]]
+    """The words of the command."""
     button: ClassVar[str]
     """The text of the button that starts the command."""
+    subject: ClassVar[str] = ""
+    """The field whose lines are the arguments behind the options; "" if there are none."""
 
-    def arguments(self) -> list[str]:
-        """Return the arguments of the command."""
-        raise NotImplementedError
+    def arguments(self, workspace: Path) -> list[str]:
+        """Return the arguments of the command, which works in a workspace."""
+        options = [f"--workspace={workspace}"]
+        for name, value in self.model_dump(exclude={self.subject}, exclude_none=True).items():
+            option = _OPTIONS.get(name, name.replace("_", "-"))
+            # An empty field keeps the default of the command; one of many lines repeats its option.
+            options += [f"--{option}={line}" for line in str(value).splitlines()]
+        # After `--`, no value can be taken for an option.
+        return [*self.command, *options, "--", *getattr(self, self.subject, "").splitlines()]
+
+
+_OPTIONS = {"variables": "var"}
+"""Options that have another name than their field."""
 
 
 class CheckForm(StartForm):
     """Build a checker for an item and run it."""
 
+    command = ("check", "all")
     button = "Start a check"
+    subject = "item"
 
     item: Line = Field(title="Item", description="Item file, e.g. VER-01.yaml.", min_length=1)
     variables: Lines = Field("", title="Variables", description=_VARIABLES)
-
-    def arguments(self) -> list[str]:
-        # After `--`, no value can be taken for an option.
-        return ["check", "all", *_variables(self.variables), "--", self.item]
 
 
 class BatchForm(StartForm):
     """Check many items at once."""
 
+    command = ("check", "batch")
     button = "Start a batch"
+    subject = "items"
 
     items: Lines = Field(
         title="Items", description="Folders, globs or item files, one a line.", min_length=1
@@ -64,15 +79,13 @@ class BatchForm(StartForm):
     variables: Lines = Field("", title="Variables", description=_VARIABLES)
     jobs: int = Field(4, title="Jobs", description="Number of items at once.", ge=1, le=64)
 
-    def arguments(self) -> list[str]:
-        options = [f"--jobs={self.jobs}", *_variables(self.variables)]
-        return ["check", "batch", *options, "--", *self.items.splitlines()]
-
 
 class InvestigateForm(StartForm):
     """Judge whether a feature is ready for its next stage."""
 
+    command = ("investigate",)
     button = "Start an investigation"
+    subject = "question"
 
     question: Line = Field(
         title="Question", description="Which feature, for which stage.", min_length=1
@@ -84,21 +97,11 @@ class InvestigateForm(StartForm):
     policy: Line = Field("", title="Policy", description="Policy file with your own criteria.")
     as_of: Line = Field("", title="As of", description="Day of the judgement [today].")
 
-    def arguments(self) -> list[str]:
-        options = [f"--data={self.data}"]
-        for name, value in (
-            ("target", self.target),
-            ("policy", self.policy),
-            ("as-of", self.as_of),
-        ):
-            if value:
-                options.append(f"--{name}={value}")
-        return ["investigate", *options, "--", self.question]
-
 
 class ReleaseForm(StartForm):
     """Judge all features of a release, and list what is left to do."""
 
+    command = ("release",)
     button = "Judge a release"
 
     data: Line = Field(
@@ -115,19 +118,13 @@ class ReleaseForm(StartForm):
     waivers: Line = Field("", title="Waivers", description="File with approved waivers.")
     as_of: Line = Field("", title="As of", description="Day of the judgement [today].")
 
-    def arguments(self) -> list[str]:
-        options = [f"--data={self.data}"]
-        # What is left empty keeps the default of the command.
-        for name in ("fix_version", "features", "target", "policy", "waivers", "as_of"):
-            if value := getattr(self, name):
-                options.append(f"--{name.replace('_', '-')}={value}")
-        return ["release", *options, "--"]
-
 
 class StudyForm(StartForm):
     """Run a study, or continue an interrupted one."""
 
+    command = ("study", "run")
     button = "Start a study"
+    subject = "study"
 
     study: Line = Field(
         title="Study", description="Its YAML file, or its name in this workspace.", min_length=1
@@ -136,18 +133,12 @@ class StudyForm(StartForm):
         None, title="Trials", description="Total number of solves [the study's budget].", ge=1
     )
 
-    def arguments(self) -> list[str]:
-        options = [] if self.trials is None else [f"--trials={self.trials}"]
-        return ["study", "run", *options, "--", self.study]
-
 
 class DoctorForm(StartForm):
     """Report what is installed, and what works on this machine."""
 
+    command = ("doctor",)
     button = "Run the doctor"
-
-    def arguments(self) -> list[str]:
-        return ["doctor", "--"]
 
 
 FORMS: Mapping[str, type[StartForm]] = {
@@ -173,8 +164,3 @@ def filled(kind: str, fields: Mapping[str, str]) -> StartForm:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
         raise InputError(str(first["msg"]), place=place, hint="correct the form") from error
-
-
-def _variables(text: str) -> Iterator[str]:
-    for line in text.splitlines():
-        yield f"--var={line}"

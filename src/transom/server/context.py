@@ -70,7 +70,7 @@ def list_items(
     insights.sort(key=lambda insight: (-getattr(insight, query.sort), insight.id))
     response.headers["X-Total-Count"] = str(len(insights))
     page = insights[query.offset : query.offset + query.limit]
-    return [InsightItem.of(insight) for insight in page]
+    return [InsightItem.model_validate(insight) for insight in page]
 
 
 def _matches(insight: Insight, query: ItemQuery) -> bool:
@@ -84,7 +84,7 @@ def _matches(insight: Insight, query: ItemQuery) -> bool:
 @router.get("/playbook/items/{item_id}", responses=documented(404))
 def get_item(book: Book, item_id: str) -> InsightItem:
     """Get one insight."""
-    return InsightItem.of(_living(book, item_id))
+    return InsightItem.model_validate(_living(book, item_id))
 
 
 @router.delete("/playbook/items/{item_id}", responses=documented(404))
@@ -132,7 +132,7 @@ def add_insight(book: Book, draft: InsightIn, response: Response) -> InsightItem
     # The events since the call tell whether the insight is new or was there before.
     if not any(event.kind == "added" for event in book.ledger.events(insight.id, epoch)):
         response.status_code = 200
-    return InsightItem.of(insight)
+    return InsightItem.model_validate(insight)
 
 
 @router.post("/playbook/prune")

@@ -10,16 +10,19 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from transom.checklist.judging import Verdict
+from transom.checklist.judging.verdict import VERDICT_FILE
+from transom.checklist.judging.verdict_report import part_of
 from transom.errors import InputError, NotFoundError, SettingsError, install_hint
+from transom.formats.html_report import evidence_lines
 from transom.investigator.concluding import kept_answer
 from transom.investigator.report import page_parts
-from transom.investigator.result import CriterionResult, Investigation
+from transom.investigator.result import Investigation
 from transom.runs.history import RunView
 from transom.runs.summarising import RunRow
-from transom.server.charts import study_charts
 from transom.server.site import Site
-from transom.server.verdicts import groups_of, inputs_of, verdict_of
 from transom.stories import StoryResult, kept_results
+from transom.studies.charts import study_charts
 
 
 @dataclass(frozen=True)
@@ -49,32 +52,40 @@ def investigation_of(site: Site, row: RunRow) -> Investigation | None:
     return answer.investigation if answer else None
 
 
-def actions_of(investigation: Investigation) -> dict[str, list[CriterionResult]]:
-    """Return the criteria that are not met by the owner who has to act, the required ones first."""
-    actions: dict[str, list[CriterionResult]] = {}
-    for criterion in sorted(investigation.criteria, key=lambda entry: not entry.required):
-        if criterion.status in ("fail", "unknown"):
-            # It is shown all the same: somebody has to act.
-            owner = criterion.owner or "no owner is named"
-            actions.setdefault(owner, []).append(criterion)
-    return actions
-
-
 def _check(site: Site, run: RunView) -> RunResult | None:
-    verdict = verdict_of(site, run.row)
-    if verdict is None:
+    folder = site.runs.workspace.run_folder(run.row.name, run.row.id)
+    path = folder / "run" / "verdict" / VERDICT_FILE
+    if not path.is_file():
         return None
-    values = {"verdict": verdict, "groups": groups_of(verdict, inputs_of(run, verdict))}
-    return RunResult("_result_check.html", _document(verdict), values)
+    verdict = Verdict.model_validate_json(path.read_bytes())
+    part = part_of(verdict)
+    # No other file is shown: a verdict may name any, e.g. after somebody edited it.
+    lines_of = evidence_lines([part], _inputs_of(run, verdict).get)
+    return RunResult("_result_check.html", _document(verdict), {"part": part, "lines_of": lines_of})
+
+
+def _inputs_of(run: RunView, verdict: Verdict) -> dict[str, Path]:
+    """Return the files that a verdict read, as far as they are where the command found them."""
+    item = Path(str(run.row.inputs.get("item", "")))
+    options = run.state.entry.get("given", {})
+    # The same places as the command: the item's folder, the roots, the values of variables.
+    folders = [item.parent, *map(Path, options.get("roots") or ())]
+    folders += [Path(text.partition("=")[2]) for text in options.get("variables") or ()]
+    working_folder = Path(run.state.entry.get("cwd") or item.parent)
+    paths: dict[str, Path] = {}
+    for entry in verdict.inputs:
+        for folder in folders:
+            path = working_folder / folder / entry.path
+            if path.is_file():
+                paths.setdefault(entry.path, path)
+    return paths
 
 
 def _investigation(site: Site, run: RunView) -> RunResult | None:
     investigation = investigation_of(site, run.row)
     if investigation is None:
         return None
-    values = page_parts(investigation)
-    values |= {"investigation": investigation, "actions": actions_of(investigation)}
-    values["evidence"] = {entry.id: entry for entry in investigation.evidence}
+    values = {"investigation": investigation, "parts": page_parts(investigation)}
     return RunResult("_result_investigation.html", _document(investigation), values)
 
 

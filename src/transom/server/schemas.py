@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from transom.learning import ExposedState, Insight, InsightCategory
+from transom.learning import ExposedState, InsightCategory
 from transom.learning.curator import Report
 
 Tag = Annotated[str, StringConstraints(min_length=1, max_length=100)]
@@ -97,7 +97,10 @@ class InsightItem(BaseModel):
 
     Attributes:
         lower_bound: 95 % lower bound of its confidence: 8 of 9 is worth more than 1 of 1.
+        last_used: None if it was never used.
     """
+
+    model_config = ConfigDict(from_attributes=True)
 
     id: str
     category: InsightCategory
@@ -109,24 +112,7 @@ class InsightItem(BaseModel):
     lower_bound: float
     tags: list[str]
     created_at: str
-    last_used: str | None
-
-    @classmethod
-    def of(cls, insight: Insight) -> InsightItem:
-        """Convert an insight."""
-        return cls(
-            id=insight.id,
-            category=insight.category,
-            content=insight.content,
-            helpful_count=insight.helpful_count,
-            harmful_count=insight.harmful_count,
-            net_score=insight.net_score,
-            confidence=insight.confidence,
-            lower_bound=insight.lower_bound,
-            tags=[*insight.tags],
-            created_at=insight.created_at,
-            last_used=insight.last_used or None,
-        )
+    last_used: Annotated[str | None, BeforeValidator(lambda time: time or None)]
 
 
 class Feedback(BaseModel):
@@ -230,7 +216,7 @@ class LearningReport(BaseModel):
         return cls(
             generated_at=report.created_at,
             playbook_stats=PlaybookStats(**report.stats),
-            top_performers=[InsightItem.of(insight) for insight in report.best],
-            worst_performers=[InsightItem.of(insight) for insight in report.worst],
+            top_performers=[InsightItem.model_validate(insight) for insight in report.best],
+            worst_performers=[InsightItem.model_validate(insight) for insight in report.worst],
             questions=[question.to_json() for question in report.questions],
         )

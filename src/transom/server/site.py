@@ -142,12 +142,16 @@ class Site:
         if ended:
             only_ended = SummaryFilter(statuses=tuple(sorted(ended)), waits=("",))
             finished_runs = self.runs.page(only_ended, limit=finished, by_start=False)
+        waiting_runs = self.runs.page(_WAITING, limit=10)
+        # Runs that wait or ended, too: a process may have been started to go on with one.
+        every_run = (*open_runs, *waiting_runs, *finished_runs)
+        running = [run for run in every_run if run.status == RUNNING]
         return Now(
-            waiting=self.rows(self.runs.page(_WAITING, limit=10)),
+            waiting=self.rows([run for run in waiting_runs if run not in running]),
             waiting_count=sum(group.count for group in counts if group.waits),
-            running=self.rows([run for run in open_runs if run.status == RUNNING], forecasts),
+            running=self.rows(running, forecasts),
             stopped=self.rows([run for run in open_runs if run.status == "interrupted"][:10]),
-            finished=self.rows(finished_runs),
+            finished=self.rows([run for run in finished_runs if run not in running]),
             total=sum(group.count for group in counts),
         )
 

@@ -1,5 +1,6 @@
 """Persistent storage: append-only streams, blobs and small tables, in SQLite or PostgreSQL."""
 
+from transom.store.codec import now
 from transom.store.compacting import DatabaseSize, compact
 from transom.store.content import IndexContent, RoomContent, TableContent
 from transom.store.damage import find_damage
@@ -71,6 +72,7 @@ __all__ = [
     "find_damage",
     "is_network",
     "keep_unchanged",
+    "now",
     "open_jobs",
     "open_store",
     "open_store_for_reading",

@@ -135,11 +135,15 @@ class Store(Protocol):
         *,
         sync: bool = True,
         summarise: Summarise | None = None,
+        recorded_at: str | None = None,
+        blobs: Sequence[bytes] = (),
     ) -> int:
         """Append a record to `stream`; returns its `seq`. Appends of one task keep their order.
 
         Args:
             sync: whether it has to survive power loss.
+            recorded_at: the time of the record as `Record.at` has it; None for now.
+            blobs: blobs that the record names, stored in the same transaction; see `put_blob`.
             summarise: gives the stream's summary after the record, which is kept in the same
                 transaction; it may be called twice. `keep_unchanged` leaves the row alone; if the
                 summary says what it has `counted`, the next append that does not leave it alone
@@ -148,7 +152,13 @@ class Store(Protocol):
         ...
 
     def append_soon(
-        self, stream: str, kind: str, data: Json, *, summarise: Summarise | None = None
+        self,
+        stream: str,
+        kind: str,
+        data: Json,
+        *,
+        summarise: Summarise | None = None,
+        recorded_at: str | None = None,
     ) -> Future[int]:
         """Append a record without waiting. It is committed shortly, before or with the next write.
 

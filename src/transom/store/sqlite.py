@@ -5,10 +5,9 @@ processes.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import sqlite3
 import zlib
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -17,6 +16,7 @@ from typing import Any, Self
 
 from transom.canonical import Json
 from transom.errors import StoreError
+from transom.store.blobs import packed, sha_of
 from transom.store.chains import chain_of
 from transom.store.codec import check_name, checksum, decode, encode, now
 from transom.store.committer import Committer, RefusingCommitter, Work
@@ -45,7 +45,6 @@ from transom.store.writer import Writer
 
 IN_MEMORY = Path(":memory:")
 _BUSY_SECONDS = 30.0
-_INLINE_BYTES = 64 * 1024  # compressing more than this would block the event loop
 
 _READ = "SELECT seq, kind, data, at, crc FROM records WHERE stream = ? AND seq > ? ORDER BY seq"
 _READ_CHECKSUMS = (
@@ -55,6 +54,7 @@ _MOST_UNCOUNTED = 1024
 _LAST_CHAIN = "SELECT chain FROM records WHERE stream = ? ORDER BY seq DESC LIMIT 1"
 _INSERT = "INSERT INTO records (stream, kind, data, at, crc, chain) VALUES (?, ?, ?, ?, ?, ?)"
 _PUT = "INSERT OR REPLACE INTO documents (name, key, value, crc) VALUES (?, ?, ?, ?)"
+_PUT_BLOB = "INSERT OR IGNORE INTO blobs (sha256, zlib) VALUES (?, ?)"
 _GET = "SELECT key, value, crc FROM documents WHERE name = ? AND key = ?"
 # The row with the highest number is kept, empty and without a stream, so that its number is never
 # reused.
@@ -141,16 +141,24 @@ class SqliteStore:
         *,
         sync: bool = True,
         summarise: Summarise | None = None,
+        recorded_at: str | None = None,
+        blobs: Sequence[bytes] = (),
     ) -> int:
-        number: int = await self._writer.submit(
-            self._insertion(stream, kind, data, summarise), sync=sync, stream=stream
-        )
+        rows = [row for blob in blobs if (row := await self._blob_row(blob))] if blobs else ()
+        insertion = self._insertion(stream, kind, data, summarise, recorded_at, rows)
+        number: int = await self._writer.submit(insertion, sync=sync, stream=stream)
         return number
 
     def append_soon(
-        self, stream: str, kind: str, data: Json, *, summarise: Summarise | None = None
+        self,
+        stream: str,
+        kind: str,
+        data: Json,
+        *,
+        summarise: Summarise | None = None,
+        recorded_at: str | None = None,
     ) -> asyncio.Future[int]:
-        insertion = self._insertion(stream, kind, data, summarise)
+        insertion = self._insertion(stream, kind, data, summarise, recorded_at)
         return self._writer.hand_over_soon(insertion, stream=stream)
 
     def read(self, stream: str, after: int = 0) -> list[Record]:
@@ -204,16 +212,9 @@ class SqliteStore:
         return [name for (name,) in rows if name and name.startswith(prefix)]
 
     async def put_blob(self, data: bytes) -> str:
-        sha = hashlib.sha256(data).hexdigest()
-        if self._query("SELECT 1 FROM blobs WHERE sha256 = ?", sha):
-            return sha
-        packed = (
-            zlib.compress(data)
-            if len(data) <= _INLINE_BYTES
-            else await asyncio.to_thread(zlib.compress, data)
-        )
-        await self._write("INSERT OR IGNORE INTO blobs (sha256, zlib) VALUES (?, ?)", sha, packed)
-        return sha
+        if row := await self._blob_row(data):
+            await self._write(_PUT_BLOB, *row)
+        return sha_of(data)
 
     def get_blob(self, sha: str) -> bytes:
         rows = self._query("SELECT zlib FROM blobs WHERE sha256 = ?", sha)
@@ -223,7 +224,7 @@ class SqliteStore:
             data = zlib.decompress(rows[0][0])
         except (zlib.error, TypeError) as error:
             raise damaged(self._path, f"blob {sha}") from error
-        if hashlib.sha256(data).hexdigest() != sha:
+        if sha_of(data) != sha:
             raise damaged(self._path, f"blob {sha}")
         return data
 
@@ -295,13 +296,30 @@ class SqliteStore:
     ) -> None:
         await self.close()
 
-    def _insertion(self, stream: str, kind: str, data: Json, summarise: Summarise | None) -> Work:
+    async def _blob_row(self, data: bytes) -> tuple[str, bytes] | None:
+        """Return the row of a blob; None if the database has it."""
+        sha = sha_of(data)
+        if self._query("SELECT 1 FROM blobs WHERE sha256 = ?", sha):
+            return None
+        return sha, await packed(data)
+
+    def _insertion(
+        self,
+        stream: str,
+        kind: str,
+        data: Json,
+        summarise: Summarise | None,
+        recorded_at: str | None,
+        blob_rows: Sequence[tuple[str, bytes]] = (),
+    ) -> Work:
         check_name(stream, "stream")
         check_name(kind, "kind of record")
-        text, at = encode(data, stream), now()
+        text, at = encode(data, stream), recorded_at or now()
         row = (stream, kind, text, at, checksum(stream, kind, text, at))
 
         def insert(connection: sqlite3.Connection) -> int | None:
+            for blob_row in blob_rows:
+                connection.execute(_PUT_BLOB, blob_row)
             last = connection.execute(_LAST_CHAIN, (stream,)).fetchone()
             chain = chain_of(last[0] if last else None, stream, kind, text, at)
             seq = connection.execute(_INSERT, (*row, chain)).lastrowid

@@ -16,7 +16,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Condition, Thread
 from typing import Any
 
 from transom.errors import StoreError
@@ -51,7 +51,7 @@ class Writer:
         # the loop with a timer for held writes
         self._timed: asyncio.AbstractEventLoop | None = None
         self._turn = 0.0
-        self._door = Lock()  # so that no job can come after the last one
+        self._door = Condition()  # so that no job can come after the last one
         self._closed = False
         self._ended = False
         self._closing: list[asyncio.Future[Any]] = []
@@ -132,6 +132,15 @@ class Writer:
                 loop.call_later(_GATHERING, self._time_is_up)
         return job.future
 
+    def finish(self, stream: str) -> None:
+        """Block until all earlier appends to the stream have ended, so that a read sees them."""
+        with self._door:
+            if not any(job.stream == stream for job in (*self._waiting, *self._unheard)):
+                return
+            self._push_waiting()
+            while self._queued and not self._ended:
+                self._door.wait()
+
     def _hold(self, job: Job) -> None:
         if self._closed:
             raise StoreError("the store is closed", place=str(self._location))
@@ -192,11 +201,13 @@ class Writer:
                 outcomes = self._committer.commit(batch)
                 with self._door:
                     self._queued -= len(batch)
+                    self._door.notify_all()
                 self._settle(batch, outcomes)
             self._committer.close()
         finally:
             with self._door:
                 self._ended = True
+                self._door.notify_all()
             for ended in self._closing:
                 with suppress(RuntimeError):  # the loop is closed
                     ended.get_loop().call_soon_threadsafe(_resolve, ended, CommitOutcome())

@@ -6,7 +6,8 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from transom.config.model import NotifySettings, StoriesSettings
+from transom.config.runtime_sections import NotifySettings
+from transom.config.story_sections import StoriesSettings
 from transom.errors import InputError
 from transom.formats.junit_report import ReportedCase, Result, junit_report
 from transom.runs.notices import send_notice

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from transom.config.model import HandoffSettings
+from transom.config.story_sections import HandoffSettings
 from transom.errors import InputError
 from transom.formats.yaml_files import dump_yaml
 from transom.runs.artifact import write_file

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import RootModel
 
-from transom.config.model import HandoffSettings, StoriesSettings, WorkerKind
+from transom.config.story_sections import HandoffSettings, StoriesSettings, WorkerKind
 from transom.learning import Playbook
 from transom.runs import PersonAnswer, Question, Run
 from transom.stories.backlog_search import Backlog

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from transom.canonical import canonical_json, digest
-from transom.config.model import AgentSandbox, WorkerKind
+from transom.config.story_sections import AgentSandbox, WorkerKind
 from transom.errors import InputError, NeedsModel, NotUnderstood, ProviderError, ReplayMiss
 from transom.llm import (
     Capabilities,

@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from transom.errors import TransomError
-from transom.studies.failures import Taxonomy
 from transom.studies.solver import Solved
 from transom.studies.study import Number
+from transom.studies.taxonomy import Taxonomy
 from transom.studies.trials import IMPORT, RECORD, StudyTrial
 
 if TYPE_CHECKING:

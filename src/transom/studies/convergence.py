@@ -31,8 +31,8 @@ _ABANDONED = (
     r"|\b(?:iterations?|trials|cycles) limit\b[^.;:]{0,20}\b(?:exceeded|reached|exhausted)\b"
     r"|\b(?:exceed(?:ed|s)?|reached|hit)\b[^.;:]{0,30}\b(?:max\w*\.?|limit)\b[^.;:]{0,30}"
     r"\b(?:iterations?|trials|cycles)\b|\b(?:exceed(?:ed|s)?|reached|hit) the iterations? limit\b"
-    r"|\b(?:solution|solver|iterations?|residuals?|run|calculation|has|have|is|newton)\b[\w ]{0,20}"
-    r"\bdiverged\b|\bdivergence (?:was )?(?:detected|occurred)\b"
+    r"|\b(?:solution|solver|iterations?|residuals?|run|calculation|has|have|is|newton)\b"
+    r"[\w ]{0,20}\bdiverged\b|\bdivergence (?:was )?(?:detected|occurred)\b"
 )
 _MENTION = re.compile(
     rf"{_STEM}|{_CAPITALS}|{_ABANDONED}|сош[ёе]?л|сходи|收[敛斂]|収束", re.IGNORECASE

@@ -18,10 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transom.studies.failures import JobOutput, Taxonomy, classify
+from transom.studies.failures import classify
+from transom.studies.job_output import JobOutput
 from transom.studies.jobs import watch
 from transom.studies.solver import Solved
 from transom.studies.study import JobLimits, Number, Study
+from transom.studies.taxonomy import Taxonomy
 
 VALUE = "value"
 """Name of the output of a function that returns a number."""

@@ -17,8 +17,8 @@ from typing import Any
 from transom.studies.advice import DESIGN, NUMERICS, RULE, Advice, StudyInsight
 from transom.studies.control import learnable
 from transom.studies.failure_rules import Features, SolveRow
-from transom.studies.failures import Taxonomy, load_taxonomy
 from transom.studies.study import Number, Study, nearby_design, random_design
+from transom.studies.taxonomy import Taxonomy, load_taxonomy
 from transom.studies.trials import StudyTrial, ranked
 from transom.studies.verify import Verification
 

@@ -20,7 +20,9 @@ from transom.studies.advice import RULE, Advice, StudyInsight
 from transom.studies.control import learnable
 from transom.studies.expression import Formula
 from transom.studies.failure_rules import Features, SolveRow
-from transom.studies.failures import Diagnosis, JobOutput, classify, load_taxonomy
+from transom.studies.failures import Diagnosis, classify
+from transom.studies.job_output import JobOutput
+from transom.studies.taxonomy import load_taxonomy
 from transom.studies.trials import StudyTrial
 
 OBJECTIVE = ("objective", "_objective", "_objective_function", "evaluate")

@@ -18,13 +18,13 @@ from transom.errors import InputError
 from transom.studies.advice import RULE
 from transom.studies.control import StudyStopped
 from transom.studies.expression import Formula
-from transom.studies.failures import load_taxonomy
 from transom.studies.function_digest import UnknownFunction, function_digest
 from transom.studies.functions import VALUE, FunctionSolver
 from transom.studies.runner import StudyRunner
 from transom.studies.study import JobLimits, Number
 from transom.studies.study_file import check_study
 from transom.studies.study_stages import conclude
+from transom.studies.taxonomy import load_taxonomy
 from transom.studies.trials import StudyTrial, failures, ranked
 from transom.studies.verify import Verification
 
@@ -93,6 +93,7 @@ def optimize(
     start: Sequence[Mapping[str, Number]] = (),
     folder: StudyFolder | Path | str | None = None,
     seed: int | None = None,
+    surrogate: int = 0,
     n_jobs: int = 1,
     limits: JobLimits | Mapping[str, Any] | None = None,
     progress: Callable[[str], None] = _LOG.info,
@@ -119,6 +120,8 @@ def optimize(
             studies of the scope learn from it; a `StudyFolder` also names the study and its scope.
             A function whose source or values are unknown needs such a name. None: nothing is kept.
         seed: makes the search repeatable.
+        surrogate: number of proposals of which a model of the calls so far picks one, for
+            functions that take minutes; 0: no model. Needs scikit-learn.
         n_jobs: calls at the same time.
         limits: limits of one call, such as `{"seconds": 60, "memory": "1.5 GB"}`; default: those
             of a study file.
@@ -143,7 +146,7 @@ def optimize(
         "start": [dict(design) for design in start],
         "budget": {"trials": n_trials, "workers": n_jobs},
         "limits": limits,
-        "sampler": {"seed": seed},
+        "sampler": {"seed": seed, "surrogate": surrogate},
     }
     checked = check_study(data, where="optimize")
     # Rules and trials live in a folder also if nothing is kept; then it is a temporary one.

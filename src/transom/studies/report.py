@@ -14,6 +14,7 @@ from transom.studies.advice import RULE, StudyInsight
 from transom.studies.rehearsal import missing_units
 from transom.studies.result import Best, StudyResult
 from transom.studies.study import Study
+from transom.studies.surrogate import prediction_error
 from transom.studies.trials import StudyTrial
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -38,7 +39,14 @@ def report_html(
     for name, path in pictures.items():
         images[name] = base64.b64encode(path.read_bytes()).decode("ascii")
     rows = insight_rows(result, insights, trials)
-    return template.render(study=study, result=result, trials=trials, images=images, insights=rows)
+    return template.render(
+        study=study,
+        result=result,
+        trials=trials,
+        images=images,
+        insights=rows,
+        surrogate=prediction_error(trials),
+    )
 
 
 def insight_rows(
@@ -112,6 +120,7 @@ def report_text(
         lines.append(f"  front: {len(result.front)} designs, trials {numbers}")
     lines += [f"  not a best: trial {item.number} {item.reason}" for item in result.exploited]
     lines += [f"  trial {item.number} {item.reason}" for item in result.drifting]
+    lines += _surrogate_lines(trials)
     if result.failures:
         classes = ", ".join(
             f"{name.replace('_', ' ')} {number}" for name, number in result.failures.items()
@@ -144,6 +153,18 @@ def report_text(
         for refusal in result.advice.refused:
             lines.append(f"  refused: {refusal}")
     return "\n".join(lines) + "\n"
+
+
+def _surrogate_lines(trials: Sequence[StudyTrial]) -> list[str]:
+    """Return a line on the surrogate's predictions, if it made any."""
+    off = prediction_error(trials)
+    if off is None:
+        return []
+    picked = f"{off.picked} solved design" + ("s" if off.picked > 1 else "")
+    return [
+        f"  surrogate: picked {picked}; its predictions were off by {off.error:.1%} of the range"
+        f" of the objective in the median, the mean of the earlier solves by {off.mean_error:.1%}"
+    ]
 
 
 def best_line(study: Study, best: Best) -> str:

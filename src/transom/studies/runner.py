@@ -9,11 +9,12 @@ again otherwise.
 from __future__ import annotations
 
 import logging
+import random
 import shutil
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -23,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 from transom.studies.advice import Advice
 from transom.studies.control import MachineCheck, StudyStopped
-from transom.studies.failures import load_taxonomy
 from transom.studies.guard import end_marked
 from transom.studies.guide import Rejection, StudyGuide
 from transom.studies.hooks import HookOccasion, load_hooks
@@ -40,6 +40,8 @@ from transom.studies.solver import Solved, Solver, make_solver
 from transom.studies.solving import DesignSolver
 from transom.studies.storage import FileLock
 from transom.studies.study import Number, Study
+from transom.studies.surrogate import PREDICTED, Surrogate, require_scikit_learn, varying
+from transom.studies.taxonomy import load_taxonomy
 from transom.studies.trial_queue import ClaimedTrial, TrialQueue, spent
 from transom.studies.trials import (
     IMPORT,
@@ -151,14 +153,47 @@ class StudyRunner:
         return self._design_solver.solve(self.folder / "control", params)
 
     def _set_sampler(self) -> None:
-        from transom.studies.samplers import SeeingSampler  # noqa: PLC0415  slow: Optuna
+        from transom.studies.samplers import (  # noqa: PLC0415  slow: Optuna
+            ScreeningSampler,
+            SeeingSampler,
+        )
 
         make = sampler_of(self.study)
 
         def of_trial(number: int, name: str) -> BaseSampler:
             return make(self._queue.place_of(number), name)
 
-        self._optuna.sampler = SeeingSampler(make(0, ""), self._as_seen, of_trial)
+        self._fitted: tuple[int, Surrogate | None] | None = None
+        if not self.study.sampler.surrogate:
+            self._optuna.sampler = SeeingSampler(make(0, ""), self._as_seen, of_trial)
+            return
+        require_scikit_learn()
+        self._optuna.sampler = ScreeningSampler(
+            make(0, ""),
+            self._as_seen,
+            of_trial,
+            names=frozenset(varying(self.study)),
+            draws=self.study.sampler.surrogate,
+            fits=self._fits,
+            pick=self._most_promising,
+            attribute=PREDICTED,
+        )
+
+    def _most_promising(self, designs: Sequence[Mapping[str, Number]]) -> tuple[int, float] | None:
+        """Return the design that the surrogate picks, and the objective that it predicts."""
+        solves = [trial for trial in self.trials() if trial.kind in ("solved", "failed")]
+        # A fit takes longer than a draw, and designs that rules reject tell the model nothing.
+        if self._fitted is None or self._fitted[0] != len(solves):
+            self._fitted = len(solves), Surrogate.fit(self.study, solves)
+        surrogate = self._fitted[1]
+        return surrogate.pick(designs) if surrogate else None
+
+    def _fits(self, design: Mapping[str, Number]) -> bool:
+        """Return whether requirements and rules let a design pass; the sampler draws a part."""
+        only_values = {}
+        for name, variable in self.study.variables.items():
+            only_values[name] = variable.draw(random.Random(0))
+        return self.guide.judge(self.study.values({**only_values, **design})) is None
 
     def _as_seen(self, frozen: optuna.trial.FrozenTrial) -> optuna.trial.FrozenTrial | None:
         """Return a trial as samplers see it; None if it does not count."""
@@ -271,6 +306,9 @@ class StudyRunner:
         """Solve a trial and record its outcome."""
         source = str(trial.user_attrs.get("source", "sampler"))
         about = {"number": trial.number, "params": trial.params, "source": source, "audit": audited}
+        # The sampler stored it while Optuna was making this trial, which does not know it.
+        stored = trial.storage.get_trial(trial._trial_id).user_attrs
+        about["predicted"] = stored.get(PREDICTED)
         if record := trial.user_attrs.get(RECORD):  # its worker was killed after the solve
             ended = StudyTrial(number=trial.number, params=trial.params, **record)
         else:

@@ -96,6 +96,68 @@ class SeeingSampler(BaseSampler):
         return optuna.load_study(study_name=study.study_name, storage=storage)
 
 
+Pick = Callable[[Sequence[Mapping[str, Any]]], tuple[int, float] | None]
+"""Picks one of several designs: its number, and its predicted objective; None: no opinion."""
+
+
+class ScreeningSampler(SeeingSampler):
+    """A sampler that draws each design several times, and proposes the one that a model picks.
+
+    Args:
+        base: the sampler that tells which values are drawn together.
+        see: what the samplers see of a trial.
+        of_trial: returns the sampler of a trial; the text makes its random numbers others.
+        names: the variables that a design must have; one with fewer is not picked.
+        draws: number of designs that are drawn.
+        fits: returns whether a design may be solved. The first one that is drawn is proposed if it
+            may not, so that rules which reject designs are scored as without a model.
+        pick: called with the designs that fit.
+        attribute: user attribute of the trial that keeps the predicted objective.
+    """
+
+    def __init__(
+        self,
+        base: BaseSampler,
+        see: See,
+        of_trial: Callable[[int, str], BaseSampler],
+        *,
+        names: frozenset[str],
+        draws: int,
+        fits: Callable[[Mapping[str, Any]], bool],
+        pick: Pick,
+        attribute: str,
+    ) -> None:
+        super().__init__(base, see, of_trial)
+        self._make = of_trial
+        self._names = names
+        self._draws = draws
+        self._fits = fits
+        self._pick = pick
+        self._attribute = attribute
+
+    def sample_relative(
+        self, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """Propose the most promising of several designs."""
+        first = super().sample_relative(study, trial, search_space)
+        if set(first) != self._names or not self._fits(first):
+            return first
+        designs = [first]
+        seen = self._seen(study)
+        for number in range(1, self._draws):
+            sampler = self._make(trial.number, f"draw {number}")
+            design = sampler.sample_relative(seen, trial, search_space)
+            if self._fits(design):
+                designs.append(design)
+        picked = self._pick(designs)
+        if picked is None:
+            return first
+        number, predicted = picked
+        # Optuna has no public way from a trial that is being drawn to its attributes.
+        study._storage.set_trial_user_attr(trial._trial_id, self._attribute, predicted)
+        return designs[number]
+
+
 class _SeenStorage:
     """A storage whose trials are seen through a function; for the rest it is the other one."""
 

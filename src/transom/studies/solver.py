@@ -4,7 +4,6 @@ bracket.
 
 from __future__ import annotations
 
-import errno
 import importlib
 import json
 import random
@@ -16,18 +15,14 @@ from typing import Any, Protocol
 
 from transom.canonical import write_atomic
 from transom.errors import InputError
+from transom.store.disk_room import NO_ROOM
 from transom.studies.expression import fill
-from transom.studies.failures import (
-    Diagnosis,
-    FailureEvidence,
-    JobOutput,
-    Taxonomy,
-    classify,
-    diagnosis,
-)
+from transom.studies.failures import Diagnosis, FailureEvidence, classify, diagnosis
 from transom.studies.job_files import extract
+from transom.studies.job_output import JobOutput
 from transom.studies.jobs import run_job
 from transom.studies.study import Extractor, JobLimits, Number, Study, random_design
+from transom.studies.taxonomy import Taxonomy
 
 PLUGINS = {"bracket": "transom.studies.bracket.solver:Bracket"}
 """Shipped plug-ins; `use: package.module:Class` names any other."""
@@ -199,7 +194,7 @@ def run_and_judge(
             finished=finished,
         )
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno not in NO_ROOM:
             raise
         return Solved(diagnosis("disk_full", taxonomy, FailureEvidence("limit", str(error))), by=by)
     judged = classify(job, taxonomy)

@@ -14,10 +14,11 @@ from typing import Any
 
 from transom.errors import InputError, TransomError
 from transom.studies.control import StudyStopped
-from transom.studies.failures import FailureEvidence, Taxonomy, diagnosis
+from transom.studies.failures import FailureEvidence, diagnosis
 from transom.studies.hooks import Hook, HookOccasion, call_hooks
 from transom.studies.solver import Solved, Solver
 from transom.studies.study import Moment, Number, Study
+from transom.studies.taxonomy import Taxonomy
 from transom.studies.trials import objective_values, violations
 
 RETRIES = 2

@@ -265,11 +265,13 @@ class SamplerSpec(Data):
     """The sampler of Optuna that proposes designs.
 
     `steps`: whether, with TPE, every other design of the second half is a step from the best one.
+    `surrogate`: number of its proposals of which a model of the solves picks one; 0: no model.
     """
 
     kind: Literal["tpe", "random"] = "tpe"
     seed: int | None = None
     steps: bool = True
+    surrogate: int = Field(0, ge=0, le=1000)
 
 
 class PlaybookSpec(Data):

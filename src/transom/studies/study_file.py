@@ -58,6 +58,9 @@ def _mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
     """Yield mistakes across fields: the place, the problem, and what to do."""
     yield from _name_mistakes(study)
     yield from _start_mistakes(study)
+    if study.sampler.surrogate and len(study.objectives) > 1:
+        hint = "leave it out, or keep one objective"
+        yield ("sampler", "surrogate"), "sampler.surrogate needs a single objective", hint
     before = {*study.variables, *study.fixed}
     # only a plug-in knows its outputs
     after = before | study.solver.outputs.keys() if study.solver.command else None

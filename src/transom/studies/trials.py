@@ -51,6 +51,7 @@ class StudyTrial(Data):
         same_as: number of an earlier trial of the same design, whose result it has.
         span: POSIX times at which its solve began and ended; None if they are not known.
         worker: host that solved it.
+        predicted: the objective that the surrogate predicted, if it picked this design.
     """
 
     number: int
@@ -72,6 +73,7 @@ class StudyTrial(Data):
     same_as: int | None = None
     span: tuple[float, float] | None = None
     worker: str = ""
+    predicted: float | None = None
 
     @property
     def feasible(self) -> bool:

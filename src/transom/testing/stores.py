@@ -49,6 +49,9 @@ async def _appends_keep_their_order(open_store: StoreOpener) -> None:
     # Opened again, since a record has to outlive the store's object.
     async with open_store() as store:
         records = store.read("order")
+        time = "2026-11-21T09:00:00.000001Z"
+        await store.append("timed", "kind", 1, recorded_at=time)
+        assert store.read("timed")[0].at == time, "the caller may give the time"
     assert numbers == sorted(set(numbers)), "numbers ascend"
     assert [record.seq for record in records] == numbers, "each record has its number"
     assert _data(records) == [0, 1, 2, 3, 4], "data comes back"
@@ -131,6 +134,9 @@ async def _blobs_are_kept_under_their_digest(open_store: StoreOpener) -> None:
             # The same bytes again are no second blob.
             assert await store.put_blob(data) == sha
             assert store.get_blob(sha) == data
+        sha = hashlib.sha256(b"with a record").hexdigest()
+        await store.append("blobs", "kind", sha, blobs=[b"with a record"])
+        assert store.get_blob(sha) == b"with a record", "a record brings the blobs that it names"
         await _refused(_call(store.get_blob, "0" * 64), "an unknown blob")
 
 

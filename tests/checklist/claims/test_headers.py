@@ -223,18 +223,70 @@ NO_SPEF = [
 ]
 
 
-def judge_optional(folder: Path, banner: str, line: str) -> Verdict:
+# Lines of which each says that no SPEF is read, or that one is written.
+NO_SPEF_READ = [
+    (STA, "INFO: Skipping SPEF, since parasitics are not extracted yet"),
+    (STA, "No parasitics were annotated."),
+    (STA, "Warning: lamp.spef does not exist"),
+    (STA, "write_spef lamp.spef"),
+    (STA, "report_wns"),
+    (TEMPUS, "<CMD> write_parasitics -spef_file lamp.spef"),
+    (TEMPUS, "SPEF is missing, using wire load models"),
+    (TEMPUS, "saving the parasitics to lamp.spef"),
+]
+UNREAD_NETLIST = [
+    (STA, "Reading netlist lamp.v ... done"),
+    (STA, "  read_verilog lamp.v"),
+    (TEMPUS, "<CMD> importVerilog lamp.v"),
+]
+
+
+def judge_optional(
+    folder: Path, banner: str, line: str, name: str = "headers_complete_if_present"
+) -> Verdict:
     """Return the verdict of a log with a line, where the SPEF that it may read has no head."""
     write_files(folder, {"lamp.v": HEAD + MODULE, "lamp.spef": "*D_NET n1 0.1\n"})
     prompt = "" if banner == STA else "<CMD> "
     log = f"{banner}{prompt}read_verilog lamp.v\n{line}\n{prompt}link_design lamp\n"
     log += "exit\n" if banner == STA else ""
-    return judge(folder, ClaimRow(name="headers_complete_if_present"), log)
+    return judge(folder, ClaimRow(name=name), log)
 
 
 @pytest.mark.parametrize(("banner", "line"), UNREAD_SPEF)
 def test_a_line_that_may_read_a_spef_is_a_question(tmp_path: Path, banner: str, line: str) -> None:
     verdict = judge_optional(tmp_path, banner, line)
+    assert verdict.status == "NEEDS_REVIEW"
+    assert any(line.strip() in cap.text for cap in verdict.capped_by), verdict.capped_by
+
+
+@pytest.mark.parametrize(("banner", "line"), UNREAD_SPEF)
+def test_a_line_that_may_read_a_spef_is_no_violation(
+    tmp_path: Path, banner: str, line: str
+) -> None:
+    verdict = judge_optional(tmp_path, banner, line, "headers_complete")
+    if "spef" not in line.lower() and "parasitic" not in line.lower():
+        # A script may read anything, but the log of a run that reads a SPEF shows it.
+        assert verdict.status == "FAIL"
+        return
+    assert verdict.status == "NEEDS_REVIEW"
+    assert any(line.strip() in cap.text for cap in verdict.capped_by), verdict.capped_by
+
+
+@pytest.mark.parametrize(("banner", "line"), NO_SPEF_READ)
+def test_a_log_that_reads_no_spef_violates(tmp_path: Path, banner: str, line: str) -> None:
+    verdict = judge_optional(tmp_path, banner, line, "headers_complete")
+    assert verdict.status == "FAIL"
+    assert any("spef.loaded" in entry.reason for entry in verdict.missing_items)
+
+
+@pytest.mark.parametrize(("banner", "line"), UNREAD_NETLIST)
+def test_a_line_that_may_read_a_netlist_is_no_violation(
+    tmp_path: Path, banner: str, line: str
+) -> None:
+    write_files(tmp_path, {"lamp.spef": SPEF.format(date="Mon Mar  9 15:20:11 2026")})
+    prompt = "" if banner == STA else "<CMD> "
+    log = f"{banner}{line}\n{prompt}read_spef lamp.spef\n{prompt}link_design lamp\n"
+    verdict = judge(tmp_path, ClaimRow(name="headers_complete"), log + "exit\n" * (not prompt))
     assert verdict.status == "NEEDS_REVIEW"
     assert any(line.strip() in cap.text for cap in verdict.capped_by), verdict.capped_by
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.checklist.claims.honest_reports import HONEST, HonestReport
 from tests.checklist.claims.support import judge
+from transom.checklist.atoms import ClaimRow
 
 REPORTS = {report.name: report for report in HONEST}
 
@@ -41,6 +42,24 @@ NOTHING = [
     ("OpenSTA log, constraints", "0 of 318 endpoints checked"),
     ("Netgen log", "Compared zero nets."),
     ("Innovus log, DRC", "  Verifying 0 nets ..."),
+    # The good count is printed with its whole, in whatever layout.
+    ("OpenSTA log, setup", "SPEF nets matched : 0 of 318"),
+    ("OpenSTA log, files", "SPEF nets matched 0/318"),
+    ("OpenSTA log, hold", "Matched nets ........ 0 out of 318"),
+    ("OpenSTA log, constraints", "Constrained endpoints: 0 of 318 (0.0%)"),
+    ("OpenSTA log, setup", "| annotated nets | 0 / 318 |"),
+    ("OpenSTA log, files", "Annotated: 0 of 318 nets"),
+    ("OpenSTA log, setup", "Nets: 318 total, 0 annotated"),
+    ("OpenSTA log, setup", "net annotation coverage = 0/318 = 0%"),
+    ("router's log, antennas", "[INFO ANT-0014] 0/208 nets checked"),
+    ("router's log, antennas", "[INFO ANT-0014] nets checked\t0"),
+    ("Innovus log, DRC", "  Nets verified ......... 0 (0.00%)"),
+    ("Innovus log, errors", "**INFO: 0 out of 4,120 instances placed."),
+    ("Netgen log", "Matched devices: 0 of 12"),
+    ("Yosys, equivalence", "Points proven: 0 of 7"),
+    ("Yosys, problems", "Modules checked | 0"),
+    ("UVM summary", "UVM_INFO @ 900: scoreboard [SB] packets matched: 0 of 128"),
+    ("limits, slew", "Pins: 0 checked"),
 ]
 SOMETHING = [
     ("OpenSTA log, setup", "Annotated 44 nets."),
@@ -71,6 +90,18 @@ SOMETHING = [
     ("OpenSTA log, hold", "Already loaded: none"),
     ("OpenSTA log, setup", "0 nets annotated by hand"),
     ("OpenSTA log, setup", "0 cached views were loaded"),
+    ("Verilator run", "SPEF nets matched : 318 of 318"),
+    ("OpenSTA log, files", "Unmatched nets: 0 of 318"),
+    ("OpenSTA log, hold", "nets not annotated: 0"),
+    ("OpenSTA log, setup", "Nets: 318 annotated, 0 ignored nets"),
+    ("OpenSTA log, hold", "Matched nets: 10 of 318, 0 of them twice"),
+    ("router's log, antennas", "[INFO ANT-0014] nets checked\t208"),
+    ("router's log, antennas", "[INFO GRT-0004] 0/208 nets rerouted"),
+    ("Netgen log", "Removed devices: 0 of 12"),
+    ("Yosys, equivalence", "Points proven: 7 of 7, added 0"),
+    ("Icarus run", "matched 10 of 10 vectors, 0 differ"),
+    ("Verilator run", "checked 2000 words, 0 rechecked"),
+    ("OpenSTA log, setup", "nets annotated in run 0: 318"),
 ]
 
 
@@ -98,3 +129,51 @@ def test_what_was_looked_at_is_no_trouble(name: str, line: str, tmp_path: Path) 
     report = REPORTS[name]
     verdict = judge(tmp_path / "something", report.claim, with_line(report, line), report.more)
     assert verdict.status == "PASS", verdict.capped_by
+
+
+EMPTY = "Circuit 1 contains 0 devices, Circuit 2 contains 0 devices.\n"
+FULL = "Circuit 1 contains 9 devices, Circuit 2 contains 9 devices.\n"
+NETS = "Circuit 1 contains 4 nets,    Circuit 2 contains 4 nets.\n"
+TABLE = """\
+Subcircuit summary:
+Circuit 1: {cell:<32}|Circuit 2: {cell:<32}
+-------------------------------------------|-------------------------------------------
+Number of devices: {count:<24}|Number of devices: {count:<24}
+Number of nets: 4                          |Number of nets: 4
+---------------------------------------------------------------------------------------
+Netlists match uniquely.
+Cell pin lists are equivalent.
+Device classes {cell} and {cell} are equivalent.
+"""
+MATCHED = [
+    (f"Netgen 1.5.250\n{FULL}{NETS}Result: Circuits match uniquely.\nLVS Done.\n", True),
+    # A filler has no device, and neither has an empty top.
+    (
+        f"Netgen 1.5.250\n{EMPTY}{NETS}{FULL}{NETS}Result: Circuits match uniquely.\nLVS Done.\n",
+        True,
+    ),
+    (
+        f"Netgen 1.5.250\n{FULL}{NETS}{EMPTY}{NETS}Result: Circuits match uniquely.\nLVS Done.\n",
+        False,
+    ),
+    (f"Netgen 1.5.250\n{EMPTY}{NETS}Result: Circuits match uniquely.\nLVS Done.\n", False),
+    (
+        TABLE.format(cell="fill_1", count=0)
+        + TABLE.format(cell="lamp", count=7)
+        + "Final result: Circuits match uniquely.\n",
+        True,
+    ),
+    (
+        TABLE.format(cell="inv", count=2)
+        + TABLE.format(cell="lamp", count=0)
+        + "Final result: Circuits match uniquely.\n",
+        False,
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "is_proof"), MATCHED)
+def test_an_empty_top_matches_nothing(text: str, is_proof: bool, tmp_path: Path) -> None:
+    verdict = judge(tmp_path, ClaimRow(name="netlists_match"), text)
+    assert verdict.status == ("PASS" if is_proof else "NEEDS_REVIEW"), verdict.capped_by
+    assert is_proof or any("nothing was looked at" in cap.text for cap in verdict.capped_by)

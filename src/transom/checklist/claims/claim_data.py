@@ -36,6 +36,7 @@ class FactPattern(_Part):
         breaks_limit: a number is bad if it breaks the claim's limit.
         whole: the key of the scope by which a report splits the measurement; one of the whole must
             have been measured, since the parts that are shown need not be all.
+        last: only the measurements of the last line that has one.
     """
 
     name: str
@@ -47,6 +48,7 @@ class FactPattern(_Part):
     text_contains: str | None = None
     breaks_limit: bool = False
     whole: str | None = None
+    last: bool = False
 
 
 class HeaderWaiver(_Part):
@@ -92,6 +94,11 @@ class HeaderPart(_Part):
     waivable_loading: bool = True
     waivers: tuple[HeaderWaiver, ...] = ()
 
+    @property
+    def stems(self) -> tuple[str, ...]:
+        """The texts, in lower case, of lines that may read one in other words."""
+        return tuple(word.rstrip("s") for word in self.read_as)
+
     def keywords_of(self, item: Literal["loading", "version"]) -> tuple[str, ...]:
         """Return the keywords that waive one of the two items, each once."""
         words: list[str] = []
@@ -124,7 +131,7 @@ class Claim(_Part):
     match: Literal["exact", "words"] = "words"
     first: bool = False
     headers: tuple[HeaderPart, ...] = ()
-    optional: dict[str, tuple[str, ...]] = {}
+    optional: tuple[str, ...] = ()
     proof: tuple[tuple[FactPattern, ...], ...]
     looked_at: tuple[FactPattern, ...] = ()
     bad: tuple[FactPattern, ...] = ()

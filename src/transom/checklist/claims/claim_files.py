@@ -42,7 +42,7 @@ from transom.checklist.item import Item
 from transom.errors import InputError
 from transom.evidence.numbers import NumberLimit, PrintedNumber, read_bound
 from transom.evidence.units import factor_to_base, quantity_of
-from transom.formats.reports import load_format
+from transom.formats.reports import FactInterest, load_format
 
 _GRANULAR = re.compile(
     r"\bone (?:item|violation|entry|row) (?:per|for (?:each|every))\b"
@@ -245,6 +245,36 @@ def match_of_claim(config: CheckerConfig) -> Literal["contains", "words", "exact
     return claim.match
 
 
+def interest_of(config: CheckerConfig, atoms: str) -> FactInterest | None:
+    """Return the measurements that the checker of a claim asks for, or None if it may ask for any.
+
+    A checker that was written or edited by hand, or by a model, is given all of them.
+
+    Args:
+        config: `checker.yaml`.
+        atoms: the text of the checker's functions.
+    """
+    claim = shipped_claims().claims.get(config.claim.name) if config.claim else None
+    if config.claim is None or claim is None:
+        return None
+    # The standard functions may stand behind it.
+    if not atoms.startswith(_text_of_atoms(claim, config.claim)):
+        return None
+    parameters = config.claim.parameters
+    patterns = [*bad_facts(claim, parameters), *claim.looked_at, *claim.alarming]
+    patterns += itertools.chain.from_iterable(proof_facts(claim, parameters))
+    # Messages that the tool itself calls mere warnings are excused.
+    names = {"message", *(measure_name(pattern, parameters) for pattern in patterns)}
+    kinds = {kind for part in claim.headers for kind in (part.kind, *part.read_as)}
+    return FactInterest(frozenset(names), frozenset(kinds))
+
+
+def is_of_headers(config: CheckerConfig) -> bool:
+    """Return whether a claim asks which files a log reads."""
+    claim = shipped_claims().claims.get(config.claim.name) if config.claim else None
+    return claim is not None and bool(claim.headers)
+
+
 def sought_texts(config: CheckerConfig) -> tuple[str, ...]:
     """Return the texts that a claim looks for in each line of its files.
 
@@ -254,8 +284,9 @@ def sought_texts(config: CheckerConfig) -> tuple[str, ...]:
     claim = shipped_claims().claims.get(config.claim.name) if config.claim else None
     if config.claim is None or claim is None:
         return ()
-    if claim.optional:
-        return (*itertools.chain(*claim.optional.values()), *SCRIPT_COMMANDS)
+    if claim.headers:
+        stems = itertools.chain.from_iterable(part.stems for part in claim.headers)
+        return (*stems, *(SCRIPT_COMMANDS if claim.optional else ()))
     if claim.list != "forbidden":
         return texts_of_parameter(config.claim.parameters.get("text", ""))
     texts = texts_of_patterns(config.requirements.pattern_items)
@@ -297,7 +328,7 @@ def write_claim(item: Item, row: ClaimRow, own_format: dict[str, Json] | None = 
             mode="json", by_alias=True, exclude_unset=True
         )
     claim = shipped_claims().claims[row.name]
-    atoms = write_header_atoms(claim) if claim.headers else _atoms(claim, row)
+    atoms = _text_of_atoms(claim, row)
     config = _config(item, claim, row).model_copy(update={"report_format": own_format})
     return ClaimFiles(config, atoms)
 
@@ -359,8 +390,13 @@ def _capability(claim: Claim, requirements: Requirements, waivers: Waivers) -> i
     return 3 if requirements.value is not None else 4
 
 
-def _atoms(claim: Claim, row: ClaimRow) -> str:
+def _text_of_atoms(claim: Claim, row: ClaimRow) -> str:
     """Return `atoms.py` of a claim."""
+    return write_header_atoms(claim) if claim.headers else _atoms(claim, row)
+
+
+def _atoms(claim: Claim, row: ClaimRow) -> str:
+    """Return `atoms.py` of a claim on measurements."""
     proof = list[dict[str, object]]()
     for alternatives in proof_facts(claim, row.parameters):
         for pattern in alternatives:

@@ -11,7 +11,12 @@ from typing import Any
 
 from transom import __version__
 from transom.checklist.atoms import CheckerConfig, checker_type
-from transom.checklist.claims.claim_files import match_of_claim, sought_texts
+from transom.checklist.claims.claim_files import (
+    interest_of,
+    is_of_headers,
+    match_of_claim,
+    sought_texts,
+)
 from transom.checklist.item import Item
 from transom.checklist.judging.accounting import CheckAccount, account_for
 from transom.checklist.judging.compare import patterned_items
@@ -201,7 +206,12 @@ async def _run(
             scope, sources = await declared(worker)
             if config.report_format is not None:
                 scope = replace(scope, formats=(format_of(config.report_format),))
-            scope = replace(scope, sought=sought_texts(config))
+            scope = replace(
+                scope,
+                sought=sought_texts(config),
+                sought_of_reading=is_of_headers(config),
+                interest=interest_of(config, checker.atoms),
+            )
             evidence, gathered = await gather(inputs, worker, scope, sources)
             # With a file missing, everything that was not seen could be in it.
             if gathered.errors:

@@ -63,7 +63,7 @@ def account_for_claim(row: ClaimRow, path: str, reading: FileReading) -> ClaimAc
         *view.caps_of_numbers(),
         *view.caps_of_unnamed_checks(),
         *view.caps_of_alarms(),
-        *view.caps_of_optional_files(),
+        *view.caps_of_unread_files(),
     ]
     unread = tuple(view.unread())
     return ClaimAccount(tuple(dict.fromkeys(caps)), view.other_facts(), unread, stated)

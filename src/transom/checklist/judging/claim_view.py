@@ -108,6 +108,9 @@ class ClaimView:
                 names = " or ".join(self.names(group))
                 yield Cap("measured", f"{names} was not measured", self.path)
         counts = list(self.matching(self.claim.looked_at))
+        if counts and any(pattern.last for pattern in self.claim.looked_at):
+            last_line = max(fact.line for fact in counts)
+            counts = [fact for fact in counts if fact.line == last_line]
         numbers = []
         for fact in counts:
             if isinstance(fact.number, PrintedNumber):
@@ -209,20 +212,22 @@ class ClaimView:
                 text = f"{fact.name.replace('_', ' ')}: {fact.content.strip()}"
                 yield Cap("trouble", text, self.path, fact.line)
 
-    def caps_of_optional_files(self) -> Iterator[Cap]:
+    def caps_of_unread_files(self) -> Iterator[Cap]:
         """Yield a cap for each line of a log that may read a file of which no row reads one."""
         read_kinds = set[str]()
         for fact in self.measurements:
             if fact.name in ("file_read", SEARCHED_LOG):
                 read_kinds.add(fact.scope.get("kind", ""))
         for part in self.claim.headers:
-            texts = self.claim.optional.get(part.kind)
             # A file that is no log runs no command.
-            if texts is None or not read_kinds or not read_kinds.isdisjoint(part.read_as):
+            if not read_kinds or not read_kinds.isdisjoint(part.read_as):
                 continue
             for fact in self.measurements:
-                is_named = any(text in fact.text.lower() for text in texts)
-                if fact.name == SOUGHT_LINE and (is_named or _SCRIPT.match(fact.text)):
+                if fact.name != SOUGHT_LINE:
+                    continue
+                is_named = any(text in fact.text.lower() for text in part.stems)
+                is_script = part.kind in self.claim.optional and _SCRIPT.match(fact.text)
+                if is_named or is_script:
                     text = f"this line may read a {part.title}: {fact.text}"
                     yield Cap("measured", text, self.path, fact.line)
 

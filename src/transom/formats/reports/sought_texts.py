@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from transom.evidence.trouble import TroubleFinder
 from transom.formats.reports.readings import FileReading, Measurement
 
 SOUGHT_LINE = "sought_line"
 SEARCHED_LOG = "searched_log"
+_WRITING = re.compile(
+    r"(?<![a-z])(?:writ(?:e|es|ing|ten)|sav(?:e|es|ing|ed))(?![a-z])", re.IGNORECASE
+)
 # A reader is shown that the log was searched; a text that may be looked for must not equal it.
 _TO_ITS_END = "\N{END OF PROOF}"
 
@@ -21,10 +25,13 @@ class TextSearch:
 
     Args:
         texts: what is looked for.
+        of_reading: only lines that may tell of a file that was read; a line of trouble, and one
+            that writes a file, tells of none.
     """
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, texts: Sequence[str], *, of_reading: bool = False) -> None:
         self._texts = tuple(texts)
+        self._finder = TroubleFinder("eda") if of_reading else None
         words = [r"[ \t]+".join(map(re.escape, text.split())) for text in texts]
         self._pattern = re.compile("|".join(words), re.IGNORECASE)
         self._lines_before = 0
@@ -64,6 +71,8 @@ class TextSearch:
             number += piece.count("\n", counted, start)
             counted = start
             line = piece[start:end]
+            if self._finder is not None and (_WRITING.search(line) or self._finder.in_line(line)):
+                continue
             is_same = any(text in line for text in self._texts)
             scope = {"case": "same" if is_same else "other"}
             self.lines.append(

@@ -198,7 +198,28 @@ def _of_form(path: PurePosixPath, text: str) -> Recognition:
     if is_page or (name in ANALYSIS_TYPES and suffix not in _PROSE_SUFFIXES):
         # The output of a tool, or its page: nobody knows what it says.
         return Recognition(None, "", "no reader knows its content", could_matter=True)
+    if _has_failed_rows(root):
+        return Recognition("analysis", OTHER_REVIEW, "a table of results with a failed one")
     return Recognition("document", path.name, "a document by its suffix")
+
+
+def _has_failed_rows(root: Node) -> bool:
+    """Return whether a table has a column of results, and a failed one among them.
+
+    Words in the first column are names: `| rejected | The clerk refused the request. |`.
+    """
+    for node in root.walk():
+        rows = [row for row in node.children if isinstance(row.value, dict)]
+        if not isinstance(node.value, list) or not rows:
+            continue
+        columns = dict[str, list[str | None]]()
+        for row in rows:
+            for cell in row.children[1:]:
+                columns.setdefault(cell.key, []).append(words().status_of(cell.value))
+        for statuses in columns.values():
+            if len(statuses) == len(rows) and None not in statuses and "fail" in statuses:
+                return True
+    return False
 
 
 def _decides(root: Node) -> bool:

@@ -144,6 +144,9 @@ def _troubles(node: Node, finder: TroubleFinder) -> tuple[Trouble, ...]:
         # An open text such as a title may name trouble; only its key can make it a status.
         if finder.is_nothing(text):
             return finder.in_entry(key, text)
+        # The words of reviews and tests are known in more languages than those of trouble.
+        if words().status_of(text) == "fail":
+            return finder.in_status(text) or (Trouble(text, "denied", "status"),)
         return finder.in_key(key) or (finder.in_status(text) if len(text.split()) <= 4 else ())
     if node.place >= 0:
         return ()

@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse, Response
 from transom.errors import InputError, NotFoundError
 from transom.learning import Curator, Insight, InsightSource, Playbook
 from transom.learning.ledger import scores_of
-from transom.server.charts import score_chart
+from transom.learning.score_chart import score_chart
 from transom.server.forms import form_of
 from transom.server.names import keep_name, name_of, signature_of
 from transom.server.rendering import page
@@ -131,5 +131,5 @@ def get_insight(request: Request, item_id: str) -> dict[str, Any]:
 
 
 def _document(insight: Insight) -> dict[str, Any]:
-    facts = InsightItem.of(insight).model_dump(mode="json")
+    facts = InsightItem.model_validate(insight).model_dump(mode="json")
     return facts | {"scope": insight.scope, "retired": insight.retired}

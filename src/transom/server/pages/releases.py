@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from transom.investigator.result import CriterionResult, Investigation
 from transom.runs.summarising import RunSummary
 from transom.server.rendering import page
-from transom.server.run_results import actions_of, investigation_of
+from transom.server.run_results import investigation_of
 from transom.server.site import Site
 from transom.store import SummaryFilter
 
@@ -24,20 +24,22 @@ _MOST_RUNS = 200
 
 @dataclass(frozen=True)
 class JudgedFeature:
-    """A feature by its newest investigation.
-
-    Attributes:
-        criteria: its criteria by their ids.
-        actions: the criteria that are not met, by the owner who has to act.
-    """
+    """A feature by its newest investigation."""
 
     run: RunSummary
     investigation: Investigation
-    criteria: dict[str, CriterionResult]
-    actions: dict[str, list[CriterionResult]]
+
+    @property
+    def criteria(self) -> dict[str, CriterionResult]:
+        """The criteria by their ids."""
+        return {criterion.id: criterion for criterion in self.investigation.criteria}
 
     def to_json(self) -> dict[str, Any]:
         investigation = self.investigation
+        actions: dict[str, list[str]] = {}
+        for criterion in investigation.criteria:
+            if criterion.status in ("fail", "unknown"):
+                actions.setdefault(criterion.owner, []).append(criterion.id)
         return {
             "run_id": self.run.id,
             "feature_id": investigation.feature_id,
@@ -47,10 +49,7 @@ class JudgedFeature:
             "at": self.run.last_at,
             "changed_since": investigation.changed_since,
             "criteria": {key: criterion.status for key, criterion in self.criteria.items()},
-            "actions": {
-                owner: [criterion.id for criterion in criteria]
-                for owner, criteria in self.actions.items()
-            },
+            "actions": actions,
         }
 
 
@@ -61,11 +60,9 @@ def features_of(site: Site) -> list[JudgedFeature]:
     # By the last change: an earlier investigation that a person judged today is the newest word.
     for summary in site.runs.page(only, limit=_MOST_RUNS, by_start=False):
         investigation = investigation_of(site, site.runs.row(summary))
-        if investigation is None or investigation.feature_id in features:
-            continue
-        criteria = {criterion.id: criterion for criterion in investigation.criteria}
-        feature = JudgedFeature(summary, investigation, criteria, actions_of(investigation))
-        features[investigation.feature_id] = feature
+        if investigation is not None:
+            feature = JudgedFeature(summary, investigation)
+            features.setdefault(investigation.feature_id, feature)
     return sorted(features.values(), key=lambda feature: feature.investigation.feature_name)
 
 
@@ -74,16 +71,13 @@ def show_releases(request: Request) -> Response:
     """Show features and criteria as one table."""
     features = features_of(request.app.state.site)
     names: dict[str, str] = {}
-    owners: dict[str, list[tuple[JudgedFeature, CriterionResult]]] = {}
+    tasks: list[dict[str, Any]] = []
     for feature in features:
         for key, criterion in feature.criteria.items():
             names.setdefault(key, criterion.name)
-        for owner, criteria in feature.actions.items():
-            rows = owners.setdefault(owner, [])
-            rows += [(feature, criterion) for criterion in criteria if criterion.required]
-    values = {"features": features, "criteria": names}
-    actions = {owner: rows for owner, rows in owners.items() if rows}
-    return page(request, "releases.html", values | {"actions": actions})
+            if criterion.required and criterion.status in ("fail", "unknown"):
+                tasks.append({"owner": criterion.owner, "feature": feature, "criterion": criterion})
+    return page(request, "releases.html", {"features": features, "criteria": names, "tasks": tasks})
 
 
 @api.get("/releases")

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from transom.errors import NotFoundError
-from transom.runs.history import RunView
+from transom.runs.history import RUNNING, RunView
 from transom.runs.open_questions import questions_of
 from transom.runs.stage_rows import stages_of
 from transom.runs.summarising import RunSummary
@@ -117,13 +117,14 @@ def show_stages(request: Request, run_id: str) -> Response:
 def _head_of(site: Site, run: RunView) -> dict[str, Any]:
     """Return what every view of a run shows."""
     row = _row(site, run.row.id)
+    is_stopped = run.status != RUNNING and (bool(row.run.waits) or run.status in _STOPPED)
     return {
         "row": row,
         "stages": stages_of(run),
         "questions": [*questions_of(run)],
         "folder": str(site.runs.workspace.run_folder(run.row.name, run.row.id)),
         "inputs": run.row.inputs,
-        "is_resumable": row.run.is_resumable and (bool(row.run.waits) or run.status in _STOPPED),
+        "is_resumable": row.run.is_resumable and is_stopped,
         "status": run.status,
     }
 

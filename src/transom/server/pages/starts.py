@@ -57,12 +57,8 @@ async def start(request: Request, kind: str) -> Response:
     site: Site = request.app.state.site
     fields = form_of(await request.body())
     fields.pop(CSRF_FIELD, None)
-    arguments = filled(kind, fields).arguments()
+    command = filled(kind, fields).arguments(site.runs.workspace.root)
     name = secrets.token_hex(8)
-    # Before `--`: what follows it is no option.
-    split = arguments.index("--")
-    workspace = f"--workspace={site.runs.workspace.root}"
-    command = [*arguments[:split], workspace, *arguments[split:]]
     _remove_old_logs(site)
     process = launch(site.runs, command, _log_of(site, name))
     request.app.state.started[name] = (process, shlex.join(["transom", *command]))

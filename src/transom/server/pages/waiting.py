@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import quote
 
@@ -11,8 +11,9 @@ from fastapi.responses import RedirectResponse, Response
 
 from transom.checklist.acceptance import is_accepted
 from transom.errors import InputError, TransomError
+from transom.investigator.report import page_parts
 from transom.runs.answering import GivenAnswer, give_answer
-from transom.runs.history import RunView, view
+from transom.runs.history import RunView
 from transom.runs.open_questions import (
     OpenQuestion,
     WaitingRun,
@@ -33,19 +34,9 @@ from transom.store import SummaryFilter
 router = APIRouter(include_in_schema=False)
 api = APIRouter(prefix="/api")
 
-_SHOWN_CHARACTERS = 2_000
-_SHOWN_EVIDENCE = 100_000
+_SHOWN_CHARACTERS = 100_000
 _SHEET_FIELD = "answer/"
 """Begins the name of a field of a sheet: then the run, `/`, and the question."""
-
-
-@dataclass(frozen=True)
-class EvidenceRow:
-    """One point of the evidence: its state, its name, and the lines that it rests on."""
-
-    status: str
-    name: str
-    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -53,18 +44,24 @@ class QuestionEvidence:
     """What a person looks at before the answer.
 
     Attributes:
-        rows: the points that speak against it, or are not clear, the unclear ones first.
-        met: the points that are met or waived.
+        parts: of an investigation, see `page_parts`; empty if it judges none.
         text: the matter in full, e.g. the arguments of a tool call, or a diff.
         hidden: how many characters of it are not shown.
-        is_diff: whether the text is a diff.
     """
 
-    rows: tuple[EvidenceRow, ...] = ()
-    met: tuple[EvidenceRow, ...] = ()
+    parts: dict[str, Any] = field(default_factory=dict)
     text: str = ""
     hidden: int = 0
-    is_diff: bool = False
+
+    @property
+    def is_diff(self) -> bool:
+        """Whether the text is a diff."""
+        return self.text.startswith("diff --git ")
+
+    def to_json(self) -> dict[str, Any]:
+        criteria = [row.model_dump(mode="json") for row in self.parts.get("ordered", ())]
+        text = {"text": self.text, "hidden": self.hidden, "is_diff": self.is_diff}
+        return {"criteria": criteria, **text}
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,7 @@ class AskedQuestion:
         return title_of(self.run.row)
 
     @property
-    def field(self) -> str:
+    def field_name(self) -> str:
         """The name of its field in a sheet."""
         return f"{_SHEET_FIELD}{self.run.row.id}/{self.question.question}"
 
@@ -108,7 +105,7 @@ class WaitingList:
         return {
             "schema": "transom.waiting/1",
             "questions": [
-                entry.question.to_json() | {"evidence": asdict(entry.evidence)}
+                entry.question.to_json() | {"evidence": entry.evidence.to_json()}
                 for entry in self.questions
             ],
             "runs": [asdict(run) for run in self.runs],
@@ -118,10 +115,9 @@ class WaitingList:
 def waiting_of(site: Site, offset: int = 0) -> WaitingList:
     """Return what waits, one page of it."""
     views: list[RunView] = []
-    runs, store = site.runs, site.runs.store
     only = SummaryFilter(waits=(WAITS_FOR_ANSWER, WAITS_FOR_WORK))
-    for summary in runs.page(only, limit=PAGE_ROWS, offset=offset):
-        views.append(view(runs.workspace, store, runs.row(summary)))
+    for summary in site.runs.page(only, limit=PAGE_ROWS, offset=offset):
+        views.append(site.runs.view(site.runs.row(summary)))
     # A question that several runs ask is shown once, with the first of them.
     by_id = {run.row.id: run for run in views}
     questions: list[AskedQuestion] = []
@@ -159,12 +155,12 @@ async def answer_sheet(request: Request) -> Response:
     person, reason = signature_of(request, form), form.get("reason", "").strip()
     notes: list[str] = []
     count = 0
-    for field, words in form.items():
+    for name, words in form.items():
         # A question without a choice is left open.
-        if not field.startswith(_SHEET_FIELD) or not words:
+        if not name.startswith(_SHEET_FIELD) or not words:
             continue
         # The id of a run has no slash; the name of a question may have some.
-        run_id, _, question = field.removeprefix(_SHEET_FIELD).partition("/")
+        run_id, _, question = name.removeprefix(_SHEET_FIELD).partition("/")
         reply = GivenAnswer(words=words, question=question or None, person=person, reason=reason)
         try:
             await _give(site, site.runs.run(run_id), reply)
@@ -236,31 +232,9 @@ def _evidence(site: Site, run: RunView, question: OpenQuestion) -> QuestionEvide
     for choice in run.state.waiting.values():
         if short_name(choice) != question.question:
             continue
-        if text := str(choice.get("evidence", "")):
-            is_diff = text.startswith("diff --git ")
-            hidden = max(0, len(text) - _SHOWN_EVIDENCE)
-            return QuestionEvidence(text=text[:_SHOWN_EVIDENCE], hidden=hidden, is_diff=is_diff)
-        if "tool" in choice:
-            text = in_full(choice)
+        text = str(choice.get("evidence", "")) or (in_full(choice) if "tool" in choice else "")
+        if text:
             hidden = max(0, len(text) - _SHOWN_CHARACTERS)
             return QuestionEvidence(text=text[:_SHOWN_CHARACTERS], hidden=hidden)
-    if run.row.kind == "investigate":
-        return _criteria(site, run)
-    return QuestionEvidence()
-
-
-def _criteria(site: Site, run: RunView) -> QuestionEvidence:
-    """Return the criteria of an investigation, the unclear ones first."""
-    investigation = investigation_of(site, run.row)
-    if investigation is None:
-        return QuestionEvidence()
-    sources = {entry.id: entry for entry in investigation.evidence}
-    open_rows: list[EvidenceRow] = []
-    met: list[EvidenceRow] = []
-    for criterion in investigation.criteria:
-        entries = [sources[key] for key in criterion.evidence if key in sources]
-        lines = tuple(f"{entry.source} {entry.locator}: {entry.value}" for entry in entries)
-        row = EvidenceRow(criterion.status, criterion.name, lines)
-        (met if row.status in ("pass", "waived") else open_rows).append(row)
-    open_rows.sort(key=lambda row: row.status != "unknown")
-    return QuestionEvidence(tuple(open_rows), tuple(met))
+    investigation = investigation_of(site, run.row) if run.row.kind == "investigate" else None
+    return QuestionEvidence(page_parts(investigation) if investigation else {})

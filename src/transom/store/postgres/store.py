@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import zlib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
@@ -12,6 +11,7 @@ from typing import Any, Self
 
 from transom.canonical import Json
 from transom.errors import StoreError
+from transom.store.blobs import packed, sha_of
 from transom.store.codec import check_name, decode, encode, now
 from transom.store.location import PostgresAddress
 from transom.store.postgres.committer import PostgresCommitter, PostgresWork, lock_of
@@ -45,7 +45,7 @@ from transom.store.writer import Writer
 
 PATIENCE = 30.0
 """Seconds that a call waits for a database that cannot be reached."""
-_INLINE_BYTES = 64 * 1024  # compressing more than this would block the event loop
+_MOST_KNOWN = 1024
 
 # The chain is that of `transom.store.chains`. The stream's lock keeps other appends away.
 _INSERT = """
@@ -65,6 +65,8 @@ _PUT = """
     INSERT INTO documents (name, key, value) VALUES ($1, $2, $3)
     ON CONFLICT (name, key) DO UPDATE SET value = excluded.value
 """
+_PUT_BLOB = "INSERT INTO blobs (sha256, zlib) VALUES ($1, $2) ON CONFLICT DO NOTHING"
+_PRESENT = "SELECT sha256 FROM blobs WHERE sha256 = ANY($1::text[])"
 _CLAIM = "INSERT INTO documents (name, key, value) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
 _GET = "SELECT value FROM documents WHERE name = $1 AND key = $2"
 
@@ -95,6 +97,9 @@ class PostgresStore:
         committer = PostgresCommitter(pool, address, patience)
         self._writer = Writer(committer, address, after_append)
         self._leases = PostgresLeases(address, pool, self._writer)
+        # Blobs that were in the database lately: they are looked for in the transaction that needs
+        # them, which costs no round trip, and are not sent again.
+        self._known_blobs: set[str] = set()
         self._closed = False
 
     @classmethod
@@ -144,18 +149,30 @@ class PostgresStore:
         *,
         sync: bool = True,
         summarise: Summarise | None = None,
+        recorded_at: str | None = None,
+        blobs: Sequence[bytes] = (),
     ) -> int:
-        work = self._insertion(stream, kind, data, summarise)
+        work = self._insertion(stream, kind, data, summarise, recorded_at)
+        if blobs:
+            work = await self._with_blobs(work, blobs)
         number: int = await self._writer.submit(work, sync=sync, stream=stream)
+        self._remember_blobs(blobs)
         return number
 
     def append_soon(
-        self, stream: str, kind: str, data: Json, *, summarise: Summarise | None = None
+        self,
+        stream: str,
+        kind: str,
+        data: Json,
+        *,
+        summarise: Summarise | None = None,
+        recorded_at: str | None = None,
     ) -> asyncio.Future[int]:
-        insertion = self._insertion(stream, kind, data, summarise)
+        insertion = self._insertion(stream, kind, data, summarise, recorded_at)
         return self._writer.hand_over_soon(insertion, stream=stream)
 
     def read(self, stream: str, after: int = 0) -> list[Record]:
+        self._writer.finish(stream)
         return _records(stream, self._query(_READ, stream, after))
 
     def read_all(self, after: int) -> list[Record]:
@@ -216,18 +233,10 @@ class PostgresStore:
         return [name for (name,) in rows]
 
     async def put_blob(self, data: bytes) -> str:
-        sha = hashlib.sha256(data).hexdigest()
-        if self._query("SELECT 1 FROM blobs WHERE sha256 = $1", sha):
-            return sha
-        if len(data) <= _INLINE_BYTES:
-            packed = zlib.compress(data)
-        else:
-            packed = await asyncio.to_thread(zlib.compress, data)
-        await self._write(
-            "INSERT INTO blobs (sha256, zlib) VALUES ($1, $2) ON CONFLICT DO NOTHING",
-            (sha, packed),
-            lock_of("blob", sha),
-        )
+        sha = sha_of(data)
+        if not self._query("SELECT 1 FROM blobs WHERE sha256 = $1", sha):
+            await self._write(_PUT_BLOB, (sha, await packed(data)), lock_of("blob", sha))
+        self._remember_blobs([data])
         return sha
 
     def get_blob(self, sha: str) -> bytes:
@@ -238,7 +247,7 @@ class PostgresStore:
             data = zlib.decompress(rows[0][0])
         except zlib.error as error:
             raise self._damaged(sha) from error
-        if hashlib.sha256(data).hexdigest() != sha:
+        if sha_of(data) != sha:
             raise self._damaged(sha)
         return data
 
@@ -296,6 +305,7 @@ class PostgresStore:
 
         locks = [lock_of("stream", stream), *(lock_of("blob", sha) for sha in shas)]
         await self._writer.submit(PostgresWork(remove, tuple(locks)))
+        self._known_blobs.difference_update(shas)
 
     def hold(self, stream: str) -> PostgresLease | None:
         """Take the lease of a stream for this process; see `LeasingStore`."""
@@ -325,12 +335,45 @@ class PostgresStore:
     ) -> None:
         await self.close()
 
+    async def _with_blobs(self, work: PostgresWork, blobs: Sequence[bytes]) -> PostgresWork:
+        """Return a write that stores blobs, too."""
+        known, new = {}, {}
+        for data in blobs:
+            sha = sha_of(data)
+            if sha in self._known_blobs:
+                known[sha] = data
+            else:
+                new[sha] = await packed(data)
+
+        def run(connection: PostgresConnection) -> Any:
+            for row in new.items():
+                connection.execute(_PUT_BLOB, row)
+            present = connection.execute(_PRESENT, ([*known],)) if known else None
+            result = work.run(connection)
+            if present is not None:
+                # Another process may have deleted a run that had the same blob.
+                for sha in known.keys() - {sha for (sha,) in present.fetchall()}:
+                    connection.execute(_PUT_BLOB, (sha, zlib.compress(known[sha])))
+            return result
+
+        return PostgresWork(run, (*work.locks, *(lock_of("blob", sha) for sha in new)))
+
+    def _remember_blobs(self, blobs: Sequence[bytes]) -> None:
+        if len(self._known_blobs) + len(blobs) > _MOST_KNOWN:
+            self._known_blobs.clear()
+        self._known_blobs.update(sha_of(data) for data in blobs)
+
     def _insertion(
-        self, stream: str, kind: str, data: Json, summarise: Summarise | None
+        self,
+        stream: str,
+        kind: str,
+        data: Json,
+        summarise: Summarise | None,
+        recorded_at: str | None,
     ) -> PostgresWork:
         check_name(stream, "stream")
         check_name(kind, "kind of record")
-        at = now()
+        at = recorded_at or now()
         row = (stream, kind, encode(data, stream), at)
         token = self._leases.token_of(stream)
 

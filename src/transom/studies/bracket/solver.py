@@ -14,9 +14,10 @@ from typing import Any
 from transom.errors import InputError, install_hint
 from transom.studies.bracket import build
 from transom.studies.bracket.emulator import Emulator
-from transom.studies.failures import Diagnosis, FailureEvidence, Taxonomy, diagnosis
+from transom.studies.failures import Diagnosis, FailureEvidence, diagnosis
 from transom.studies.solver import Solved, run_and_judge, write_json
 from transom.studies.study import Extractor, JobLimits, Number, Study
+from transom.studies.taxonomy import Taxonomy
 
 DEFAULTS: dict[str, Number] = {
     "length": 80.0,

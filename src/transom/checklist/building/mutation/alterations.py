@@ -133,11 +133,11 @@ def _digits(number: str) -> str:
 
 
 def other_token(token: str) -> str:
-    """Return the token with its last digit raised by one, of a number the first digit.
+    """Return the token with its last digit raised by one: `1.25e-03` -> `1.26e-03`.
 
-    A token without a digit gets another last letter.
+    A token without a digit gets another last letter: `MET` -> `MEx`.
     """
-    # The exponent stays: it would change the number beyond any limit.
+    # The exponent stays: another one would change the number beyond any limit.
     digits = [
         index
         for index, sign in enumerate(re.split(r"[eE](?=[-+]?\d+$)", token)[0])

@@ -316,7 +316,7 @@ def test_a_message_that_failed_long_ago_is_not_gone_on_with(
         with pytest.raises(openai.InternalServerError):
             answer_of(client, said("Ship pens"))
         later = time.time() + days * 24 * 3600
-        monkeypatch.setattr("transom.server.chat_completions.time", Mock(time=lambda: later))
+        monkeypatch.setattr("transom.agent.chat_completions.time", Mock(time=lambda: later))
         assert answer_of(client, said("Ship pens")) == "It is shipped pens."
     assert shop.shipped == shipped
 

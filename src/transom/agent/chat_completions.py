@@ -12,20 +12,19 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from transom.agent import Agent, Home
-from transom.agent import Response as AgentResponse
+from transom.agent.agent import Agent
 from transom.agent.models import Event, ReplyDelta, ReplyReceived
+from transom.agent.models import Response as AgentResponse
+from transom.agent.setup import Home
 from transom.canonical import digest
 from transom.errors import InputError, Paused, ProviderError, RunBusy, RunError, TransomError
 from transom.llm import Usage
 from transom.llm.deltas import Again
 from transom.runs import Workspace
-from transom.server.door import Door, Proxy
 from transom.store import Store
 
 _log = logging.getLogger(__name__)
@@ -344,30 +343,6 @@ class ChatCompletions:
     def _head(self, kind: str) -> dict[str, Any]:
         ident = f"chatcmpl-{uuid.uuid4().hex}"
         return {"id": ident, "object": kind, "created": int(time.time()), "model": self._name}
-
-
-def build_agent_app(
-    agent: Agent[Any, Any],
-    name: str,
-    workspace: Workspace,
-    store: Store,
-    token: str,
-    host: str = "127.0.0.1",
-    proxy_name: str = "",
-) -> Door:
-    """Build an ASGI application that serves an agent to chat front ends.
-
-    Args:
-        agent: the agent.
-        name: the name of the model that it stands for.
-        workspace: keeps the conversations.
-        store: the workspace's store, open for writing; the caller closes it.
-        token: what clients send as their API key.
-        host: the name or address that the server listens on, see `Door`.
-        proxy_name: the name by which clients reach the proxy in front of it; "" if there is none.
-    """
-    app = Starlette(routes=ChatCompletions(agent, name, workspace, store).routes())
-    return Door(app, token, host, proxy=Proxy(proxy_name) if proxy_name else None)
 
 
 async def _document(request: Request) -> Any:
