@@ -15,7 +15,7 @@ from transom.cli.app import root
 from transom.cli.command import AgentOption, command
 from transom.cli.command_session import Session
 from transom.cli.ending import orderly_end
-from transom.cli.learn import PlaybookScope, opened
+from transom.cli.knowledge import PlaybookScope, opened
 from transom.errors import InputError, SettingsError, install_hint
 from transom.runs.history import RunHistory
 

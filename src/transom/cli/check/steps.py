@@ -74,7 +74,7 @@ async def spec(
     from transom.checklist.pipeline import spec_of
     from transom.checklist.writing.round_copies import debug_folder, export_rounds
     from transom.checklist.writing.write import WrittenSpec
-    from transom.cli.learn import opened_memory
+    from transom.cli.knowledge import opened_memory
 
     loaded = answers.load_checked(session, item, strict=options.strict)
     places = places_of(session, options, session.settings.paths.item_specs_dir)
@@ -120,7 +120,7 @@ async def build(
     from transom.checklist.building.flow import BuiltChecker
     from transom.checklist.pipeline import checker_of, read_spec
     from transom.cli.check.learned import LEARNED
-    from transom.cli.learn import learning
+    from transom.cli.knowledge import learning
 
     item = load_item(options.item, strict=options.strict) if options.item else None
     itemspec = _found_spec(itemspec, session.settings.paths.item_specs_dir)
@@ -319,7 +319,7 @@ async def _judge_item(
     # Most items are claims, which need none of these, and they take longest to import.
     from transom.checklist.pipeline import check_all
     from transom.cli.check.learned import LEARNED
-    from transom.cli.learn import learning
+    from transom.cli.knowledge import learning
 
     async with learning(session, LEARNED) as (playbook, memory):
         manner = manner_of(session, options, playbook=playbook, memory=memory)
