@@ -198,3 +198,42 @@ def test_a_rust_test_that_has_to_panic_keeps_its_name() -> None:
     assert statuses["no_stone"] == "passed"
     assert statuses["too_heavy"] == "failed"
     assert not any("should panic" in name for name in statuses)
+
+
+MOCHA = """
+  ✔ stands alone
+  1) breaks at once
+  change
+    ✔ is given in few coins (90ms)
+    - comes later
+    2) refuses too little
+
+
+  2 passing (128ms)
+  1 pending
+  2 failing
+
+  1) breaks at once:
+     Error: no coins
+      at Context.<anonymous> (spec/a.js:10:29)
+
+  2) change
+       refuses too little:
+
+      AssertionError [ERR_ASSERTION]: Missing expected exception.
+      + expected - actual
+"""
+
+
+def test_mocha_marks_a_failing_test_by_a_number_alone() -> None:
+    cases = read_test_output(MOCHA)
+    assert [(case.name, case.status) for case in cases] == [
+        ("stands alone", "passed"),
+        ("breaks at once", "failed"),
+        ("is given in few coins", "passed"),
+        ("comes later", "skipped"),
+        ("refuses too little", "failed"),
+    ]
+    assert "Error: no coins" in cases[1].message
+    assert "Missing expected exception" in cases[4].message
+    assert "Missing" not in cases[1].message

@@ -62,12 +62,19 @@ _MARKS: dict[str, CaseStatus] = {
     **dict.fromkeys("✖✕×✗", "failed"),
     **dict.fromkeys("○﹣↓", "skipped"),
 }
+_MOCHA_END = re.compile(r"^ {2}\d+ passing \(\d[\d.]*\w+\)$", re.MULTILINE)
+_MOCHA = re.compile(
+    r"^ {2,100}(?:(?P<passed>[✔✓√])|(?P<skipped>-)|(?P<number>\d{1,6})\))[ ](?P<name>\S.*?)"
+    r"(?: \(\d+ms\))?$",
+    re.MULTILINE,
+)
+_MOCHA_FAILURE = re.compile(r"^ {2}(\d{1,6})\) ", re.MULTILINE)
 _MOST_MESSAGE = 4_000
 
 
 def read_test_output(text: str) -> tuple[JUnitCase, ...]:
     """Return the cases that a runner printed; none if the form is unknown."""
-    for read in (_go, _cargo, _unittest, _tap, _marked):
+    for read in (_go, _cargo, _unittest, _mocha, _tap, _marked):
         if cases := tuple(read(text)):
             return cases
     return ()
@@ -100,6 +107,26 @@ def _events(text: str) -> Iterator[dict[str, Any]]:
             continue
         if isinstance(row, dict) and "Action" in row:
             yield row
+
+
+def _mocha(text: str) -> Iterator[JUnitCase]:
+    """Read the lines of Mocha's reporter `spec`, which marks a failing test by a number alone: that
+    of its message below the summary.
+    """
+    end = _MOCHA_END.search(text)
+    if end is None:
+        return
+    pieces = _MOCHA_FAILURE.split(text[end.end() :])
+    details = dict(zip(pieces[1::2], pieces[2::2], strict=False))
+    for match in _MOCHA.finditer(text, 0, end.start()):
+        status: CaseStatus = "passed" if match["passed"] else "skipped"
+        message = ""
+        if match["number"]:
+            status = "failed"
+            # The title of the test stands before its error, each line with blanks before it.
+            rows = [row.strip() for row in details.get(match["number"], "").splitlines()]
+            message = "\n".join(rows).strip()
+        yield JUnitCase(match["name"], status, message[:_MOST_MESSAGE], message)
 
 
 def _cargo(text: str) -> Iterator[JUnitCase]:
