@@ -237,3 +237,24 @@ def test_mocha_marks_a_failing_test_by_a_number_alone() -> None:
     assert "Error: no coins" in cases[1].message
     assert "Missing expected exception" in cases[4].message
     assert "Missing" not in cases[1].message
+
+
+def test_a_runner_that_lists_a_part_of_its_tests_tells_nothing_of_each() -> None:
+    vitest = (
+        " ✓ src/a.test.js (1 test) 3ms\n ❯ src/b.test.js (1 test | 1 failed) 9ms\n     × two 8ms\n"
+    )
+    assert not read_test_output(f"{vitest}\n      Tests  1 failed | 1 passed (2)\n")
+    jest = "PASS src/a.test.js\nFAIL src/b.test.js\n  ● g › two\n\nTests:       1 failed, 2 total\n"
+    assert not read_test_output(jest)
+    plain = (
+        f"F.\n{'=' * 70}\nFAIL: test_two (t.T.test_two)\n{'-' * 70}\nno\n\nRan 2 tests in 0.001s\n"
+    )
+    assert not read_test_output(plain)
+
+
+def test_a_runner_that_lists_all_of_its_tests_tells_each() -> None:
+    vitest = "  ✓ a.test.js > one 1ms\n  × a.test.js > two 8ms\n  ↓ a.test.js > three\n"
+    total = "      Tests  1 failed | 1 passed | 1 skipped (3)\n"
+    assert len(read_test_output(f"{vitest}\n{total}")) == 3
+    jest = "PASS a.test.js\n  g\n    ✓ one (2 ms)\n    ✓ two\n\nTests:       2 passed, 2 total\n"
+    assert [case.name for case in read_test_output(jest)] == ["one", "two"]

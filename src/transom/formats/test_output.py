@@ -57,6 +57,12 @@ _MARKED = re.compile(
     r"^\s*(?P<mark>[✔✓√✖✕×✗○﹣↓])\s+(?P<name>.+?)(?: \(?\d[\d.]*\s?m?s\)?)?"
     r"(?P<directive> # (?:SKIP|TODO).*)?$"
 )
+# `✓ src/a.test.js (3 tests) 12ms`
+_TEST_FILE = re.compile(r"\.[cm]?[jt]sx? \(\d+ tests?\b")
+_TOTAL = re.compile(
+    r"^(?:Tests: {1,20}(?:[^\n]{1,200}, )?(\d+) total| {2,20}Tests {2}[^\n]{1,200}\((\d+)\))$",
+    re.MULTILINE,
+)
 _MARKS: dict[str, CaseStatus] = {
     **dict.fromkeys("✔✓√", "passed"),
     **dict.fromkeys("✖✕×✗", "failed"),
@@ -160,6 +166,7 @@ def _unittest(text: str) -> Iterator[JUnitCase]:
     messages = _unittest_messages(lines)
     bad = set[str]()
     name = ""
+    is_listed = False
     for line in lines:
         head = _UNITTEST.match(line)
         if head:
@@ -169,11 +176,13 @@ def _unittest(text: str) -> Iterator[JUnitCase]:
             status = _UNITTEST_STATUS[result[1]]
             if status in ("failed", "error"):
                 bad.add(name)
+            is_listed = True
             yield JUnitCase(name, status, messages.get(name, ""))
             # A failed sub-test is followed by other sub-tests, with their own names.
             name = ""
-    # What a test prints may look like its result; the blocks at the end tell all failures.
-    for name in messages.keys() - bad:
+    # What a test prints may look like its result; the blocks at the end tell all failures. Without
+    # `-v` they alone are printed, and say nothing of the other tests.
+    for name in messages.keys() - bad if is_listed else ():
         yield JUnitCase(name, "failed", messages[name])
 
 
@@ -250,7 +259,13 @@ def _marked(text: str) -> Iterator[JUnitCase]:
     """Read lines that begin with a mark. A name that has none of a failure's lines has no
     message.
     """
+    cases = []
     for line in text.splitlines():
-        if match := _MARKED.match(line):
+        match = _MARKED.match(line)
+        if match and not _TEST_FILE.search(match["name"]):
             status: CaseStatus = "skipped" if match["directive"] else _MARKS[match["mark"]]
-            yield JUnitCase(match["name"], status, "")
+            cases.append(JUnitCase(match["name"], status, ""))
+    # Jest and Vitest list the tests of some files alone: those that fail, or the only one.
+    totals = [int(match[1] or match[2]) for match in _TOTAL.finditer(text)]
+    if not totals or sum(totals) == len(cases):
+        yield from cases
