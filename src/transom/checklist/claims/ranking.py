@@ -24,7 +24,7 @@ from transom.checklist.claims.absent_texts import (
     read_absence,
 )
 from transom.checklist.claims.claim_data import Claim, LimitedMeasure, shipped_claims
-from transom.checklist.claims.claim_files import fits_measure
+from transom.checklist.claims.claim_limits import fits_measure
 from transom.checklist.claims.sentences import (
     has_turned_definition,
     parts_of,

@@ -20,7 +20,7 @@ from transom.checklist.claims.claim_data import (
     proof_facts,
     scope_of_claim,
 )
-from transom.checklist.claims.claim_files import holds_limit
+from transom.checklist.claims.claim_limits import holds_limit
 from transom.evidence.caps import Cap
 from transom.evidence.numbers import NumberLimit, PrintedNumber, UnknownNumber
 from transom.evidence.units import quantity_of
