@@ -32,7 +32,7 @@ from transom.checklist.claims.sentences import (
 )
 from transom.checklist.narrowing import narrowing_of
 from transom.evidence.account import words_of_question
-from transom.evidence.numbers import NumberLimit, read_bound
+from transom.evidence.number_limits import NumberLimit, read_bound
 from transom.evidence.units import quantity_of
 
 MOST_CANDIDATES: Final = 3
