@@ -138,11 +138,11 @@ def other_token(token: str) -> str:
     A token without a digit gets another last letter: `MET` -> `MEx`.
     """
     # The exponent stays: another one would change the number beyond any limit.
-    digits = [
-        index
-        for index, sign in enumerate(re.split(r"[eE](?=[-+]?\d+$)", token)[0])
-        if sign.isdigit()
-    ]
+    without_exponent = re.split(r"[eE](?=[-+]?\d+$)", token)[0]
+    digits = []
+    for index, sign in enumerate(without_exponent):
+        if sign.isdigit():
+            digits.append(index)
     position = digits[-1] if digits else len(token) - 1
     sign = token[position]
     if digits:
