@@ -37,7 +37,7 @@ TEXTS = (
     "javascript:steal()",
     "]]><iframe src=//evil.example>",
     "<style>*{display:none}</style><base href=//evil.example>",
-    "{{ 7 * 191 }}{% raw %}",
+    "{{ 7001 * 1000003 }}{% raw %}",
     "\r\n\r\nevent: message\ndata: <script>steal()</script>\n\n",
     "\u2028<a href=\u0001javascript:steal()>x</a>\u202e",
     "<meta http-equiv=refresh content='0;//evil.example'>",
@@ -179,10 +179,12 @@ def test_no_text_becomes_markup_on_any_page(
             ), path
             continue
         page = Markup(answer.text)
-        holding += any(word in answer.text for word in ("steal()", "7 * 191", "evil.example"))
+        holding += any(
+            word in answer.text for word in ("steal()", "7001 * 1000003", "evil.example")
+        )
         if page.trouble:
             trouble[path] = page.trouble
-        assert "1337" not in answer.text, path
+        assert "7001021003" not in answer.text, path
         for link in page.links:
             address = urlsplit(urljoin(path, link))
             if not address.netloc and address.path not in ("/cancel", "/resume"):
