@@ -345,6 +345,7 @@ def test_no_request_is_hidden_in_another(url: str, book: Playbook) -> None:
     insights = f"POST {path}/insights HTTP/1.1\r\n{own}"
     for shape in (
         f"{insights}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        f"GET {path} HTTP/1.1\r\n{own}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         f"{insights}Content-Length: 5\r\nContent-Length: {len(hidden)}\r\n\r\n",
         f"{insights}Content-Length: +5\r\n\r\n",
         f"{insights}Content-Length: 0x5\r\n\r\n",
