@@ -24,7 +24,7 @@ from transom.checklist.claims.absent_texts import (
     read_absence,
 )
 from transom.checklist.claims.claim_data import Claim, LimitedMeasure, shipped_claims
-from transom.checklist.claims.claim_files import fits_measure
+from transom.checklist.claims.claim_limits import fits_measure
 from transom.checklist.claims.sentences import (
     has_turned_definition,
     parts_of,
@@ -32,7 +32,7 @@ from transom.checklist.claims.sentences import (
 )
 from transom.checklist.narrowing import narrowing_of
 from transom.evidence.account import words_of_question
-from transom.evidence.numbers import NumberLimit, read_bound
+from transom.evidence.number_limits import NumberLimit, read_bound
 from transom.evidence.units import quantity_of
 
 MOST_CANDIDATES: Final = 3
