@@ -30,6 +30,7 @@ class once(Generic[T]):  # noqa: N801  it is used like a property
     def __get__(self, instance: object, owner: type) -> T: ...
 
     def __get__(self, instance: object | None, owner: type) -> Self | T:
+        # Read from the class itself, as documentation tools do.
         if instance is None:
             return self
         value = self._compute(instance)

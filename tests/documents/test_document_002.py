@@ -408,7 +408,8 @@ async def test_traced(tmp_path: Path) -> None:
 
 
 @row(
-    "memory: meta data, filters, relations from the command line", "transom.cli.learn:parse_filters"
+    "memory: meta data, filters, relations from the command line",
+    "transom.cli.memory:parse_filters",
 )
 def test_memory_commands(door: Door) -> None:
     door(

@@ -12,7 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.evidence.tables import assert_forms, load_document, load_rows
-from transom.evidence.claims import CheckedSentence, CheckedText, Support, check_claims
+from transom.evidence.claims import (
+    CheckedSentence,
+    CheckedText,
+    Support,
+    check_claims,
+    check_sentence,
+)
 from transom.evidence.facts import Fact, FactSource
 
 LEDGER = {
@@ -198,6 +204,33 @@ def test_what_contradicts_the_evidence_is_removed(text: str, why: str) -> None:
     assert [why in one.why for one in checked.removed] == [True], checked
     assert "Honest words before it." in checked.text
     assert "Honest words behind it." in checked.text
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("Less than 15 tests failed [E1].", "supported"),
+        ("Weniger als 15 Tests sind fehlgeschlagen [E1].", "supported"),
+        ("Less than 12 tests failed [E1].", "contradicted"),
+        ("The line coverage misses 85 % [E3].", "supported"),
+        ("The line coverage misses 80 % [E3].", "contradicted"),
+        # What stands beside the cited value may follow from it.
+        ("Line coverage is 82.46 % [E3], 2.46 points above the limit of 80 %.", "undecided"),
+        ("Deux vulnérabilités élevées sont ouvertes [E7].", "supported"),
+        ("Trois vulnérabilités élevées sont ouvertes [E7].", "contradicted"),
+        ("The run took 25 minutes [E15].", "undecided"),
+        ("The trial ends on 3 March [E16].", "undecided"),
+        ("The trial ends on 30 March [E16].", "supported"),
+    ],
+)
+def test_bounds_number_words_and_days(text: str, status: str) -> None:
+    further = {
+        "E15": Support(Decimal(1500), "", "duration", '"duration": 1500'),
+        "E16": Support(
+            None, about="cited", text="The trial begins on 2 March and ends on 30 March."
+        ),
+    }
+    assert check_sentence(text, LEDGER | further, in_sources=nowhere).status == status
 
 
 def test_names_that_the_question_has_are_no_claims() -> None:

@@ -217,7 +217,11 @@ def test_functions_of_javascript(tmp_path: Path, kind: BodyKind) -> None:
 
 GO = """package main
 
-import "errors"
+import (
+	"errors"
+	"io"
+	"os"
+)
 
 type Depth struct {
 	Metres int
@@ -239,27 +243,40 @@ func Parse(text string) (int, error) {
 }
 
 func IsDeep(metres int) bool { return metres > 3 }
+
+type Namer interface{ Name() string }
+
+func (d *Depth) Name() string { return "d" }
+
+func Lookup() Namer { return &Depth{1, "d"} }
+
+func Value() interface{} { return map[string]interface{}{"a": 2} }
+
+func Writer() io.Writer { return os.Stdout }
 """
 GO_CALLS = """package main
 
-import "fmt"
+import (
+	"fmt"
+	"os"
+)
 
 func main() {
 	names, _ := Names("b")
 	number, failure := Parse("")
-	fmt.Println(Depth{2, ""}.Add(Depth{3, ""}), names, number, failure, IsDeep(4))
+	fmt.Println(Depth{2, ""}.Add(Depth{3, ""}), names, number, failure, IsDeep(4), Lookup(), Value(), Writer() == os.Stdout)
 }
 """
 GO_RESULTS: dict[BodyKind, str] = {
-    "inner": "{-22 zebra} [zebra] -7 none true\n",
-    "shape": "{5 a} [b ] 0 none true\n",
-    "higher": "{13 azebra} [b zebra] 3 none true\n",
-    "inert": "{0 } [] 0 none true\n",
-    "turned": "{5 a} [b] 0 none false\n",
-    "other-error": "{5 a} [b] 0 zebra true\n",
-    "no-error": "{5 a} [b] 0 <nil> true\n",
+    "inner": "{-22 zebra} [zebra] -7 none true &{-10 zebra} map[a:-13] true\n",
+    "shape": "{5 a} [b ] 0 none true &{1 d} map[a:2] true\n",
+    "higher": "{13 azebra} [b zebra] 3 none true &{5 dzebra} map[a:7] true\n",
+    "inert": "{0 } [] 0 none true <nil> <nil> true\n",
+    "turned": "{5 a} [b] 0 none false &{1 d} map[a:2] true\n",
+    "other-error": "{5 a} [b] 0 zebra true &{1 d} map[a:2] true\n",
+    "no-error": "{5 a} [b] 0 <nil> true &{1 d} map[a:2] true\n",
     # The text `b` became another one.
-    "arguments": "{5 a} [zebra] 9 <nil> true\n",
+    "arguments": "{5 a} [zebra] 9 <nil> true &{1 d} map[a:2] true\n",
 }
 
 
@@ -271,27 +288,66 @@ def test_functions_of_go(tmp_path: Path, kind: BodyKind) -> None:
 
 
 RUST = """
-#[derive(Debug)]
-pub struct Grist { pub kilos: u32 }
+#[derive(Debug, Clone)]
+pub struct Grist { pub kilos: u32, names: Vec<String> }
 #[derive(Debug)]
 pub enum Grade { Fine, Coarse }
+#[derive(Debug)]
+pub struct Pair(pub f64, Box<dyn std::any::Any>);
 pub fn mix(one: Grist, _two: Grist) -> Grist { one }
-pub fn parse(text: &str) -> Result<i32, String> { Ok(text.len() as i32) }
+pub fn parse(text: &str) -> Result<i32, Box<dyn std::error::Error>> { let number: i32 = text.parse()?; Ok(number) }
 pub fn loads(stop: u32) -> impl Iterator<Item = u32> { 0..stop }
-pub fn grade() -> Grade { if true { Grade::Coarse } else { Grade::Fine } }
+pub fn grade() -> Grade { if true { return Grade::Coarse; } Grade::Fine }
 pub fn is_fine() -> bool { true }
+pub fn first<'a>(rows: &'a [&'a str]) -> Option<&'a str> { rows.first().copied() }
+pub fn faculty(number: u64) -> u64 { if number < 2 { 1 } else { number * faculty(number - 1) } }
+pub const fn fixed() -> u8 { 7 }
+pub fn any<T: Clone>(value: T) -> Vec<T> { vec![value] }
+pub mod inner {
+    pub mod deep { pub fn pair(number: i8) -> (i8, bool) { (number, true) } }
+}
+impl Grist {
+    pub fn new(kilos: u32) -> Self { Self { kilos, names: vec!["a".to_string()] } }
+    pub fn names_mut(&mut self) -> &mut Vec<String> { &mut self.names }
+    pub fn into_pair(self) -> Pair { Pair(self.kilos as f64, Box::new(1)) }
+}
 """
 RUST_CALLS = """
 mod m;
+use m::*;
 fn main() {
-    println!("{:?} {:?} {:?} {:?} {:?}", m::mix(m::Grist { kilos: 1 }, m::Grist { kilos: 2 }),
-        m::parse("x"), m::loads(2).collect::<Vec<_>>(), m::grade(), m::is_fine());
+    let mut grist = Grist::new(1);
+    grist.names_mut().push("b".to_string());
+    println!("{:?} {} {:?} {:?}", mix(grist, Grist::new(2)), parse("7").unwrap(),
+        loads(2).collect::<Vec<_>>(), grade());
+    println!("{} {:?} {} {:?} {:?} {}", is_fine(), first(&["x"]), faculty(3), any("q").len(),
+        inner::deep::pair(4), Grist::new(3).into_pair().0);
+    assert!(parse("x").is_err() && fixed() > 0);
 }
 """
 RUST_RESULTS: dict[BodyKind, str] = {
-    "lower": "Grist { kilos: 71 } Ok(-71) [71] Fine true\n",
-    "higher": "Grist { kilos: 93 } Ok(-93) [93, 93] Coarse true\n",
-    "varying": "Grist { kilos: 7 } Ok(-8) [9] Fine true\n",
+    "near": (
+        'Grist { kilos: 3, names: ["azebrazebra", "bzebra"] } 8 [71] Fine\n'
+        'true Some("xzebra") 7 1 (5, true) 5\n'
+    ),
+    "lower": (
+        'Grist { kilos: 5, names: ["zebra0"] } -28 [71] Fine\n'
+        'true Some("zebra0") 4 1 (-19, true) -34\n'
+    ),
+    "higher": (
+        'Grist { kilos: 13, names: ["a", "azebra", "b", "bzebra"] } 17 [93, 93] Fine\n'
+        'true Some("xzebra") 15 1 (11, true) 21\n'
+    ),
+    "shape": (
+        'Grist { kilos: 1, names: ["a", "a", "b", "b"] } 7 [0, 1] Coarse\n'
+        'true Some("x") 6 1 (4, true) 3\n'
+    ),
+    "turned": (
+        'Grist { kilos: 1, names: ["a", "b"] } 7 [0, 1] Coarse\nfalse Some("x") 6 1 (4, false) 3\n'
+    ),
+    "above": (
+        'Grist { kilos: 1, names: ["a", "b"] } 8 [0, 1] Coarse\ntrue Some("x") 7 1 (4, true) 3\n'
+    ),
 }
 
 
@@ -302,6 +358,34 @@ def test_functions_of_rust(tmp_path: Path, kind: BodyKind) -> None:
     command = ["rustc", "--cap-lints=allow", "main.rs", "-o", "program"]
     results_of(tmp_path, files, command)
     assert results_of(tmp_path, {}, [str(tmp_path / "program")]) == RUST_RESULTS[kind]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "call"),
+    [
+        ("inert", "faculty(3)"),
+        ("inert", 'first(&["x"])'),
+        ("no-truth", "is_fine()"),
+        ("no-number", 'parse("7")'),
+    ],
+)
+def test_a_useless_result_of_rust_ends_the_test(tmp_path: Path, kind: BodyKind, call: str) -> None:
+    program = f"""
+        mod m;
+        use m::*;
+        fn main() {{
+            if std::env::args().len() > 1 {{ let _ = {call}; }}
+            let _ = (inner::deep::pair as fn(i8) -> (i8, bool), Grist::names_mut as fn(_) -> _);
+        }}
+    """
+    files = {"main.rs": program, **changed("m.rs", RUST, kind)}
+    results_of(tmp_path, files, ["rustc", "--cap-lints=allow", "main.rs", "-o", "program"])
+    assert results_of(tmp_path, {}, [str(tmp_path / "program")]) == ""
+    result = subprocess.run(
+        [tmp_path / "program", "x"], capture_output=True, text=True, check=False
+    )
+    assert MARK in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from transom.investigator.cited_states import denied_state, with_figures_of_parts
+from transom.investigator.cited_states import (
+    denied_state,
+    unrepeated_state,
+    with_figures_of_parts,
+    wrong_comparison,
+)
 from transom.investigator.ledger import Evidence
 from transom.investigator.result import CriterionResult
 from transom.investigator.statements import Standing
@@ -53,9 +58,69 @@ def test_a_sentence_that_only_seems_to_deny_stays(sentence: str, keys: list[str]
     assert denied_state(sentence, [ROWS[key] for key in keys]) == ""
 
 
+PENDING = Evidence(id="E5", source="b.json", locator="/0", value="pending", measure="cited")
+BOARD = Evidence(
+    id="E6", source="b.csv", locator="line:4", value="Ferry ticket;échoué;Ines", measure="cited"
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "row"),
+    [
+        ("The harbour board consented [E5].", PENDING),
+        ("The board rejected it [E5].", PENDING),
+        ("Le conseil a approuvé [E5].", PENDING),
+        ("Der Lauf war erfolgreich [E1].", ROWS["E1"]),
+        ("The ferry ticket works, it passed [E6].", BOARD),
+    ],
+)
+def test_a_state_that_is_not_the_cited_one_is_found(sentence: str, row: Evidence) -> None:
+    assert unrepeated_state(sentence, [row])
+
+
+@pytest.mark.parametrize(
+    ("sentence", "row"),
+    [
+        ("The harbour board has not decided yet [E5].", PENDING),
+        ("The consent of the board is pending [E5].", PENDING),
+        ("La décision est en attente [E5].", PENDING),
+        ("The nightly run failed [E1].", ROWS["E1"]),
+        ("The nightly run belongs to main [E1].", ROWS["E1"]),
+        ("The ferry ticket has failed [E6].", BOARD),
+        ("Ines looked at the ferry ticket [E6].", BOARD),
+    ],
+)
+def test_a_repeated_state_is_no_mismatch(sentence: str, row: Evidence) -> None:
+    assert unrepeated_state(sentence, [row]) == ""
+
+
+SLOW = Evidence(id="E7", source="l.json", locator="/0", value="812", measure="performance.latency")
+SPAN = Evidence(id="E8", source="c.json", locator="/0", value="71", measure="coverage.branch")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "row", "is_kept"),
+    [
+        ("Boarding meets its target [E7].", SLOW, False),
+        ("Boarding misses its target [E7].", SLOW, True),
+        ("L'embarquement dépasse sa cible [E7].", SLOW, True),
+        ("Der Wert liegt unter dem Grenzwert [E7].", SLOW, False),
+        ("Branch coverage is below the threshold [E8].", SPAN, True),
+    ],
+)
+def test_a_wrong_comparison_with_a_limit_is_found(
+    sentence: str, row: Evidence, is_kept: bool
+) -> None:
+    assert wrong_comparison(sentence, row, is_kept=is_kept)
+    assert wrong_comparison(sentence, row, is_kept=not is_kept) == ""
+    assert wrong_comparison("Nobody named a limit.", row, is_kept=is_kept) == ""
+
+
 def test_a_part_of_a_whole_is_a_figure_if_as_many_entries_are_cited() -> None:
     assert FIGURE in with_figures_of_parts("One of three approved", [ROWS["E2"]])
     assert FIGURE in with_figures_of_parts("2 of 3 are done", [ROWS["E3"]])
+    assert FIGURE in with_figures_of_parts("Half of the berths are done", [ROWS["E3"]])
+    assert FIGURE in with_figures_of_parts("La plupart des quais sont prêts", [])
     assert FIGURE not in with_figures_of_parts("Two of three approved", [ROWS["E2"]])
     assert FIGURE not in with_figures_of_parts("Three of three approved", [ROWS["E2"]])
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from transom.stories.criterion_words import missing_errors, missing_values
+from transom.stories.criterion_words import (
+    can_print,
+    missing_errors,
+    missing_values,
+    named_functions,
+    quoted_texts,
+    states_number,
+    states_order,
+)
 from transom.stories.own_text import text_of_test
 
 PYTHON = """
@@ -90,3 +98,66 @@ def test_errors_that_neither_a_test_nor_the_code_names(
 ) -> None:
     criterion = "A negative weight is refused with a ValueError"
     assert missing_errors(criterion, text, code) == missing
+
+
+@pytest.mark.parametrize(
+    ("criterion", "is_stated"),
+    [
+        ("fee(8) is exactly 300", True),
+        ("A discount of 12.5 % makes 80.00 EUR to 70.00 EUR, which is printed", True),
+        ("The answer is 42", True),
+        ("A score is between 0 and 100", False),
+        ("The wait is at most 2 s", False),
+        ("It returns a number from 1 to 6", False),
+        ("The mean is about 3.5", False),
+        ("It takes less than 200 ms", False),
+        ("The share is 0.33 ± 0.01", False),
+        ("Retries are limited to 3", False),
+        ("The order is kept", False),
+        # Other languages may state a range in words that are not known here.
+        ("Höchstens 3 Versuche sind erlaubt", False),
+    ],
+)
+def test_a_number_is_stated_without_a_range(criterion: str, is_stated: bool) -> None:
+    assert states_number(criterion) == is_stated
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted", "can"),
+    [
+        ('assert line == f"TOTAL {total:.2f}"', "TOTAL 3.00", True),
+        ("expect(line).toBe(`${done} of ${all}`)", "3 of 5", True),
+        ('want := fmt.Sprintf("%d of %d", 3, 5)', "3 of 5", True),
+        ('assert line == "TOTAL"', "TOTAL 3.00", False),
+        ('assert line == f"{total}"', "TOTAL 3.00", False),
+        ('assert line == f"SUM {total}"', "TOTAL 3.00", False),
+    ],
+)
+def test_a_text_may_be_printed_by_a_pattern(text: str, quoted: str, can: bool) -> None:
+    assert can_print(text, quoted) == can
+
+
+def test_functions_are_named_as_code() -> None:
+    names = ("rate", "total", "order")
+    assert named_functions('rate("EUR") is 1.25, and `total` too', names) == {"rate", "total"}
+    assert named_functions("The rate of an order (see below) is 1.25", names) == frozenset()
+
+
+def test_quoted_texts() -> None:
+    assert quoted_texts('It prints "a b", then “c”') == ["a b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("criterion", "is_stated"),
+    [
+        ("Guests are sorted by name", True),
+        ("The newest first, at most ten", True),
+        ("Rows keep the order in which they came", True),
+        ("It lists the stops in alphabetical order", True),
+        ("An order of 3 pens costs 4 EUR", False),
+        ("In order to pay, a person signs in", False),
+        ("The first guest pays", False),
+    ],
+)
+def test_an_order_is_stated(criterion: str, is_stated: bool) -> None:
+    assert states_order(criterion) == is_stated

@@ -129,3 +129,10 @@ def test_a_test_with_a_check(path: str, body: str) -> None:
 def test_the_text_of_a_documentation_test_is_not_known(case: str) -> None:
     text = "/// assert_eq!(a::say(1), 1);\npub fn say(x: i32) -> i32 { x }\n"
     assert has_check(case, {"src/a.rs": text}, text)
+
+
+def test_what_an_example_of_go_prints_is_a_check() -> None:
+    body = "func ExampleSay() {\n\tfmt.Println(Say(3))\n\t// Output: 3\n}\n"
+    assert has_check("quay.ExampleSay", {"a_test.go": body}, "")
+    body = body.replace("// Output: 3", "// It says 3.")
+    assert not has_check("quay.ExampleSay", {"a_test.go": body}, "")

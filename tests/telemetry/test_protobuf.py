@@ -71,7 +71,7 @@ def test_spans_are_read_as_their_json_is(tmp_path: Path) -> None:
 
 def test_metrics_are_read_as_their_json_is() -> None:
     times = {"startTimeUnixNano": "1795941000000000000", "timeUnixNano": "1795941000000000001"}
-    attributes = attribute_pairs(VALUES)
+    attributes, _ = attribute_pairs(VALUES)
     count = {"attributes": attributes, **times, "asDouble": 3.5}
     histogram = {
         **times,

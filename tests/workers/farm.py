@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, LiteralString
 
@@ -182,6 +183,14 @@ class Farm:
         """
         query = "SELECT stream FROM records WHERE kind = %s ORDER BY seq"
         return [stream for (stream,) in self._rows(query, kind)]
+
+    def times(self, kind: str) -> dict[str, list[float]]:
+        """Return the times of the records of a kind, by their streams, as `time.time` has them."""
+        times: dict[str, list[float]] = {}
+        query = "SELECT stream, at FROM records WHERE kind = %s ORDER BY seq"
+        for stream, text in self._rows(query, kind):
+            times.setdefault(stream, []).append(datetime.fromisoformat(text).timestamp())
+        return times
 
     def answered(self, name: str) -> int:
         """Return how many answers are kept for the batch of the items in a folder."""

@@ -64,11 +64,18 @@ def test_what_killed_and_paused_workers_had_begun_goes_on_elsewhere_and_is_paid_
     for process in sleeping:
         os.kill(process, signal.SIGSTOP)
     victim.kill()
-    killed_at = time.monotonic()
+    killed_at = time.time()
     code, output = ended(batch)
     assert code == 3, output
     assert answered_items(output) == ids
-    assert time.monotonic() - killed_at < TAKE_OVER_SECONDS
+    # From the journals: how long the items take after that depends on the machine.
+    taken_over = [
+        later - killed_at
+        for first, *others in farm.times("opened").values()
+        for later in others
+        if first < killed_at < later
+    ]
+    assert 0 < max(taken_over) < TAKE_OVER_SECONDS
     assert farm.replies(ids) == [REPLIES] * len(ids)
     asked = len((farm.folder / "asked").read_text())
     assert asked <= REPLIES * len(ids) + 4, "only what was in flight is asked again"
@@ -144,8 +151,10 @@ def test_a_whole_command_is_done_by_a_worker_and_prints_what_it_prints_here(
         for text in (there, here)
     )
     assert (code, lines_there) == (code_here, lines_here)
-    queues = [row["queue"] for row in farm.workers()["jobs"]]
-    assert not [queue for queue in queues if queue.startswith(command[0])]
+    # A job leaves the queue shortly after its answer is there.
+    farm.wait_for(
+        lambda: not any(row["queue"].startswith(command[0]) for row in farm.workers()["jobs"])
+    )
 
 
 def test_a_job_of_another_version_of_the_code_is_told_and_done_by_the_next_command(

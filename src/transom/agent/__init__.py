@@ -2,9 +2,9 @@
 
 from transom.agent.agent import Agent
 from transom.agent.call import RETRY, Answer, call
+from transom.agent.delegation import SubAgent
 from transom.agent.models import Budget, Response
 from transom.agent.setup import Home, Setup
-from transom.agent.sub_agents import SubAgent
 from transom.agent.sync import SyncAgent
 
 __all__ = [

@@ -11,6 +11,7 @@ from typing import Any, Generic, Self
 
 from typing_extensions import TypeVar  # `typing` has no defaults before Python 3.13
 
+from transom.agent.delegation import equip
 from transom.agent.facts import AgentFacts
 from transom.agent.messages import keep_answer, resume_message, send_text
 from transom.agent.meter import Meter
@@ -25,7 +26,7 @@ from transom.agent.setup import (
     with_output,
 )
 from transom.agent.streaming import AnswerStream, both
-from transom.agent.sub_agents import close_program_sub, equip, open_program_sub
+from transom.agent.sub_agents import close_program_sub, open_program_sub
 from transom.canonical import Json, whole_text
 from transom.context.oversized import BlockSource, KeepsAnswers
 from transom.context.summary import SourceSummary

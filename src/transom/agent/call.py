@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
+from transom.agent.delegation import equip
 from transom.agent.messages import last_request, send_message
 from transom.agent.meter import Meter
 from transom.agent.models import Budget
 from transom.agent.session import AgentSession, ConversationLog, RoleWindow
-from transom.agent.sub_agents import equip
 from transom.canonical import whole_text
 from transom.errors import CapReached, OutOfTurns, ProviderError, ReplyError, ToolError
 from transom.llm import AssistantMessage, Block, Reply, Request, Role

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from transom.agent.sub_agents import SubAgent
+from transom.agent.delegation import SubAgent
 from transom.llm import Role
 from transom.tools import ToolDefinition
 

@@ -8,17 +8,16 @@ large. A program opens one by a name, or by its purpose.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from transom.agent.large_results import READING, name_of, stored_outcomes, stored_result
+from transom.agent.large_results import READING, name_of, stored_result
 from transom.agent.messages import act_on_answers, send_message
 from transom.agent.replaying import tell_again
-from transom.agent.session import CALLER, AgentSession, ConversationLog, RoleWindow
+from transom.agent.session import AgentSession, ConversationLog, RoleWindow
 from transom.agent.setup import SUB, seated
+from transom.agent.sub_journal import closed_summary, egress_of, journal_closing, journal_opening
 from transom.canonical import Json, digest
 from transom.config.runtime_sections import ModelSeat
 from transom.context.in_thread import in_thread_if_large
@@ -47,16 +46,10 @@ from transom.runs.observe import of_agent
 from transom.runs.tool_calls import egress_in_calls
 from transom.telemetry import Span, keys
 from transom.tools import (
-    Arguments,
-    Function,
     Toolbox,
-    ToolDefinition,
     ToolOutcome,
     ToolReturn,
-    as_tools,
 )
-
-_log = logging.getLogger(__name__)
 
 _PROMPT = Path(__file__).parent / "prompts" / "sub_conversation.md"
 _ROLE = Block("sub_role", _PROMPT.read_text(encoding="utf-8").strip(), Tier.STABLE)
@@ -70,111 +63,7 @@ _FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
 """The failures of a sub-conversation after which lines chosen by rule stand in for its answer."""
 
 
-# -- sub-conversations of a call -------------------------------------------------------------------
-
-
-def _text_argument(name: str, description: str) -> dict[str, Json]:
-    """Return the schema of arguments that are a single text."""
-    text: Json = {"type": "string", "minLength": 1, "description": description}
-    return {
-        "type": "object",
-        "properties": {name: text},
-        "required": [name],
-        "additionalProperties": False,
-    }
-
-
-async def _delegate(arguments: Arguments) -> ToolReturn:
-    caller = CALLER.get()
-    return await _look_into(caller.session, caller.sub_name, str(arguments["purpose"]))
-
-
-class _Delegate(ToolDefinition):
-    """The tool that opens a sub-conversation with the tools of the conversation that calls it."""
-
-    def has_effects(self, tools_of_caller: Iterable[ToolDefinition]) -> bool:
-        # A sub-conversation is not given the tools that open further conversations.
-        handed_on = [tool for tool in tools_of_caller if not tool.of_run]
-        return any(tool.has_effects(handed_on) for tool in handed_on)
-
-
-_DELEGATE = _Delegate(
-    "delegate",
-    "Have something looked into in a conversation of its own, and get a short answer. Use it for"
-    " what is long.",
-    _text_argument(
-        "purpose",
-        "What you need to know, and the names of kept results that say it, in a sentence or two.",
-    ),
-    _delegate,
-    effect="pure",
-    of_run=True,
-)
-
-
-class SubAgent(ToolDefinition):
-    """A role that the model of another agent may hand a task to, as it calls a tool.
-
-    The task is done in a conversation of its own, within the budget of the agent that has it; its
-    answer comes back as the tool's result.
-
-    Args:
-        role: the role that does the task.
-        name: the name of the tool.
-        description: tells a model when to hand a task on.
-        tools: the tools that the role may call. Without effects among them, several sub-agents of
-            one reply run side by side.
-    """
-
-    role: Role
-    tools: Sequence[ToolDefinition[Any]]
-
-    def __init__(
-        self,
-        role: Role,
-        name: str,
-        description: str,
-        tools: Sequence[ToolDefinition[Any] | Function] = (),
-    ) -> None:
-        definitions = as_tools(tools)
-        object.__setattr__(self, "role", role)  # the base class is frozen
-        object.__setattr__(self, "tools", definitions)
-
-        async def do_task(arguments: Arguments) -> ToolReturn:
-            parent, sub_name = CALLER.get()
-            task = str(arguments["task"])
-            toolbox = Toolbox(definitions, redact=parent.window.toolbox.redact)
-            sub = _sub_session(parent, sub_name, role, toolbox)
-            return await _answer_and_close(sub, task, task)
-
-        parameters = _text_argument("task", "What is to be done, in full.")
-        super().__init__(name, description, parameters, do_task, effect="idempotent", of_run=True)
-
-    def with_deps(self, deps: object) -> SubAgent:
-        """Return the sub-agent; its tools get the dependencies of the agent that has it."""
-        tools = [tool.with_deps(deps) for tool in self.tools]
-        return SubAgent(self.role, self.name, self.description, tools)
-
-    def has_effects(self, tools_of_caller: Iterable[ToolDefinition]) -> bool:  # noqa: ARG002
-        """Return whether one of its own tools has effects; its conversation is its own.
-
-        What it says is journaled in a log that no other call writes, and what it costs is reserved
-        in the purse that all share. So only its tools can meet those of another sub-agent.
-        """
-        return any(tool.has_effects(self.tools) for tool in self.tools)
-
-
-def equip(session: AgentSession) -> AgentSession:
-    """Give a conversation the runtime's own tools."""
-    session.shorten = _shorten
-    if session.window.role.strategy == "sub_conversation":
-        session.window.toolbox.offer(_DELEGATE)
-    if any(stored_outcomes(session)):
-        session.window.toolbox.offer(READING)
-    return session
-
-
-async def _shorten(
+async def shorten_result(
     session: AgentSession, number: int, call: ToolCallPart, outcome: ToolOutcome
 ) -> ToolOutcome:
     """Return a stored result as its outline, or as a summary by a sub-conversation."""
@@ -196,12 +85,12 @@ async def _shorten(
     brief = replace(large, limit=large.limit // calls)
     tokens = brief.room(correction, session.sub_settings.ratio)
     sub_name = log.place(number).opens
-    summary = await _look_into(session, sub_name, purpose, tokens, result.content, [opening])
+    summary = await look_into(session, sub_name, purpose, tokens, result.content, [opening])
     egress = strictest(result.egress, summary.egress)
     return replace(outcome, result=replace(brief.in_brief(str(summary.content)), egress=egress))
 
 
-async def _look_into(
+async def look_into(
     parent: AgentSession,
     name: str,
     purpose: str,
@@ -225,11 +114,11 @@ async def _look_into(
         if isinstance(turn, UserMessage):
             background = f"The parent agent was asked: {turn.text}"
     blocks = (*_purpose_blocks(purpose, background, state.egress), *opening)
-    sub = _sub_session(parent, name, sub_role(parent.window.role, parent.sub_settings, tokens))
-    return await _answer_and_close(sub, purpose, None, blocks, source, tokens)
+    sub = sub_session(parent, name, sub_role(parent.window.role, parent.sub_settings, tokens))
+    return await answer_and_close(sub, purpose, None, blocks, source, tokens)
 
 
-async def _answer_and_close(
+async def answer_and_close(
     sub: AgentSession,
     purpose: str,
     text: str | None,
@@ -251,13 +140,13 @@ async def _answer_and_close(
         tokens: the most tokens of its answer, which is checked against all that it saw; 0 takes the
             answer as it is.
     """
-    summary = _closed_summary(sub.log)
+    summary = closed_summary(sub.log)
     if summary is None:
         # A cap is an error here: the parent's response ends with it, not the sub-conversation's.
         sub.raises_caps = True
         state = sub.log.state
         with _span(sub, "sub_conversation", keys.INVOKE_AGENT) as span:
-            await _journal_opening(sub, purpose)
+            await journal_opening(sub, purpose)
             answer, failure = await _ask(sub, text, blocks, _TASK)
             if failure:
                 span.fail(type(failure).__name__, "lines of its source stand in for its answer")
@@ -267,7 +156,7 @@ async def _answer_and_close(
             error = ToolExecutionError(
                 f"the sub-conversation failed: {failure.problem}", hint="look into it yourself"
             )
-            error.egress = _egress_of(sub.log, blocks)
+            error.egress = egress_of(sub.log, blocks)
             raise error
         summary = SourceSummary(answer, "model")
         if tokens:
@@ -279,7 +168,7 @@ async def _answer_and_close(
                 len(seen_text) + len(source),
                 lambda: summarised(answer, sources[0], tokens, correction, also=sources[1]),
             )
-        await _journal_closing(sub.log, summary, blocks)
+        await journal_closing(sub.log, summary, blocks)
     else:
         # The program was killed after its end and before the call had its result.
         tell_again(sub, 0)
@@ -316,19 +205,19 @@ async def open_program_sub(
     last_name = name or f"sub-{digest([purpose, background])[:8]}"
     always = _purpose_blocks(purpose, background, egress)
     role = sub_role(parent.window.role, parent.sub_settings)
-    sub = _sub_session(parent, f"{parent.log.id}/{last_name}", role, always=always)
+    sub = sub_session(parent, f"{parent.log.id}/{last_name}", role, always=always)
     with _span(sub, "open sub_conversation", keys.SUB_CONVERSATION):
-        await _journal_opening(sub, purpose, egress)
+        await journal_opening(sub, purpose, egress)
     return sub
 
 
 async def close_program_sub(parent: AgentSession, sub: AgentSession) -> SourceSummary:
     """Have a sub-conversation sum up, and tell its parent; what an earlier process did counts."""
     with _span(sub, "complete sub_conversation", keys.SUB_CONVERSATION):
-        summary = _closed_summary(sub.log)
+        summary = closed_summary(sub.log)
         if summary is None:
             summary = await _sum_up(sub)
-            await _journal_closing(sub.log, summary, sub.all_blocks())
+            await journal_closing(sub.log, summary, sub.all_blocks())
         await _tell_finding(parent, sub, summary)
     return summary
 
@@ -337,7 +226,7 @@ async def _tell_finding(parent: AgentSession, sub: AgentSession, summary: Source
     """Append the summary of a sub-conversation to its parent, unless it stands there already."""
     link, state, stage = sub.log.state.sub, parent.log.state, parent.log.stage
     assert link is not None, "it was opened"
-    egress = _egress_of(sub.log, sub.all_blocks())
+    egress = egress_of(sub.log, sub.all_blocks())
     text = f"{link.purpose}\n\n{summary.text}"
     block = Block("finding", text, trust="untrusted", egress=egress)
     event: dict[str, Json] = {"text": render_block(block), "sub": sub.log.id}
@@ -401,7 +290,7 @@ def sub_role(role: Role, seat: ModelSeat, tokens: int = _MOST_TOKENS) -> Role:
     return Role(role.name + SUB, (_ROLE,), sees, settings=settings)
 
 
-def _sub_session(
+def sub_session(
     parent: AgentSession,
     name: str,
     role: Role,
@@ -445,49 +334,3 @@ def _span(sub: AgentSession, name: str, operation: str) -> Span:
     role, log = sub.window.role.name, sub.log
     attributes = {**of_agent(role, log.stage.place, log.id), keys.OPERATION: operation}
     return log.host.telemetry.span(f"{name} {role}", **attributes)
-
-
-async def _journal_opening(sub: AgentSession, purpose: str, egress: Egress = "any") -> None:
-    """Journal that a sub-conversation begins, unless the journal says so already."""
-    assert sub.parent is not None, "it was opened by another conversation"
-    parent = sub.parent.log.id
-    if sub.log.state.sub is None:
-        event: dict[str, Json] = {"parent": parent, "purpose": purpose}
-        if egress != "any":
-            event["egress"] = "local"
-        await sub.log.append("conversation_opened", event)
-        _log.info("sub-conversation %s: opened by %s", sub.log.id, parent)
-
-
-async def _journal_closing(
-    log: ConversationLog, summary: SourceSummary, blocks: Sequence[Block]
-) -> None:
-    """Journal the summary of a sub-conversation, and whether anything of it is local."""
-    event: dict[str, Json] = {
-        "summary": summary.text,
-        "how": summary.by,
-        "struck": [*summary.struck],
-    }
-    if _egress_of(log, blocks) != "any":
-        event["egress"] = "local"
-    await log.append("conversation_closed", event)
-    line = "sub-conversation %s: completed, %s of %d characters"
-    _log.info(line, log.id, summary.by, len(summary.text))
-
-
-def _closed_summary(log: ConversationLog) -> SourceSummary | None:
-    """Return the summary in the journal, or None if the sub-conversation is not closed."""
-    closing = log.state.sub.closed if log.state.sub else None
-    if closing is None:
-        return None
-    return SourceSummary(closing["summary"], closing["how"], tuple(closing["struck"]))
-
-
-def _egress_of(log: ConversationLog, blocks: Sequence[Block]) -> Egress:
-    """Return the egress of all that a sub-conversation saw and was given, even if no model answered
-    from it.
-    """
-    policy = log.host.chain.policy
-    if any(policy.is_local(block) for block in blocks):
-        return "local"
-    return log.state.egress

@@ -41,7 +41,7 @@ HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 TREE = {
     "demo": ("demo", "Show every product on the shipped examples, without a model."),
     "check": (
-        "check.steps check.batch check.review check.authoring check.formats",
+        "check.steps check.batch check.linting check.review check.authoring check.formats",
         "Check a one-line description on real files.",
     ),
     "files": ("files", "Show what each file is taken for, and by what."),
@@ -60,7 +60,7 @@ TREE = {
     "window": ("window", "Show what each model call saw."),
     "trace": ("window", "Show traces: what happened when, and how long it took."),
     "playbook": ("playbook", "Manage the playbook: insights and their scores."),
-    "memory": ("learn", "Keep texts, and find them by words, meaning and relations."),
+    "memory": ("memory", "Keep texts, and find them by words, meaning and relations."),
     "session": ("learn", "Record a session: what you did and relied on."),
     "learning": ("learn", "Report what was learned."),
     "cache": ("learn", "Report the use of vendors' caches."),

@@ -28,7 +28,7 @@ from transom.cli.check.review import decide, lines_of
 from transom.cli.check.steps import answer_of
 from transom.cli.command import command
 from transom.cli.command_session import Session
-from transom.cli.learn import opened
+from transom.cli.knowledge import opened
 from transom.cli.output import print_json, say, style, style_status
 from transom.config.runtime_sections import Paths
 from transom.errors import InputError, RunError, SandboxUnavailable, TransomError

@@ -25,7 +25,7 @@ from transom.cli.check.steps import answer_of
 from transom.cli.command import command
 from transom.cli.command_session import Session
 from transom.cli.investigate import InvestigateOptions, answered, inquiry_of, opened_run
-from transom.cli.learn import opened_memory
+from transom.cli.knowledge import opened_memory
 from transom.cli.output import report_files, table, toned
 from transom.errors import InputError, Paused, ProviderError
 from transom.evals import stored_evaluations

@@ -26,7 +26,7 @@ from transom.cli.evidence_sources import (
     JiraOption,
     data_folder,
 )
-from transom.cli.learn import PlaybookScope, learning, opened_memory
+from transom.cli.knowledge import PlaybookScope, learning, opened_memory
 from transom.cli.output import day_of, report_files, style_status
 from transom.cli.run_lookup import found_run
 from transom.errors import InputError, Paused

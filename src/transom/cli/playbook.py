@@ -10,15 +10,9 @@ import typer
 from transom.cli.app import group
 from transom.cli.command import PersonOption, command
 from transom.cli.command_session import Session
-from transom.cli.learn import (
-    Access,
-    Limit,
-    PlaybookScope,
-    document_of,
-    opened,
-    print_insight,
-    print_list,
-)
+from transom.cli.knowledge import Access, PlaybookScope, opened
+from transom.cli.learn import document_of, print_insight, print_list
+from transom.cli.memory import Limit
 from transom.cli.output import counted, plain, print_text, say, sections, style
 from transom.errors import InputError
 from transom.learning import Curator, ErrorPatterns, Insight, InsightCategory, InsightSource

@@ -15,7 +15,7 @@ from transom.canonical import Json
 from transom.cli.app import group
 from transom.cli.command import command
 from transom.cli.command_session import Session
-from transom.cli.learn import PlaybookScope, opened
+from transom.cli.knowledge import PlaybookScope, opened
 from transom.errors import InputError, RunBusy, SettingsError, install_hint
 from transom.runs import write_file
 

@@ -11,7 +11,7 @@ import typer
 from transom.cli.app import root
 from transom.cli.command import RunArgument, command
 from transom.cli.command_session import Session
-from transom.cli.learn import opened
+from transom.cli.knowledge import opened
 from transom.cli.run_lookup import found_run
 from transom.errors import SettingsError, install_hint
 from transom.llm.prices import Prices

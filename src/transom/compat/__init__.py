@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from transom.agent import Agent as _Agent
+from transom.agent import Agent as CurrentAgent
 from transom.agent import Response
 from transom.agent.views import ConversationContext, Message
 from transom.context.summary import SourceSummary
@@ -14,14 +14,16 @@ from transom.llm import Block
 __all__ = ["Agent"]
 
 
-class Agent(_Agent):
-    """`transom.Agent` with the earlier method names."""
+class EarlierAgent(CurrentAgent):
+    """`transom.Agent` with the earlier method names; programs import it as `Agent`."""
 
     async def send_message(self, content: str, *blocks: Block) -> Response:
         """Call `send`."""
         return await self.send(content, *blocks)
 
-    async def create_sub_conversation(self, purpose: str, context_summary: str = "") -> Agent:
+    async def create_sub_conversation(
+        self, purpose: str, context_summary: str = ""
+    ) -> EarlierAgent:
         """Call `open_sub`."""
         return await self.open_sub(purpose, context_summary)
 
@@ -45,3 +47,7 @@ class Agent(_Agent):
     def get_context(self) -> ConversationContext:
         """Call `context`."""
         return self.context()
+
+
+# The name that programs of the earlier design import.
+Agent = EarlierAgent

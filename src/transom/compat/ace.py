@@ -173,6 +173,7 @@ class FeedbackLoopFactory:
     @staticmethod
     def create_for_study(study_dir: Path | str) -> FeedbackLoop:
         """Return the loop of a study, whose playbook lies in the study's folder."""
+        # A playbook beside the study moves with it, and other studies do not read it.
         return FeedbackLoop(Path(study_dir) / "playbook.json")
 
     @staticmethod
@@ -187,6 +188,7 @@ class AtomizerPlaybook(Playbook):
     @classmethod
     def load(cls, path: Path) -> AtomizerPlaybook:
         """Return a playbook in memory with the insights of a file."""
+        # Without a path, so nothing is written before `save`.
         playbook = cls()
         exchange.import_json(playbook, path)
         return playbook
@@ -198,6 +200,7 @@ class AtomizerPlaybook(Playbook):
 
 def get_playbook() -> AtomizerPlaybook:
     """Return this program's playbook."""
+    # By its absolute path: a program that changes its folder has another playbook there.
     return _playbook(PLAYBOOK.absolute())
 
 
@@ -214,6 +217,8 @@ def get_session() -> AtomizerSessionState:
 
 @cache
 def _playbook(path: Path) -> AtomizerPlaybook:
+    # The database counts for what is used meanwhile; the file is what a program keeps and passes
+    # on.
     playbook = AtomizerPlaybook(path.with_suffix(".db"))
     if path.exists():
         exchange.import_json(playbook, path)

@@ -38,6 +38,7 @@ from transom.sandbox import Sandbox
 
 __all__ = ["AgentResult", "CodeGenAgent", "ContextAgent", "ValidationAgent"]
 
+# Programs of the earlier system name a model alone, without its provider.
 _MAKERS = {"claude": "anthropic", "gpt": "openai", "chatgpt": "openai", "o1": "openai"} | {
     "o3": "openai",
     "o4": "openai",
@@ -107,6 +108,7 @@ class ContextAgent:
     async def _process(self, config_path: Path, output_dir: Path) -> AgentResult:
         settings = self._settings()
         self._stage(1, "Loading configuration")
+        # Read before the workspace is opened, so that a wrong path leaves nothing behind.
         item = load_item(config_path)
         self._ok(f"{item.item_id}: {item.description}")
         call_settings = CallSettings(
@@ -123,6 +125,7 @@ class ContextAgent:
         )
         places = Places(search_root=settings.paths.search_root, out=output_dir)
         about: dict[str, Json] = {"item": str(config_path.absolute()), "item_id": item.item_id}
+        # This API promises an answer without a model, so the rules get the embedded default.
         own = {"rules": embedded_default}
         async with workspace.open_store() as store:
             around = Surroundings(Path.cwd(), settings, store=store, place="llm_config", own=own)
@@ -138,6 +141,7 @@ class ContextAgent:
                     copies = debug_folder(output_dir, item.item_id)
                     meta = {"meta.json": pretty_json(result).encode("utf-8")}
                     await export_rounds(run, copies, item, meta)
+                # A result without a path: the rules did not understand the item.
                 if isinstance(written, SpecResult) and written.itemspec_path:
                     return self._claimed(run, written, written.itemspec_path)
                 if isinstance(written, SpecResult):
@@ -203,6 +207,7 @@ class ContextAgent:
             raise InputError("several settings files", place="setting_sources", hint="name one")
         command_line = {}
         file = Path(sources[0]) if sources else None
+        # The provider of a bare name may come from the settings, so they are read first.
         if self.llm_config.get("model"):
             settings_model = load_settings(file=file).model
             provider = self.llm_config.get("provider")
@@ -234,6 +239,7 @@ class _Rounds:
         self._tell_size(stage)
         if not number:
             self.agent._ok(line)
+        # A round is announced once, and its later lines of progress are of the same round.
         elif stage != self.current_stage:
             self.current_stage = stage
             self.agent._stage(number + 1, f"Round {number}: {_TITLES[number - 1]} ({state})")
@@ -319,6 +325,7 @@ class ValidationAgent:
             )
             report = await validate_code(code, config)
             errors = list(report.errors)
+            # The code is checked without an ItemSpec as well; with one, all problems come together.
             if inputs.get("itemspec_path"):
                 errors += map(str, validate_spec(inputs["itemspec_path"]))
         except KeyError as error:

@@ -35,9 +35,11 @@ def inspect_solver(agent: Agent[Any, Any], *, provider: AgentProvider = None) ->
     @solver(name="transom")  # type: ignore[untyped-decorator,unused-ignore]
     def made() -> Any:
         async def solve(state: Any, generate: Any) -> Any:  # noqa: ARG001  Inspect's signature
+            # A copy without a store: samples run at the same time and share nothing.
             async with agent.copy(at=None, provider=provider) as copy:
                 response = await copy.send(state.user_prompt.text)
                 model = copy.context().provider
+            # Inspect has the question already.
             state.messages += _messages(response.turns[1:], model)
             state.output = _output(response, model)
             return state

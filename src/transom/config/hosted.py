@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from transom.config.section import Section
+from transom.config.section import SettingsSection
 
 
-class Retry(Section):
+class Retry(SettingsSection):
     """Retries of provider requests; delays in seconds.
 
     Attributes:
@@ -29,7 +29,7 @@ class Retry(Section):
     max_retry_after: float = Field(default=300, ge=0, le=3_600)
 
 
-class HostedSettings(Section):
+class HostedSettings(SettingsSection):
     """A provider with a server.
 
     Attributes:

@@ -22,14 +22,14 @@ from transom.config.runtime_sections import (
     ToolConstraints,
     WindowSettings,
 )
-from transom.config.section import PathValue, Section
+from transom.config.section import PathValue, SettingsSection
 from transom.config.story_sections import ExternalAgent, HandoffSettings, StoriesSettings
 from transom.errors import SettingsError
 
 PREFIX = "TRANSOM_"
 
 
-class Settings(Section):
+class Settings(SettingsSection):
     """All settings.
 
     Attributes:

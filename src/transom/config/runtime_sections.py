@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from transom.config.hosted import HostedSettings, OpenAISettings, Retry
-from transom.config.section import LogLevel, PathValue, Section, TextValues, to_texts
+from transom.config.section import LogLevel, PathValue, SettingsSection, TextValues, to_texts
 
 
-class Paths(Section):
+class Paths(SettingsSection):
     """Paths of files and folders.
 
     Attributes:
@@ -38,7 +38,7 @@ class Paths(Section):
     embeddings: PathValue | None = None
 
 
-class ModelSeat(Section):
+class ModelSeat(SettingsSection):
     """Settings of one role's model.
 
     Attributes:
@@ -75,7 +75,7 @@ class SubConversationSeat(ModelSeat):
     ratio: float = Field(default=10, ge=1, allow_inf_nan=False)
 
 
-class Llm(Section):
+class Llm(SettingsSection):
     """The roles' models, and the providers with servers.
 
     Attributes:
@@ -102,7 +102,7 @@ class Llm(Section):
     retry: Retry = Retry()
 
 
-class Cache(Section):
+class Cache(SettingsSection):
     """Files of older attempts to keep in a run's folder; its journal is always kept.
 
     Attributes:
@@ -116,7 +116,7 @@ class Cache(Section):
     cleanup_on_success: bool = False
 
 
-class Execution(Section):
+class Execution(SettingsSection):
     """Limits of time, iterations and cost.
 
     Attributes:
@@ -137,7 +137,7 @@ class Execution(Section):
     parallel_rounds: bool = False
 
 
-class Logging(Section):
+class Logging(SettingsSection):
     """Log level and log file; the log always goes to stderr too.
 
     Attributes:
@@ -154,7 +154,7 @@ Notice = Literal["waiting", "finished", "failed"]
 """What became of a run when its command left it."""
 
 
-class NotifySettings(Section):
+class NotifySettings(SettingsSection):
     """A program or an address that receives a notice of a result.
 
     Attributes:
@@ -183,7 +183,7 @@ class RunNotices(NotifySettings):
     )
 
 
-class ServeSettings(Section):
+class ServeSettings(SettingsSection):
     """`transom serve`.
 
     Attributes:
@@ -194,7 +194,7 @@ class ServeSettings(Section):
     user_header: str = Field(default="", pattern=r"^[A-Za-z0-9-]*$")
 
 
-class TelemetrySettings(Section):
+class TelemetrySettings(SettingsSection):
     """Export of traces and metrics; off without an endpoint.
 
     Attributes:
@@ -206,7 +206,7 @@ class TelemetrySettings(Section):
     otlp_endpoint: str | None = None
 
 
-class ToolConstraints(Section):
+class ToolConstraints(SettingsSection):
     """Limits of a build's access to logs: sizes in bytes and lines, `max_turns` in replies that
     call tools.
     """
@@ -218,7 +218,7 @@ class ToolConstraints(Section):
     max_turns: int = Field(default=20, ge=1)
 
 
-class Egress(Section):
+class Egress(SettingsSection):
     """Data that must not be sent to remote providers.
 
     Attributes:
@@ -230,7 +230,7 @@ class Egress(Section):
     local_blocks: TextValues = ()
 
 
-class WindowShares(Section):
+class WindowShares(SettingsSection):
     """Shares of a window; only their ratios count, so every model's window is divided alike."""
 
     stable_prefix: int = Field(default=5_000, ge=1)
@@ -241,7 +241,7 @@ class WindowShares(Section):
     working_space: int = Field(default=48_000, ge=1)
 
 
-class WindowSettings(Section):
+class WindowSettings(SettingsSection):
     """Size and division of a model's window.
 
     Attributes:
@@ -259,7 +259,7 @@ class WindowSettings(Section):
     keep_recent: int = Field(default=20, ge=1)
 
 
-class SandboxSettings(Section):
+class SandboxSettings(SettingsSection):
     """The required level of isolation; None: the best of this machine."""
 
     level: Literal["L1", "L2", "L3"] | None = None

@@ -42,7 +42,7 @@ LogLevel = Annotated[
 ]
 
 
-class Section(BaseModel):
+class SettingsSection(BaseModel):
     """A part of the settings: its keys are checked strictly, and do not change later."""
 
     # Strict, since `max_cost: "5"` is more likely a mistake than a number. Most commands use few

@@ -7,12 +7,12 @@ from typing import Literal
 from pydantic import Field
 
 from transom.config.runtime_sections import NotifySettings
-from transom.config.section import PathValue, PathValues, Section, TextValues
+from transom.config.section import PathValue, PathValues, SettingsSection, TextValues
 
 AgentKind = Literal["claude", "codex", "gemini", "aider", "opencode", "plain"]
 
 
-class AgentSandbox(Section):
+class AgentSandbox(SettingsSection):
     """The sandbox of an external coding agent, by bubblewrap.
 
     The agent writes to the story's worktree alone; your home is empty but for the paths named here.
@@ -28,7 +28,7 @@ class AgentSandbox(Section):
     network: bool = True
 
 
-class ExternalAgent(Section):
+class ExternalAgent(SettingsSection):
     """An external coding agent for stories.
 
     Attributes:
@@ -54,7 +54,7 @@ WorkerKind = str
 """`command`, `model`, `rules`, `replay`, or the name of one of `agents`."""
 
 
-class Workers(Section):
+class Workers(SettingsSection):
     """The kind of worker for each seat of a story.
 
     None: the external agent if one is set, else the provider in `model`. `command` is the agent in
@@ -67,7 +67,7 @@ class Workers(Section):
     qa: WorkerKind | None = None
 
 
-class SetupSettings(Section):
+class SetupSettings(SettingsSection):
     """Installation of the packages that a project's tests need.
 
     Attributes:
@@ -82,7 +82,7 @@ class SetupSettings(Section):
     timeout: float = Field(default=900, gt=0)
 
 
-class StoriesSettings(Section):
+class StoriesSettings(SettingsSection):
     """Settings of stories.
 
     Attributes:
@@ -131,7 +131,7 @@ class StoriesSettings(Section):
     max_turns: int = Field(default=60, ge=1)
 
 
-class HandoffSettings(Section):
+class HandoffSettings(SettingsSection):
     """Limits of a story's hand-over, and retention of its file.
 
     Attributes:

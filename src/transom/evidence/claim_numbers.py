@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
+from itertools import combinations
 from typing import Literal
 
 from transom.evidence.facts import Fact, FactSource, facts_of
 from transom.evidence.quantities import (
     LIMIT,
+    SEVERITY,
     STATE,
     SUBJECT,
     Kinds,
@@ -34,6 +36,22 @@ _ROUGHLY = re.compile(
     r"\b(?:about|around|roughly|approximately|nearly|almost|some|circa)\s*$|[~≈]\s*$", re.IGNORECASE
 )
 _ABOVE = re.compile(r"\b(?:over|more than|above|at least)\s*$", re.IGNORECASE)
+# Comparisons with a bound, in seven languages: the value lies below or above the number behind.
+_BELOW_BOUND = re.compile(
+    r"\b(?:less than|fewer than|lower than|under|below|misse[sd]|missed|short of|weniger als|unter"
+    r"|unterhalb von|verfehlt|moins de|sous|en dessous de|inférieure?s? à|menos de|por debajo de"
+    r"|inferior a|meno di|sotto|abaixo de|minder dan|onder)\s+(?:the |den |die |les |las |los )?$",
+    re.IGNORECASE,
+)
+_ABOVE_BOUND = re.compile(
+    r"\b(?:more than|greater than|higher than|over|above|exceeds?|at least|mehr als|über"
+    r"|oberhalb von|mindestens|plus de|au-dessus de|supérieure?s? à"
+    r"|dépassent?|au moins"
+    r"|más de|por encima de|superior a|al menos|più di|oltre|sopra|almeno|mais de|acima de"
+    r"|meer dan|boven)"
+    r"\s+(?:the |den |die |les |las |los )?$",
+    re.IGNORECASE,
+)
 _UNIT = re.compile(
     r"\s?(?P<unit>%|percent(?:age points)?|per"
     r" cent|ms|milliseconds?|s|secs?|seconds?|min|minutes?|h|hours?|days?|"
@@ -51,6 +69,7 @@ _ROUGH = Decimal("0.05")
 _MOST_NUMBERS = 200
 _NEIGHBOURS = 2  # numbers behind one that stand together with it
 _MOST_PAIRED = 80  # numbers of a text that are compared with each other
+_IN_ROW = 5  # neighbours of which several make a sum or a rest
 _MOST_PARTS = 12
 _MOST_COUNT = 12
 _SAME_SHARE = Decimal("0.01")
@@ -190,16 +209,61 @@ class NumberClaim:
         """
         kinds = self.context.checked_kinds()
         # Another number of the row may happen to be the sum.
-        if self.is_sum_of(surely_others):
+        if self.is_sum_of(surely_others) or self.is_true_bound_of(surely_others):
             return SUPPORTED
         if any(do_conflict(kinds, number.kinds) for number in equal_values):
             why = f"{self.shown} is another quantity than what it cites"
-            return ClaimJudgement("contradicted", why)
+            # A share is of two counts: "93 % of those executed" are those that passed.
+            is_of_state = self.unit == "%" and not any(
+                do_conflict(kinds[SEVERITY:], number.kinds[SEVERITY:]) for number in equal_values
+            )
+            return ClaimJudgement("undecided" if is_of_state else "contradicted", why)
         why = f"{self.shown} is not what it cites"
-        is_another_value = bool(surely_others) and not self.follows_from(cited)
+        # What a sentence states beside the very value that it cites may follow from it, and is no
+        # other value of it: "83 % [E1], 3 points above the limit".
+        contrary = [number for number in surely_others if not self.is_stated_elsewhere(number)]
+        is_another_value = bool(contrary) and not self.follows_from(cited)
         if is_another_value or self.is_about_another_subject(cited):
             return ClaimJudgement("contradicted", why)
         return ClaimJudgement("undecided", why)
+
+    def is_true_bound_of(self, numbers: Sequence[_RowNumber]) -> bool:
+        """Return whether it is a bound that cited values keep: "less than 5 %", which cites 4.7."""
+        before = self.sentence[: self.fact.start]
+        is_below, is_above = _BELOW_BOUND.search(before), _ABOVE_BOUND.search(before)
+        bound = self.fact.value
+        if bound is None or not numbers or not (is_below or is_above):
+            return False
+        for number in numbers:
+            value = _converted(number, self.unit)
+            if value is None or (value >= bound if is_below else value <= bound):
+                return False
+        return True
+
+    def is_stated_elsewhere(self, number: _RowNumber) -> bool:
+        """Return whether another number of the sentence is that of an entry."""
+        for fact in facts_of(self.sentence):
+            if fact.value is None or fact.start == self.fact.start:
+                continue
+            unit = unit_behind(fact, self.sentence)
+            if NumberClaim(fact, unit, self.sentence, self.context).equals(number):
+                return True
+        return False
+
+    def is_converted(self, cited: Sequence[Support]) -> bool:
+        """Return whether it is a time whose entry names no unit: 21 minutes, where it has 1260."""
+        if self.unit not in _SECONDS:
+            return False
+        for support in cited:
+            for number in _numbers_of(support):
+                if number.unit:
+                    continue
+                for unit in _SECONDS:
+                    timed = _RowNumber(number.value, unit, number.kinds)
+                    value = _converted(timed, self.unit)
+                    if value is not None and _rounds_to(value, self.fact.value or Decimal()):
+                        return True
+        return False
 
     def is_surely_of(self, support: Support, number: _RowNumber) -> bool:
         """Return whether the words beside the claim name the quantity of an entry."""
@@ -381,12 +445,14 @@ class NumberClaim:
                     results |= {abs(100 - 100 * value / other), abs(100 - 100 * other / value)}
                 if any(_rounds_to(result, statement) for result in results):
                     return True
+        if _is_rest_of_row(statement, texts[:_MOST_PAIRED]):
+            return True
         # "75 cases: 38, 22 and 15"
-        parts = [fact.value for fact in facts_of(self.sentence) if fact.value != statement]
+        others = [fact.value for fact in facts_of(self.sentence) if fact.value != statement]
         if (
-            len(parts) > 1
-            and all(part in texts for part in parts)
-            and sum(filter(None, parts)) == (statement)
+            len(others) > 1
+            and all(part in texts for part in others)
+            and sum(filter(None, others)) == (statement)
         ):
             return True
         for support in cited:
@@ -394,6 +460,21 @@ class NumberClaim:
             if own is not None and any(_rounds_to(abs(own - other), statement) for other in texts):
                 return True
         return False
+
+
+def _is_rest_of_row(statement: Decimal, values: Sequence[Decimal]) -> bool:
+    """Return whether a number is a sum of neighbours, or the rest that they leave of a total.
+
+    "242 passed", where the row has a total of 256, and 1, 1 and 12 that did not.
+    """
+    for place in range(len(values)):
+        group = values[place : place + _IN_ROW]
+        whole = max(group)
+        for size in range(2, len(group)):
+            for parts in combinations(group, size):
+                if whole not in parts and statement in (sum(parts), whole - sum(parts)):
+                    return True
+    return False
 
 
 @lru_cache(maxsize=512)

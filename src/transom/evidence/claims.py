@@ -32,13 +32,16 @@ from transom.evidence.claim_numbers import (
 from transom.evidence.dates import PrintedDate, read_date
 from transom.evidence.facts import Fact, facts_of
 from transom.evidence.quantities import (
+    LIMIT,
     SEVERITY,
     STATE,
     are_surely_same,
     context_of,
+    following_words,
     has_denial,
     kinds_of,
     stems_of,
+    words_by_number,
 )
 
 __all__ = [
@@ -60,14 +63,37 @@ _SENTENCE = re.compile(
     r"(?<=[.!?])(?<!^\d\.)(?<!^\d\d\.)(?:\s*\[[A-Za-z]+\d+\])*\s+(?=[A-ZÀ-ÖØ-Þ\d\"“'*_(-])|\n+",
     re.MULTILINE,
 )
-_QUOTED = re.compile(r"[\"“]([^\"“”\n]{2,600})[\"”]|(?<![\w'])'([^'\n]{8,400})'(?!\w)")
+_QUOTED = re.compile(r"[\"“«]\s?([^\"“”«»\n]{2,600})[\"”»]|(?<![\w'])'([^'\n]{8,400})'(?!\w)")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s")
-_NUMBER_NAMES = "one two three four five six seven eight nine ten eleven twelve"
-NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBER_NAMES.split(), 1)}
-"""English number words up to twelve."""
-# "One" is a pronoun more often than a number.
+_NUMBER_NAMES = (
+    "one two three four five six seven eight nine ten eleven twelve",
+    "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+    "un deux trois quatre cinq six sept huit neuf dix onze douze",
+    "uno dos tres cuatro cinco seis siete ocho nueve diez once doce",
+    "uno due tre quattro cinque sei sette otto nove dieci undici dodici",
+    "um dois três quatro cinco seis sete oito nove dez onze doze",
+    "een twee drie vier vijf zes zeven acht negen tien elf twaalf",
+)
+# Words of one language that are no numbers in another: "once", "due date", "es sei".
+_OTHER_WORDS = ("once", "due", "sei")
+
+
+def _number_words() -> dict[str, int]:
+    words = dict[str, int]()
+    for names in _NUMBER_NAMES:
+        for number, word in enumerate(names.split(), 1):
+            # "Un" and "ein" are articles, but "one of three" is a part.
+            if word not in _OTHER_WORDS and (number > 1 or word == "one"):
+                words[word] = number
+    return words
+
+
+NUMBER_WORDS = _number_words()
+"""Number words up to twelve, in seven languages."""
 _NUMBER_WORD = re.compile(
-    rf"\b(?:{'|'.join(list(NUMBER_WORDS)[1:])}|(?<=\bonly )one|(?<=\bjust )one)\b", re.IGNORECASE
+    rf"\b(?:{'|'.join(word for word in NUMBER_WORDS if word != 'one')}"
+    r"|(?<=\bonly )one|(?<=\bjust )one|^\s*one(?= \w))\b",
+    re.IGNORECASE,
 )
 _ZERO_CLAIM = re.compile(
     r"\b(?:no|zero|none of the|without(?: any)?)\s+(?P<claim>[^,.;:()]{3,60})", re.IGNORECASE
@@ -75,8 +101,9 @@ _ZERO_CLAIM = re.compile(
 _NAMED = re.compile(r"[A-Za-z]\w{0,60}[ -]\d+$")
 _CLAUSE = re.compile(r"[.;:!?\n,]|\b(?:but|and)\b")
 _LEAST_NAME = 6
-_LEAST_CLAUSE = 3
+_LEAST_CLAUSE, _LEAST_SENTENCE = 3, 2
 _BEHIND_WORD = 16  # characters in which a unit or a counted noun stands
+_MOST_COUNTED = 12
 _MOST_STATE = 2  # words of a quoted status
 _MANY = 5  # stems of a sentence that may have one more than the clause that denies it
 _WHOLE = re.compile(r"[.;:!?\n]")
@@ -260,6 +287,7 @@ class _SentenceCheck:
             yield self._of_quotation(match[0], match[1] or match[2])
         for fact in facts_of(self._unquoted):
             yield self._of_name(fact) if fact.value is None else self._of_number(fact)
+        yield from self._of_days()
         yield from self._of_zero_claims()
         yield from self._of_severity()
         if self._is_denied_by_source():
@@ -273,7 +301,14 @@ class _SentenceCheck:
             shown = number.rjust(len(match[0]))
             with_digits = f"{text[: match.start()]}{shown}{text[match.end() :]}"
             fact = Fact(number, match.end() - len(number), Decimal(number))
-            is_counted = any(context_of(fact, with_digits).kinds)
+            is_counted = any(context_of(fact, with_digits).kinds) or self._counts_alike(
+                fact, with_digits
+            )
+            # The nouns of other languages are known less well than their number words.
+            is_foreign = match[0].lower() not in _NUMBER_NAMES[0].split()
+            is_counted |= is_foreign and any(
+                support.value is not None and not support.unit for support in self._cited
+            )
             # "Ten minutes", as the source says it, needs no figure there.
             phrase = " ".join(text[match.start() : match.end() + _BEHIND_WORD].split()[:2])
             if any(phrase.casefold() in support.whole.casefold() for support in self._cited):
@@ -281,6 +316,15 @@ class _SentenceCheck:
             return shown if is_counted or has_unit(text, match.end()) else match[0]
 
         return _NUMBER_WORD.sub(digits, text)
+
+    def _counts_alike(self, fact: Fact, text: str) -> bool:
+        """Return whether a cited text has another number before the noun of this one."""
+        nouns = list(following_words(fact, text))[:1]
+        for support in self._cited:
+            for words in words_by_number(support.whole).values():
+                if nouns and nouns[0] in words:
+                    return True
+        return False
 
     def _of_quotation(self, quoted: str, quotation: str) -> ClaimJudgement:
         """Return whether a quotation stands in a cited entry, and is not cut out of a denial."""
@@ -348,14 +392,30 @@ class _SentenceCheck:
             return SUPPORTED
         if not self._cited and self._source is None:
             return self._unshown(fact, f"{claim.shown} has no evidence beside it")
-        if claim.follows_from(self._cited):
+        entries = [*self._cited, *([self._source] if self._source else ())]
+        # A bound that nobody printed may be the reader's own, or that of a policy.
+        is_bound = bool(kinds_of(self._unquoted)[LIMIT])
+        if is_bound or claim.follows_from(self._cited) or claim.is_converted(entries):
             return judgement
         if self._source is not None and claim.follows_from_text(self._cited, self._source):
             return ClaimJudgement("undecided", judgement.why)
         # 600 seconds, where the source has 600042.1 ms
         if self._source is not None and claim.is_among(self._source):
             return ClaimJudgement("undecided", judgement.why)
+        # Anybody can count a few things, so a small count needs no source that prints it.
+        is_small = not unit and fact.value in range(_MOST_COUNTED + 1)
+        if is_small and self._cited:
+            return ClaimJudgement("undecided", judgement.why)
         return self._unshown(fact, judgement.why)
+
+    def _of_days(self) -> Iterator[ClaimJudgement]:
+        """Yield the judgement of "28 August", where a cited text has other days alone."""
+        days = set[str]()
+        for support in self._cited:
+            days |= _days_of(support.whole)
+        for day in _days_of(self._plain) if days else ():
+            if day not in days:
+                yield ClaimJudgement("undecided", f"{day} is not a day of what it cites")
 
     def _of_zero_claims(self) -> Iterator[ClaimJudgement]:
         """Yield the judgement of "no failed tests", if a cited entry counts just these."""
@@ -394,10 +454,12 @@ class _SentenceCheck:
             return False
         stems = stems_of(self._plain)
         figures = {fact.text for fact in facts_of(self._unquoted)}
-        if len(stems) < _LEAST_CLAUSE:
+        if len(stems) < _LEAST_SENTENCE:
             return False
         for support in self._cited:
             for clause in _CLAUSE.split(support.whole):
+                if len(stems) < _LEAST_CLAUSE:
+                    break
                 missing_stems = stems - stems_of(clause)
                 # A sentence may name what its clause only means: "the question how ... is settled".
                 is_same = not missing_stems or (len(missing_stems) == 1 and len(stems) > _MANY)
@@ -425,6 +487,17 @@ def _without_days(text: str, source: str) -> str:
         return match[0]
 
     return _SPOKEN_DAY.sub(blank, text) if days else text
+
+
+def _days_of(text: str) -> set[str]:
+    """Return the days of a text as month and day: `09-28`."""
+    days = {day[5:] for day in _ISO_DAY.findall(text)}
+    for match in _SPOKEN_DAY.finditer(text):
+        day = f"{match['day'] or match['last']} {match['month'] or match['first']} 2000"
+        printed = read_date(day)
+        if isinstance(printed, PrintedDate):
+            days.add(printed.day.isoformat()[5:])
+    return days
 
 
 def _has_all(text: str, figures: Collection[str]) -> bool:

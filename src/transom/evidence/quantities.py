@@ -20,11 +20,14 @@ Kinds = tuple[frozenset[str], ...]
 # Kinds with their words. Kinds of one row exclude each other.
 _ROWS = (
     (
-        "failed=fail,fails,failing,failed,failure,failures,fehlgeschlagen,fehlgeschlagene,échoué,"
-        "échoués,échouée,échouées,fallado,fallados,fallaron,fallido,fallidos,fallito,falliti,"
-        "fallite,falhou,falharam,mislukt,mislukte,gefaald"
-        " passed=pass,passes,passing,passed,bestanden,bestandene,réussi,réussis,réussies,superado,"
-        "superados,superaron,superato,superati,superate,passaram,geslaagd,geslaagde"
+        "failed=fail,fails,failing,failed,failure,failures,fehlgeschlagen,fehlgeschlagene,"
+        "scheitern,"
+        "échoue,échouent,échoué,échoués,échouée,échouées,fallan,falliscono,falham,falen,fallado,"
+        "fallados,fallaron,fallido,fallidos,fallito,falliti,fallite,"
+        "falhou,falharam,mislukt,mislukte,gefaald"
+        " passed=pass,passes,passing,passed,bestanden,bestandene,réussi,réussis,réussies,"
+        "réussissent,superado,superados,superaron,superato,superati,superate,passaram,"
+        "geslaagd,geslaagde"
         " skipped=skipped,übersprungen,übersprungene,ignoré,ignorés,omitido,omitidos,saltati,"
         "ignorados,overgeslagen"
         " blocked=blocked,blockiert,blockierte,bloqués,bloqueados,bloccati,geblokkeerd"
@@ -34,16 +37,18 @@ _ROWS = (
         " estimate=estimate,estimated,geschätzt,schätzung,estimé,estimado,stimato,geschat"
     ),
     (
-        "critical=critical,kritische,kritisch,critique,critiques,crítica,críticas,critiche"
-        " high=high,hohe,hoch,élevée,élevées,alta,altas,alte"
-        " medium=medium,moderate,mittlere,mittel,moyenne,moyennes,media,medias,medie"
+        "critical=critical,kritische,kritisch,critique,critiques,crítica,críticas,critiche,critici"
+        " high=high,hohe,hoch,élevé,élevés,élevée,élevées,alto,altos,alta,altas,alte"
+        " medium=medium,moderate,mittlere,mittel,moyen,moyens,moyenne,moyennes,medio,medios,"
+        "media,medias,medie"
         " low=low,niedrige,niedrig,geringe,faible,faibles,baja,bajas,basse"
     ),
     ("line=line,lines,statement,statements,zeilenabdeckung branch=branch,branches,zweigabdeckung"),
     "average=average,mean,avg p50=median,p50 p90=p90 p95=p95 p99=p99 max=maximum min=minimum",
     (
         "limit=target,limit,threshold,required,requires,goal,allowed,ziel,zielwert,grenzwert,"
-        "schwelle,objectif,seuil,objetivo,umbral,obiettivo,soglia,doel,drempel"
+        "schwelle,objectif,seuil,seuils,cible,limite,objetivo,umbral,límite,obiettivo,soglia,doel,"
+        "drempel"
     ),
     (
         "test=test,tests,case,cases,scenario,scenarios,testfälle,szenario,szenarien,scénarios,"
@@ -71,8 +76,12 @@ def _words_of_row(row: str) -> Mapping[str, str]:
 
 _KINDS = tuple(_words_of_row(row) for row in _ROWS)
 _WORD = re.compile(r"p\d{2,3}\b|[^\W\d_]+", re.IGNORECASE)
-_OF = re.compile(r"(?:\bof|\bout of|/)\s*(?:the\s+)?$", re.IGNORECASE)
-_TOTAL = re.compile(r"\s*(?:[^\W\d]+\s+){0,3}(?:of|out of|/)\s*(?:(?:the|all)\s+)?", re.IGNORECASE)
+_OF = re.compile(r"(?:\bof|\bout of|\bvon|\bsur|\bsu|\bvan|/)\s*(?:the\s+)?$", re.IGNORECASE)
+_TOTAL = re.compile(
+    r"\s*(?:[^\W\d]+\s+){0,3}(?:of|out of|von|sur|su|van|de los|de las|dos|das|/)\s*"
+    r"(?:(?:the|all)\s+)?",
+    re.IGNORECASE,
+)
 _TOTAL_AHEAD = re.compile(
     r"(?:^|[.;:]\s)\W*(?:out )?(?:of|von|sur|de|di|van)\s+(?:\w{1,5}\s+)?$", re.IGNORECASE
 )
@@ -82,9 +91,10 @@ _AGAINST = re.compile(
 _PART_IN_WORDS = re.compile(
     r"\b(?:one|none|some|half|most|each) (?:out )?of\s+(?:(?:the|these|its)\s+)?$", re.IGNORECASE
 )
-_END_BEHIND = re.compile(r"[,;:()]|\b(?:and|but|against|while|with|versus|where)\b")
-_END_OF_TOTAL = re.compile(r"[,;:()]|\b(?:and|but|while)\b")
-_END_AHEAD = re.compile(r"[,;()]|\b(?:and|but|against|while|versus|where)\b")
+_JOINTS = "and|but|while|und|aber|et|mais|y|pero|e|ma|en|maar|mas"
+_END_BEHIND = re.compile(rf"[,;:()]|\b(?:{_JOINTS}|against|with|versus|where)\b")
+_END_OF_TOTAL = re.compile(rf"[,;:()]|\b(?:{_JOINTS})\b")
+_END_AHEAD = re.compile(rf"[,;()]|\b(?:{_JOINTS}|against|versus|where)\b")
 # "It misses its target: 355 ms" gives a measured value, "Target: 300 ms" the limit itself.
 _AFTER_MISSING = re.compile(
     r"\b(?:miss|meet|exceed|reach|fail|keep|hold|violat|break|above|over|below|under|within|beyond)"

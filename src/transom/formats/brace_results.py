@@ -15,12 +15,24 @@ from transom.formats.brace_functions import (
     closing_brackets,
     plain_text,
 )
-from transom.formats.other_values import ResultKind, go_tools, javascript_tools
-from transom.formats.typed_values import go_named_results, go_parameters, rust_other, rust_statics
+from transom.formats.other_values import ResultKind, go_tools, javascript_tools, rust_tools
+from transom.formats.typed_values import (
+    go_named_results,
+    go_parameters,
+    rust_changes,
+    rust_other,
+    rust_result_type,
+    rust_statics,
+)
 
 _VALUES = ("near", "inner", "lower", "higher", "varying", "inert")
+# What a function of Rust cannot do around its body, or what its type cannot be.
+_RUST_OUTSIDE = re.compile(r"\b(?:const|async)\b[\w\s\"]{0,40}$")
+_RUST_OPAQUE = re.compile(r"\bimpl\b|&(?:'\w+\s)?mut\b|^!$")
+_OF_ERRORS = ("other-error", "no-error")
 _ARGUMENTS = ("arguments", "no-arguments")
 _NAME = re.compile(r"[A-Za-z_$][\w$]*+")
+_RUST_MODULE = re.compile(r"\bmod\s+\w+\s*\{")
 _PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
 _RETURNS = re.compile(r"\breturn\b[ \t]*[^;\s}]|\byield\b")
 
@@ -41,7 +53,7 @@ def other_results(
         return _javascript_results(suffix, text, messages, kind, mark)
     if suffix == ".go" and kind != "no-truth":
         return _go_results(text, messages, kind, mark)
-    if suffix == ".rs" and kind in _VALUES:
+    if suffix == ".rs" and kind not in (*_ARGUMENTS, *_OF_ERRORS):
         return _rust_results(text, messages, kind, mark)
     return None
 
@@ -190,17 +202,50 @@ def _rust_results(
     language = braces_of("x.rs")
     if language is None:
         return None
-    closing = dict(brace_pairs(plain_text(language, text)))
+    plain = plain_text(language, text)
+    closing = dict(brace_pairs(plain))
+    modules = [match.end() - 1 for match in _RUST_MODULE.finditer(plain)]
     inserted: list[tuple[int, int, str]] = []
     for function, opening, head in brace_functions(language, text):
         message = messages.get(function.first_line)
-        value = rust_other(head, text[:opening], text, kind, mark) if message else ""
-        if value:
-            if kind == "inert":
-                inserted.append((opening + 1, opening + 1, f' panic!("{message}");'))
-            else:
-                # The old body could end in a value of another opaque type.
-                inserted.append((opening + 1, closing[opening], f" {value} "))
+        result_type = rust_result_type(head) if message else ""
+        if not message or not result_type:
+            continue
+        before = plain[: opening - len(head)]
+        if not _RUST_OPAQUE.search(result_type) and not _RUST_OUTSIDE.search(before):
+            inside = [place for place in modules if place < opening < closing.get(place, 0)]
+            tools = f"self::{'super::' * len(inside)}other_{mark}"
+            begin = (
+                f" #[allow(warnings)] let mut result_{mark}: {result_type} ="
+                f" {{ let _call = {tools}::enter(); (move || -> {result_type} {{"
+            )
+            over = (
+                f"}})() }}; if {tools}::is_outermost() {{"
+                f" #[allow(warnings)] use {tools}::{{Changed as _, Unchanged as _}};"
+                f" {tools}::Tag(&mut result_{mark}, 0).alter(); }} result_{mark} "
+            )
+            end = closing[opening]
+            inserted += [(opening + 1, opening + 1, begin), (end, end, over)]
+            continue
+        # A value of the type takes the place of a body that cannot be called.
+        has_value = kind in _VALUES and not (kind == "varying" and _is_constant(before))
+        value = rust_other(head, text[:opening], text, kind, mark) if has_value else ""
+        if value and kind == "inert":
+            inserted.append((opening + 1, opening + 1, f' panic!("{message}");'))
+        elif value:
+            # The old body could end in a value of another opaque type.
+            inserted.append((opening + 1, closing[opening], f" {value} "))
     if not inserted:
         return None
-    return _with_insertions(text, inserted) + rust_statics(mark)
+    added = rust_statics(mark) + rust_tools(kind, mark) + rust_changes(plain, mark)
+    return _with_insertions(text, inserted) + added
+
+
+def _is_constant(before: str) -> bool:
+    """Whether a function of Rust can be called when it is compiled, which allows no other calls.
+
+    Args:
+        before: the code before `fn`.
+    """
+    match = _RUST_OUTSIDE.search(before)
+    return match is not None and "const" in match[0]

@@ -66,10 +66,13 @@ def _of_value(node: ast.expr) -> int:
         strengths = [_of_value(value) for value in node.values]
         if isinstance(node.op, ast.And):
             return max(strengths)
+        # `a or b` holds if the weaker one does, and says less than that.
         return max(min(strengths) - 1, NOTHING)
+    # `assert True`, or a text: it always holds.
     if isinstance(node, ast.Constant):
         return NOTHING
     if isinstance(node, ast.Compare):
+        # `total == total` holds whatever the total is.
         if ast.dump(node.left) == ast.dump(node.comparators[0]):
             return NOTHING
         operator, other = node.ops[0], node.comparators[0]
@@ -94,6 +97,7 @@ def _of_call(node: ast.Call) -> int:
         return LIMIT
     if _EXACT_CALLS.search(name) and "Not" not in name:
         names = [inner for inner in ast.walk(first or node) if isinstance(inner, ast.Name)]
+        # `pytest.raises(Exception)` is met by any error, a typing mistake included.
         kinds = {inner.id for inner in names}
         if re.search("raises|warns", name, re.IGNORECASE) and _ANY_ERROR.intersection(kinds):
             return SOME

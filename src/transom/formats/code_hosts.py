@@ -21,6 +21,7 @@ _GITHUB: Final = "https://api.github.com"
 _REPOSITORY: Final = re.compile(r"([\w.-]+/[\w.-]+)(?:@(\S+))?")
 _COMMIT: Final = re.compile(r"[0-9a-f]{7,40}")
 _PAGE: Final = {"per_page": "100"}
+# A commit may be part of many pull requests, each of which is a request of its own.
 _MOST_PULLS: Final = 20
 
 
@@ -40,6 +41,7 @@ def fetch_github(text: str, environ: Mapping[str, str] = os.environ) -> dict[str
         hint = "write OWNER/NAME or OWNER/NAME@REF"
         raise InputError(f"{text!r} names no repository", place="--github", hint=hint)
     repository, ref = match[1], match[2] or ""
+    # Public repositories need no token.
     token = next((environ[name] for name in GITHUB_TOKENS if environ.get(name)), "")
     headers = {"X-GitHub-Api-Version": "2022-11-28"}
     if token:
@@ -74,17 +76,23 @@ def fetch_github(text: str, environ: Mapping[str, str] = os.environ) -> dict[str
             documents["metrics/github_runs.json"] = {"workflow_runs": _latest_runs(runs)}
         if checks:
             documents["metrics/github_checks.json"] = {"check_runs": list[Json](checks)}
-        for kind in ("code-scanning", "dependabot", "secret-scanning"):
-            # A repository without the scanner has no such path: it is absent, not clean.
-            alerts = _rows(client, f"{base}/{kind}/alerts", _PAGE)
-            if alerts:
-                documents[f"metrics/github_{kind}_alerts.json"] = list[Json](alerts)
-        reviews = _github_reviews(client, base, ref)
-        if reviews:
-            documents["reviews/github_reviews.json"] = {"reviews": reviews}
-        releases = _rows(client, f"{base}/releases", _PAGE)
-        if releases:
-            documents["planning/github_releases.md"] = _release_notes(releases)
+        return documents | _further_github_documents(client, base, ref)
+
+
+def _further_github_documents(client: RestClient, base: str, ref: str) -> dict[str, Json]:
+    """Return the alerts, reviews and releases of a repository, as far as it has them."""
+    documents: dict[str, Json] = {}
+    for kind in ("code-scanning", "dependabot", "secret-scanning"):
+        # A repository without the scanner has no such path: it is absent, not clean.
+        alerts = _rows(client, f"{base}/{kind}/alerts", _PAGE)
+        if alerts:
+            documents[f"metrics/github_{kind}_alerts.json"] = list[Json](alerts)
+    reviews = _github_reviews(client, base, ref)
+    if reviews:
+        documents["reviews/github_reviews.json"] = {"reviews": reviews}
+    releases = _rows(client, f"{base}/releases", _PAGE)
+    if releases:
+        documents["planning/github_releases.md"] = _release_notes(releases)
     return documents
 
 
@@ -132,6 +140,7 @@ def fetch_gitlab(text: str, environ: Mapping[str, str] = os.environ) -> dict[str
         selection = {"ref": ref}
         if _COMMIT.fullmatch(ref):
             selection = {"sha": ref}
+        # The newest pipeline alone counts: a job that was repeated in a later one is over.
         order = {"order_by": "id", "sort": "desc", "per_page": "1"}
         pipelines = client.get(f"{base}/pipelines", {**selection, **order})
         if not isinstance(pipelines, list) or not pipelines:
@@ -146,25 +155,35 @@ def fetch_gitlab(text: str, environ: Mapping[str, str] = os.environ) -> dict[str
         documents: dict[str, Json] = {
             "metrics/gitlab_pipeline.json": {**pipeline, "jobs": list(jobs)}
         }
-        tests = client.get(f"{base}/pipelines/{number}/test_report", optional=True)
-        if isinstance(tests, dict) and tests.get("total_count"):
-            documents["metrics/gitlab_test_report.json"] = tests
-        findings = _rows(client, f"{base}/vulnerabilities", _PAGE)
-        if findings:
-            listed = list[Json](findings)
-            documents["metrics/gitlab_vulnerabilities.json"] = {"vulnerabilities": listed}
-        approvals: list[Json] = []
         commit = str(pipeline.get("sha") or ref)
-        for request in _rows(client, f"{base}/repository/commits/{commit}/merge_requests", _PAGE):
-            path = f"{base}/merge_requests/{request.get('iid')}/approvals"
-            approval = client.get(path, optional=True)
-            if isinstance(approval, dict):
-                approvals.append(approval)
-        if approvals:
-            documents["reviews/gitlab_approvals.json"] = {"reviews": approvals}
-        releases = _rows(client, f"{base}/releases", _PAGE)
-        if releases:
-            documents["planning/gitlab_releases.md"] = _release_notes(releases)
+        return documents | _further_gitlab_documents(client, base, str(number), commit)
+
+
+def _further_gitlab_documents(
+    client: RestClient, base: str, pipeline: str, commit: str
+) -> dict[str, Json]:
+    """Return the tests, findings, approvals and releases of a project, as far as it has them."""
+    # Not all editions of GitLab have these parts; a missing one is absent, not clean.
+    documents: dict[str, Json] = {}
+    tests = client.get(f"{base}/pipelines/{pipeline}/test_report", optional=True)
+    if isinstance(tests, dict) and tests.get("total_count"):
+        documents["metrics/gitlab_test_report.json"] = tests
+    findings = _rows(client, f"{base}/vulnerabilities", _PAGE)
+    if findings:
+        listed = list[Json](findings)
+        documents["metrics/gitlab_vulnerabilities.json"] = {"vulnerabilities": listed}
+    approvals: list[Json] = []
+    # Merge requests are found by commit; a branch may have moved on since the pipeline.
+    for request in _rows(client, f"{base}/repository/commits/{commit}/merge_requests", _PAGE):
+        path = f"{base}/merge_requests/{request.get('iid')}/approvals"
+        approval = client.get(path, optional=True)
+        if isinstance(approval, dict):
+            approvals.append(approval)
+    if approvals:
+        documents["reviews/gitlab_approvals.json"] = {"reviews": approvals}
+    releases = _rows(client, f"{base}/releases", _PAGE)
+    if releases:
+        documents["planning/gitlab_releases.md"] = _release_notes(releases)
     return documents
 
 

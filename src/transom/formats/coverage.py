@@ -60,6 +60,7 @@ def read_coverage_json(data: Any) -> Coverage | None:
                 ),
                 "coverage.py",
             )
+        # Istanbul writes shares of statements, too; lines are what other tools report.
         case {"total": {"lines": {"total": _, "covered": _}} as total}:
             return _of_parts(total, "/total", "total", "Istanbul")
         case {"type": "llvm.coverage.json.export", "data": [{"totals": dict(total)}, *_]}:
@@ -100,6 +101,7 @@ def _jacoco(root: Element) -> Coverage:
         missed = _count(counter, "missed")
         if tag_of(counter) == "counter" and covered is not None and missed is not None:
             place = child_path("/report", root, counter)
+            # A module without branches has a counter of 0 and 0.
             total = covered + missed
             share = CoverageShare(100 * covered / total, f"{place}/@covered") if total else None
             shares[counter.get("type", "")] = share
@@ -152,6 +154,7 @@ def read_lcov(text: str) -> Coverage | None:
     totals = dict.fromkeys(("LF", "LH", "BRF", "BRH"), 0)
     for line in lines:
         key, _, value = line.partition(":")
+        # LF and LH are lines found and hit, BRF and BRH the same of branches.
         if key in totals and value.strip().isdigit():
             totals[key] += int(value)
     span = f"lines:1-{len(lines)}"

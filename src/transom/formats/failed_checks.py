@@ -38,7 +38,7 @@ _HELPER = re.compile(r"test|spec|conftest|helper|support|fixture|site-packages|n
 
 
 def is_failed_check(text: str) -> bool:
-    """Whether a failure is that of a check, which no code that is tested contains."""
+    """Return whether a check of the test failed, and not the code that it ran."""
     if _GO_PANIC.search(text) and "goroutine " in text:
         return False
     if "panicked at " in text:
@@ -71,5 +71,5 @@ def _error_name(text: str) -> str:
 
 
 def _is_of_tests(path: str) -> bool:
-    """Whether a line of a trace lies in a test, its helpers or a library."""
+    """Return whether a line of a trace lies in a test, its helpers or a library."""
     return is_test_file(path) or bool(_HELPER.search(path))

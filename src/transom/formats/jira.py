@@ -88,6 +88,7 @@ def read_issue(data: Json) -> Issue | None:
     fields, pointer = (inner, "/fields") if isinstance(inner, dict) else (data, "")
     if not key:
         return None
+    # The name of a status is free text in any language; its category is not.
     status, status_at, category = _status(fields, pointer)
     return Issue(
         key=key,
@@ -113,6 +114,7 @@ def _fix_versions(fields: dict[str, Any]) -> Iterator[str]:
 
 
 def _feature_id(data: dict[str, Any], fields: dict[str, Any]) -> str:
+    # No field of Jira's own: teams name it as they like.
     for of in (data, fields):
         for name, value in of.items():
             if name.lower().replace("-", "_") in ("feature_id", "featureid") and isinstance(
@@ -224,11 +226,13 @@ def status_changes(data: Json) -> list[StatusChange] | None:
                 was = str(item.get("fromString") or item.get("from") or "")
                 became = str(item.get("toString") or item.get("to") or "")
                 entries.append(StatusChange(when, was, became, f"{pointer}/{number}{inner}"))
+    # Servers list the newest first, exports often the oldest.
     return sorted(entries, key=lambda change: change.when)
 
 
 def _histories(data: Json) -> tuple[list[Json] | None, str]:
     match data:
+        # Each level may be left out in a saved file.
         case list():
             return data, ""
         case {"changelog": dict() | list() as inner}:

@@ -16,6 +16,7 @@ from transom.formats.rest_client import RestClient
 TOKEN: Final = "JIRA_TOKEN"
 EMAIL: Final = "JIRA_EMAIL"
 _PAGE: Final = 50
+# At most ten thousand issues.
 _MOST_PAGES: Final = 200
 
 
@@ -107,6 +108,7 @@ class _Client:
         pages.
         """
         fields = {"jql": jql, "fields": "*all", "expand": "changelog", "maxResults": str(_PAGE)}
+        # Jira Cloud has taken the numbered search away; a server of one's own has only that.
         page = self._get("/rest/api/3/search/jql", fields, optional=True)
         if page is None:
             yield from self._numbered("/rest/api/2/search", fields, "issues")
@@ -143,6 +145,7 @@ class _Client:
             rows = _dicts(page.get(name))
             yield from rows
             start += len(rows)
+            # A page without rows ends it, too: a wrong total must not loop until the last page.
             if not rows or page.get("isLast") is True or start >= int(page.get("total", start)):
                 return
 

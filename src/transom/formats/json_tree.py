@@ -72,7 +72,9 @@ class JsonNode:
     def find(self, pointer: str) -> Self | None:
         """Return the node at a pointer, or None."""
         node = self
+        # RFC 6901: a pointer is empty for the whole document, and otherwise begins with a slash.
         for step in pointer.split("/")[1:]:
+            # In this order: `~01` is a tilde and a one, and no slash.
             key = step.replace("~1", "/").replace("~0", "~")
             matches = [
                 child
@@ -122,9 +124,13 @@ def parse_json(text: str, place: str) -> Json:
     """
     try:
         value: Json = json.loads(
-            text, parse_constant=lambda _: None, object_pairs_hook=_object_of_pairs
+            # NaN and Infinity are no JSON, but tools write them: they count as missing numbers.
+            text,
+            parse_constant=lambda _: None,
+            object_pairs_hook=_object_of_pairs,
         )
     except json.JSONDecodeError as error:
+        # A text of several documents fails as one document, so lines are tried second.
         rows = _json_lines(text, place)
         if rows is not None:
             return rows
@@ -169,11 +175,13 @@ def _object_of_pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 def _json_lines(text: str, place: str) -> list[Json] | None:
     """Return the values of JSON lines; None if the text is something else."""
     lines = [line for line in text.splitlines() if line.strip()]
+    # A broken document of many lines must not be read as rows, so the lines have to look like it.
     is_named = PurePosixPath(place).suffix in (".jsonl", ".ndjson")
     if not lines or (not is_named and not (len(lines) > 1 and _are_objects(lines))):
         return None
     rows = list[Json]()
     for number, line in enumerate(lines, 1):
+        # This line is what could not be parsed just now, and would come back here for ever.
         if len(lines) == 1 and line.strip() == text.strip():
             return None
         rows.append(parse_json(line, f"{place}:{number}"))
@@ -189,6 +197,7 @@ def _are_objects(lines: list[str]) -> bool:
 
 
 def _depth(value: Json) -> int:
+    # Level by level: a recursive count would itself fail at the depth that it looks for.
     level, depth = [value], 0
     while level:
         depth += 1

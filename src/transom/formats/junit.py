@@ -12,6 +12,8 @@ from transom.errors import InputError
 CaseStatus = Literal["passed", "failed", "error", "skipped"]
 
 _STATUSES: dict[str, CaseStatus] = {"Failure": "failed", "Error": "error", "Skipped": "skipped"}
+_NODE_CASE = "testcase[@classname='test']"
+# A case may have several results; the gravest counts.
 _GRAVITY: tuple[CaseStatus, ...] = ("passed", "skipped", "failed", "error")
 
 
@@ -48,6 +50,7 @@ def read_junit(text: str | bytes, place: str = "report.xml") -> JUnitReport:
     from junitparser import JUnitXml, JUnitXmlError, TestSuite  # noqa: PLC0415  (slow to import)
 
     data = text.encode() if isinstance(text, str) else text
+    # A few nested entities can mean billions of characters.
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
         raise InputError(
             "declares XML entities", place=place, hint="write the report without a document type"
@@ -63,19 +66,32 @@ def read_junit(text: str | bytes, place: str = "report.xml") -> JUnitReport:
 
 
 def _with_suites(data: bytes) -> bytes:
-    """Return a report whose cases all lie in suites.
+    """Return a report whose cases all lie in suites, and have names of their own.
 
-    Node writes cases that are in no `describe` directly below `testsuites`.
+    Node writes cases that are in no `describe` directly below `testsuites`, and the name of a
+    `describe`, or of a test with sub-tests, on the suite alone.
     """
     root = ElementTree.fromstring(data)
     strays = root.findall("testcase") if root.tag == "testsuites" else []
-    if not strays:
+    groups = [row for row in root.findall("testsuite") if row.find(f".//{_NODE_CASE}") is not None]
+    if not strays and not groups:
         return data
+    for group in groups:
+        _name_by_groups(group, "")
     suite = ElementTree.SubElement(root, "testsuite", name="")
     for case in strays:
         root.remove(case)
         suite.append(case)
     return ElementTree.tostring(root)
+
+
+def _name_by_groups(suite: ElementTree.Element, before: str) -> None:
+    """Write the names of the suites around Node's cases before their own."""
+    name = f"{before}{suite.get('name', '')} > "
+    for case in suite.findall(_NODE_CASE):
+        case.set("name", f"{name}{case.get('name', '')}")
+    for inner in suite.findall("testsuite"):
+        _name_by_groups(inner, name)
 
 
 def _cases(suites: Iterable[Any]) -> Iterator[JUnitCase]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 Result = Literal["passed", "failed", "error", "skipped"]
 
+# XML 1.0 forbids most control characters, even as escapes: a report with one is refused as a whole.
 _NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -52,6 +53,7 @@ def junit_report(
     test_suite.add_testcases([_case(case) for case in cases])
     document = JUnitXml(_text(suite))
     document.add_testsuite(test_suite)
+    # Build servers show the counts of the attributes, and do not count the cases.
     document.update_statistics()  # type: ignore[no-untyped-call]  # junitparser is typed in part
     written: bytes = document.tostring()  # type: ignore[no-untyped-call]  # as above
     return written if written.endswith(b"\n") else written + b"\n"
@@ -60,6 +62,7 @@ def junit_report(
 def _case(row: ReportedCase) -> TestCase:
     from junitparser import Error, Failure, Skipped, TestCase  # noqa: PLC0415  only reports need it
 
+    # Milliseconds are as fine as build servers show, and keep two reports of a test comparable.
     case = TestCase(_text(row.name), _text(row.group), round(row.seconds, 3))
     kinds = {"failed": Failure, "error": Error, "skipped": Skipped}
     if row.result in kinds:

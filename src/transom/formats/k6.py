@@ -46,6 +46,7 @@ def read_k6(data: Any) -> LoadSummary | None:
     match data:
         case {"metrics": {"http_req_duration": _} as metrics}:
             pass
+        # A script without HTTP requests has no durations, but a group of its checks.
         case {"metrics": dict(metrics), "root_group": _}:
             pass
         case _:
@@ -56,6 +57,7 @@ def read_k6(data: Any) -> LoadSummary | None:
         for name, value in duration.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
+    # `handleSummary` calls the share `rate`, and `--summary-export` calls it `value`.
     failed, pointer = _values(metrics, "http_req_failed")
     key = next(
         (name for name in ("rate", "value") if isinstance(failed.get(name), int | float)), ""
@@ -65,6 +67,8 @@ def read_k6(data: Any) -> LoadSummary | None:
         for name in ("passes", "fails")
         if isinstance(failed.get(name), int)
     )
+    # Each request is a pass or a failure of `http_req_failed`, so both add up if the count is
+    # missing.
     requests = _values(metrics, "http_reqs")[0].get("count", count)
     share = (float(failed[key]), f"{pointer}/{key}") if key else None
     return LoadSummary(
@@ -100,6 +104,7 @@ def _thresholds(metrics: dict[str, Any]) -> list[LoadThreshold]:
     for name, metric in metrics.items():
         declared = members_of(metric).get("thresholds")
         for expression, state in members_of(declared).items():
+            # `handleSummary` writes `{"ok": true}`, the export a boolean of the opposite meaning.
             crossed = not state.get("ok", True) if isinstance(state, dict) else bool(state)
             pointer = (
                 f"/metrics/{name}/thresholds/{expression.replace('~', '~0').replace('/', '~1')}"

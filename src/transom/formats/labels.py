@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from transom.formats.markdown import Bullets, InlineText, MarkdownPart, Node, Paragraph, iter_lines
 
 _PLAIN_LABEL = re.compile(r"([A-Za-z][^:`.!?|]{0,60}?)\s*:(?=\s|$)")
+# A sentence may have a colon, too; more words before it are no label.
 _LABEL_WORDS = 6
 
 
@@ -55,6 +56,7 @@ def labels(parts: Sequence[MarkdownPart]) -> list[Label]:
     """
     result: list[Label] = []
     for part in parts:
+        # Some models write a heading where others write a bold name.
         if part.level:
             result.append(Label(part.title, InlineText("", (), part.line), part.blocks))
         result.extend(_labels(part.blocks))
@@ -67,6 +69,7 @@ def find(choices: Sequence[Label], *names: str) -> Label | None:
 
     Case, punctuation and text in parentheses are ignored.
     """
+    # The order of the names counts before that of the labels: the first name is the usual one.
     normal_names = [normal(name) for name in names]
     for name in normal_names:
         for label in choices:
@@ -74,6 +77,7 @@ def find(choices: Sequence[Label], *names: str) -> Label | None:
                 return label
     for name in normal_names:
         for label in choices:
+            # Models add words to a label: "Purpose of the check" is the label "Purpose".
             if normal(label.name).startswith(name + " "):
                 return label
     return None
@@ -89,8 +93,10 @@ def normal(name: str) -> str:
 
 def _split(line: InlineText) -> tuple[str, InlineText] | None:
     """Return the label's name and the rest of the line, or None if the line has no label."""
+    # Emphasis says where the name ends, so a bold name may be of any length.
     if line.lead:
         body = line.text[len(line.lead) :].lstrip()
+        # The colon stands inside of the emphasis, `**Name:** value`, or behind it.
         if line.lead.endswith(":"):
             return line.lead[:-1], replace(line, text=body, lead="")
         if body.startswith(":") or not body:
@@ -110,6 +116,7 @@ def _labels(blocks: Sequence[Node]) -> list[Label]:
         if line_labels:
             result += [*_closed(open_), *line_labels[:-1]]
             open_ = line_labels[-1]
+        # A block without a label belongs to the label above it: a list below `**Fields**:`.
         elif open_:
             open_ = replace(open_, body=(*open_.body, block))
         else:

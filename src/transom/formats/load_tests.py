@@ -15,6 +15,7 @@ from transom.canonical import Json
 from transom.evidence.numbers import PrintedNumber, read_number
 from transom.formats.json_tree import members_of
 
+# Vegeta is written in Go, whose durations are nanoseconds.
 _NANOSECONDS = 1e-6
 
 
@@ -80,6 +81,7 @@ def _jmeter(data: dict[str, Any]) -> LoadResult | None:
 
 
 def _gatling(data: dict[str, Any]) -> LoadResult | None:
+    # `stats.json` nests the figures in a group; `global_stats.json` has them at the top.
     stats = data.get("stats") if data.get("type") == "GROUP" else data
     counted = members_of(stats).get("numberOfRequests")
     if not isinstance(stats, dict) or not isinstance(counted, dict) or "ko" not in counted:
@@ -89,6 +91,7 @@ def _gatling(data: dict[str, Any]) -> LoadResult | None:
     if requests is None or failed is None:
         return None
     durations = dict[str, tuple[float, str]]()
+    # The four percentiles can be configured; the 95th and 99th are the usual third and fourth.
     named = {"meanResponseTime": "average", "percentiles3": "p95", "percentiles4": "p99"}
     for key, statistic in named.items():
         row = stats.get(key)
@@ -106,6 +109,7 @@ def _vegeta(data: dict[str, Any]) -> LoadResult | None:
         return None
     names = {"mean": "average", "90th": "p90", "95th": "p95", "99th": "p99"}
     durations = _durations(latencies, names, "/latencies", _NANOSECONDS)
+    # Vegeta gives the share of successes, and no count of failures.
     return LoadResult("Vegeta", requests, round(requests * (1 - success), 6), "/success", durations)
 
 
@@ -120,6 +124,8 @@ def _artillery(data: dict[str, Any]) -> LoadResult | None:
         return None
     failed = 0.0
     for name, value in counters.items():
+        # An answer of the server is no error for Artillery, so statuses of failure are counted as
+        # well.
         if name.startswith(("errors.", "http.codes.5", "http.codes.4")):
             failed += _number(value) or 0.0
     times = summaries.get("http.response_time")
@@ -150,18 +156,22 @@ def _jmeter_csv(text: str) -> LoadResult | None:
         if elapsed is None:
             return None
         times.append(elapsed)
+        # Anything but `true` is a failure: an empty cell is no proof of success.
         failed += (row.get("success") or "").strip().casefold() != "true"
     if not times:
         return LoadResult("JMeter", 0, 0, "lines:1-1")
     times.sort()
     span = f"lines:1-{len(rows) + 1}"
+    # One of the samples: no value between two of them was ever measured.
     p95 = times[min(len(times) - 1, int(0.95 * len(times)))]
     return LoadResult("JMeter", len(times), failed, span, {"p95": (p95, span)})
 
 
 def _locust_csv(text: str) -> LoadResult | None:
     """Read the last row of Locust's statistics, which adds up the others."""
+    # The head is line 1, so the rows are counted from 2.
     for number, row in enumerate(csv.DictReader(text.splitlines()), 2):
+        # Older releases of Locust call the row `Total`.
         if (row.get("Name") or "").strip() not in ("Aggregated", "Total"):
             continue
         requests, failed = _number(row.get("Request Count")), _number(row.get("Failure Count"))

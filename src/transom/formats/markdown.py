@@ -15,6 +15,7 @@ from functools import lru_cache
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
+# `2.1 Title`, `Section 2: Title`, `2.1 - Title`: models number headings in many ways.
 _NUMBER = re.compile(r"(?:section\s+)?(\d+(?:\.\d+)*)\.?(?=[\s:)–—-]|$)[\s:)–—-]*", re.IGNORECASE)
 
 
@@ -195,9 +196,11 @@ def _heading(node: SyntaxTreeNode) -> MarkdownPart | None:
     if node.type != "paragraph":
         return None
     lines = _inline(node.children[0])
+    # A line that is bold as a whole is how models write a heading below the third level.
     if len(lines) != 1 or lines[0].lead != lines[0].text:
         return None
     part = _part(3, lines[0].lead.rstrip(":"), _line(node))
+    # `**2. Do this**` is more often a step than a heading.
     return part if "." in part.number else None
 
 
@@ -222,10 +225,13 @@ def _block(node: SyntaxTreeNode) -> list[Node]:
         case "fence":
             return [Fence(node.info.strip().split(" ")[0].lower(), node.content, line + 1)]
         case "code_block":
+            # The map of an indented block begins at its content, that of a fence at the line of its
+            # marks.
             return [Fence("", node.content, line)]
         case "table":
             return [_table(node, line)]
         case "html_block":
+            # Other HTML is markup, such as an anchor, and says nothing.
             return [Comment(node.content, line)] if "<!--" in node.content else []
         case _:
             return [block for child in node.children for block in _block(child)]
@@ -281,8 +287,10 @@ def _collect(
 ) -> None:
     for child in node.children:
         texts, codes, leads = rows[-1]
+        # Only bold text with nothing before it is a lead.
         leading = bold and "".join(texts) == "".join(leads)
         match child.type:
+            # Each line of a paragraph counts for itself: a label may stand in any of them.
             case "softbreak" | "hardbreak":
                 rows.append(([], [], []))
                 continue
@@ -292,6 +300,7 @@ def _collect(
             case "code_inline":
                 piece = f"`{child.content}`"
                 codes.append(child.content)
+            # `_comments` reads comments; here they would be taken for text of the line.
             case "html_inline" if child.content.startswith("<!--"):
                 continue
             case "text" | "html_inline":

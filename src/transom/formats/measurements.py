@@ -25,6 +25,7 @@ RemarkKind = Literal[
 explains.
 """
 
+# Sources in these states prove nothing; `in_part` is not among them, since what was read counts.
 ABSENT: frozenset[State] = frozenset({"absent", "empty", "placeholder", "unreadable"})
 
 
@@ -64,6 +65,7 @@ class Observation(MeasurementShape):
     label: str = ""
     quote: str = ""
     said: str = ""
+    # Readers of documents set it; a tool measures unless it says otherwise.
     nature: Nature = "measured"
     limit: float | None = None
     limit_at: str = ""

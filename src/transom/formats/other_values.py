@@ -25,6 +25,11 @@ ResultKind = Literal[
     "no-error",
     "arguments",
     "no-arguments",
+    "above",
+    "below",
+    "no-number",
+    "reversed",
+    "no-order",
 ]
 """What becomes of a result.
 
@@ -33,6 +38,9 @@ single value stays. `lower`, `higher`: the whole is another
 one. `varying`: it is another one at each call. `inert`: it stands for nothing. Truth values stay in
 all of these, since a function of the product that compares results is no evidence of them.
 `near`: a number is a little higher, and a text a little longer.
+`above`, `below`: a result that is a number is a tenth more, or less. `no-number`: it stands for
+nothing.
+`reversed`: a result that is a list is in the reverse order. `no-order`: it stands for nothing.
 `turned`: a truth value is turned round. `no-truth`: it stands for nothing.
 `other-error`: another error is raised. `no-error`: none is raised.
 `arguments`: a function that returns nothing works on other arguments. `no-arguments`: it fails if
@@ -79,3 +87,10 @@ def javascript_tools(kind: ResultKind, mark: str, *, is_typed: bool) -> str:
 def go_tools(kind: ResultKind, mark: str, package: str) -> str:
     """Return a Go file with `enter_MARK()`, and `leave_MARK(results...)`, which changes them."""
     return _filled("golang.go.in", kind, mark, PACKAGE=package)
+
+
+def rust_tools(kind: ResultKind, mark: str) -> str:
+    """Return a module for the end of a Rust file: `enter()` begins a call of a changed function,
+    and `Tag(&mut result, 0).alter()` changes its result.
+    """
+    return _filled("rust.rs.in", kind, mark)

@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element
 
 from transom.formats.data_text import parse_data
 from transom.formats.json_tree import JsonNode, quote_of
-from transom.formats.text_files import decode_text
+from transom.formats.text_decoding import decode_text
 from transom.formats.xml_paths import read_xml, value_at
 
 _MOST_PASSAGE = 20_000
@@ -37,6 +37,7 @@ class PlaceIndex:
         Raises:
             InputError: the source cannot be read.
         """
+        # Lines can be looked up in any text, also in one that is no well-formed document.
         if locator.startswith(("line:", "lines:")):
             return self._lines(locator.partition(":")[2])
         if isinstance(self._root, Element):
@@ -44,6 +45,7 @@ class PlaceIndex:
         node = self._root.find(locator)
         if node is None:
             return ""
+        # With its key, since a quotation is often `"failed": 14`.
         named = f'"{node.key}": ' if node.place < 0 and node.key else ""
         if isinstance(node.value, str):
             return f"{named}{node.value}"[:_MOST_PASSAGE]
@@ -76,12 +78,15 @@ def stands_in(value: str, passage: str) -> bool:
     """Whether a passage contains a value: a number as a number, whole words, exactly but for
     spaces.
     """
+    # White space and quotation marks differ between a source and what is quoted from it.
     signs = "".join(value.translate(_UNQUOTED).split())
     if not signs:
         return False
+    # `1.50` stands for `1.5`, which no comparison of texts finds.
     if _number_in(value, passage):
         return True
     end = "" if signs.endswith("…") or len(value) > _MAY_BE_CUT else r"(?!\w|[.,]\d)"
+    # Whole words and whole numbers: 4 does not stand in 14, nor in 4.5 or 1.4.
     pattern = rf"(?<!\w)(?<!\d[.,]){_SPACES.join(map(re.escape, signs.rstrip('…')))}{end}"
     return re.search(pattern, passage.translate(_UNQUOTED)) is not None
 

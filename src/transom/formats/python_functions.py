@@ -70,7 +70,10 @@ def python_bodies(text: str, messages: Mapping[int, str], kind: str, mark: str) 
         body = f"raise type('Broken', (BaseException,), {{}})({message!r})"
         if kind == "empty":
             body = f"return {_EMPTY_VALUES.get(node.name, f'Inert_{mark}()')}"
-        node.body = cast(ast.FunctionDef, ast.parse(f"def f():\n    {body}").body[0]).body
+        # Its documentation may hold examples that are tests.
+        documentation = node.body[:1] if ast.get_docstring(node) is not None else []
+        statements = cast(ast.FunctionDef, ast.parse(f"def f():\n    {body}").body[0]).body
+        node.body = [*documentation, *statements]
 
     return _changed(text, messages, change, python_tools("inert", mark))
 
@@ -123,7 +126,7 @@ def _changed(
         message = messages.get(_first_line(node))
         if message and (not isinstance(node, ast.ClassDef) or _is_record(node)):
             change(node, message)
-    _insert(tree, tools)
+    python_insert(tree, tools)
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
 
 
@@ -196,7 +199,7 @@ def _name_of(decorator: ast.expr) -> str:
     return ast.unparse(decorator).partition("(")[0].rpartition(".")[2]
 
 
-def _insert(tree: ast.Module, text: str) -> None:
+def python_insert(tree: ast.Module, text: str) -> None:
     """Put code at the beginning of a module, behind what must come first there."""
     place = 0
     for number, statement in enumerate(tree.body):

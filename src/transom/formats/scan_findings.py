@@ -9,6 +9,7 @@ from typing import Any
 from transom.evidence.numbers import PrintedNumber, read_number
 from transom.formats.json_tree import elements_of, members_of
 
+# The ratings of CVSS 3 and 4; a score of 0 is "none" there, and is listed as low here.
 SCORE_RANKS = ((9.0, "critical"), (7.0, "high"), (4.0, "medium"), (0.0, "low"))
 """The least CVSS base score of each severity."""
 SEVERITIES = ("critical", "high", "medium", "low")
@@ -61,6 +62,7 @@ class ScanReport:
 def rank_of(word: object) -> str:
     """Return the severity of a tool's own word; `unrated` if the word is unknown or missing."""
     text = str(word or "").strip().casefold().replace("_", " ")
+    # Some tools add to the word: `High (7.5)`.
     return _RANKS.get(text) or _RANKS.get(text.partition(" ")[0], UNRATED)
 
 

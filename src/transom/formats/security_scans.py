@@ -32,6 +32,7 @@ _FINDING_LISTS = frozenset(
 
 def read_scan(data: Json) -> ScanReport | None:
     """Return the report of a scanner; None if the data is something else."""
+    # SARIF first: many scanners write it, and its keys are those of no other format.
     sarif = read_sarif(data)
     if sarif is not None:
         return ScanReport("SARIF", "/runs", tuple(sarif), tuple(_sarif_problems(data)))
@@ -54,6 +55,7 @@ def _unread_entries(data: Json, report: ScanReport) -> Iterator[tuple[str, str]]
     for locator, entry in _listed_entries(data, ""):
         is_grave = rank_of(entry.get("severity")) in ("critical", "high")
         is_read = any(
+            # A reader may take an entry as a whole, or the entries in it.
             place == locator or place.startswith(f"{locator}/") or locator.startswith(f"{place}/")
             for place in places
         )
@@ -102,6 +104,7 @@ def _trivy_problems(data: Json) -> Iterator[tuple[str, str]]:
     for number, result in enumerate(dict_entries(data.get("Results"))):
         target = str(result.get("Target", ""))
         image, bracket, _ = target.partition(" (")
+        # The target of the packages of a system is `IMAGE (debian 12.4)`; other targets are files.
         if result.get("Class") == "os-pkgs" and bracket and artifact and image != artifact:
             yield f"the report is of {artifact}, its target of {image}", f"/Results/{number}/Target"
 
@@ -118,6 +121,7 @@ def read_sarif(data: Json) -> list[ScanFinding] | None:
     for number, run in enumerate(dict_entries(data["runs"])):
         rules = _rules(run)
         for index, result in enumerate(dict_entries(run.get("results"))):
+            # Results of other kinds say that a rule was met, or does not apply.
             if result.get("kind", "fail") not in ("fail", "review", "open"):
                 continue
             findings.append(_sarif_finding(result, rules, f"/runs/{number}/results/{index}"))
@@ -144,6 +148,7 @@ def _rules(run: dict[str, Any]) -> dict[object, dict[str, Any]]:
         for index, rule in enumerate(dict_entries(extension.get("rules"))):
             rules[place, index] = rule
             rules.setdefault(rule.get("id"), rule)
+    # Last, so that a rule of the driver is found by its id before that of an extension.
     for rule in driver_rules:
         rules[rule.get("id")] = rule
     return rules
@@ -172,6 +177,7 @@ def _sarif_severity(result: dict[str, Any], rule: dict[str, Any]) -> str:
             if word in SEVERITIES:
                 return word
             continue
+        # GitHub reads the security score before the level, and so do tools that write SARIF for it.
         return next(name for least, name in SCORE_RANKS if score >= least)
     level = result.get("level") or dict_at(rule, "defaultConfiguration").get("level") or "warning"
     return _LEVELS.get(str(level), "medium")
@@ -182,6 +188,7 @@ def _suppressed(result: dict[str, Any]) -> str:
         return "absent since the baseline"
     listed = dict_entries(result.get("suppressions"))
     states = [str(suppression.get("status", "accepted")) for suppression in listed]
+    # Each of them was rejected, or somebody is still to decide on it.
     if "accepted" not in states:
         return ""
     return f"suppressed {listed[0].get('kind', 'externally')}"
@@ -195,6 +202,7 @@ def read_trivy(data: Json) -> list[ScanFinding] | None:
         return None
     if "SchemaVersion" in data and "ArtifactName" in data:
         return list(_trivy_results(data.get("Results"), "/Results"))
+    # `trivy k8s` reports a cluster by its resources.
     if "ClusterName" in data and isinstance(data.get("Resources"), list):
         findings = list[ScanFinding]()
         for number, resource in enumerate(dict_entries(data["Resources"])):

@@ -65,8 +65,10 @@ def read_tag(reply: str, tag: str, *, accept: Callable[[str], bool] | None = Non
     if not matches:
         return _untagged(text, tag, accept)
     masked = _mask_code(text)
+    # Code that a reply quotes may show the tags, e.g. as a template.
     outside = [t for t in matches if masked[t.start] == "<"]
     pairs, warnings = _match(text, outside)
+    # The whole reply may be a fence.
     if not pairs.inner and len(outside) < len(matches):
         pairs, warnings = _match(text, matches)
     if pairs.unended:
@@ -142,6 +144,7 @@ def _pair(text: str, tags: Sequence[_Tag]) -> _Pairs:
             stack.append(tag)
         elif stack:
             start = stack.pop()
+            # Only the outermost pair: a reply may nest the tag by mistake.
             if not stack:
                 inner.append(text[start.end : tag.start])
     return _Pairs(tuple(inner), tuple(stack))

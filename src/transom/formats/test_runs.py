@@ -81,6 +81,7 @@ class OutcomeCounts:
             number = read_number(source.get(key), is_count=True)
             if isinstance(number, PrintedNumber):
                 self.numbers[role] = self.numbers.get(role, 0) + int(number.value)
+                # Of several keys with one role, the place of a count that is not zero is shown.
                 if number.value or role not in self.places:
                     self.places[role] = f"{self.place}{sign}{escape(key)}"
 
@@ -95,10 +96,12 @@ def report_of_counts(
     """Return the run of a report's counts; a total shows tests without an outcome."""
     failed = counts.get("failed") + counts.get("errors")
     not_run = counts.get("not_run")
+    # Some reports count only what went wrong, and a total.
     if "passed" in counts.numbers:
         passed = counts.get("passed")
     else:
         passed = max(0, counts.get("total") - failed - not_run)
+    # More tests than outcomes: a worker died, or the run was cut off.
     lost = counts.get("total") - passed - failed - not_run
     if lost > 0:
         problems.append(
@@ -110,6 +113,7 @@ def report_of_counts(
     if passed + failed + not_run > counts.get("total") > 0:
         text = f"{passed + failed + not_run} outcomes of {counts.get('total')} tests"
         problems.append(RunProblem(text, counts.places.get("total", counts.place)))
+    # A sum of failures and errors stands at no place.
     failed_at = counts.places.get("failed", "") if not counts.get("errors") else ""
     return TestReport(
         tool,

@@ -20,6 +20,7 @@ from transom.formats.test_runs import (
 def read_test_json(data: Json) -> TestReport | None:
     """Return the run of a report in JSON, or of Go's lines of JSON; None if it is neither."""
     if isinstance(data, list):
+        # Lists: Go prints a line of JSON for each event, and Cucumber writes its features.
         return _go(data) or _cucumber(data)
     if not isinstance(data, dict):
         return None
@@ -51,12 +52,14 @@ def _pytest(data: dict[str, Any]) -> TestReport | None:
     counts.numbers.setdefault("passed", 0)
     problems = list[RunProblem]()
     failed = counts.get("failed") + counts.get("errors")
+    # pytest: 0 all passed, 1 some failed, 2 interrupted, 3 internal error, 4 usage, 5 no tests.
     exit_code = data["exitcode"]
     if exit_code not in (0, 1) or (exit_code == 1 and not failed):
         problems.append(RunProblem(f"pytest ended with exit code {exit_code}", "/exitcode"))
     collected = read_number(summary.get("collected"), is_count=True)
     deselected = read_number(summary.get("deselected", 0), is_count=True)
     if isinstance(collected, PrintedNumber) and isinstance(deselected, PrintedNumber):
+        # Collected tests without an outcome did not run, as after `-x`.
         selected = int(collected.value - deselected.value)
         if selected > counts.get("total"):
             text = f"{counts.get('total')} of {selected} collected tests have an outcome"
@@ -73,6 +76,7 @@ def _cases(
         if not isinstance(case, dict):
             continue
         outcome = str(case.get("outcome") or case.get("status") or "").casefold()
+        # Each runner has words of its own: `broken` is Allure's, `timedOut` Playwright's.
         if outcome in ("failed", "error", "broken", "timedout"):
             name = next((str(case[key]) for key in names if case.get(key)), "unnamed")
             failures.append(FailedTest(name, "", f"{place}/{number}"))
@@ -95,9 +99,11 @@ def _jest(data: dict[str, Any]) -> TestReport | None:
         },
     )
     problems = list[RunProblem]()
+    # A suite whose module cannot be loaded has no tests, so the counts of tests look good.
     for key in ("numRuntimeErrorTestSuites", "numFailedTestSuites"):
         if data.get(key) and not counts.get("failed"):
             problems.append(RunProblem(f"{data[key]} test suites could not run", f"/{key}"))
+    # For instance by a threshold of coverage.
     if data.get("success") is False and not counts.get("failed"):
         problems.append(RunProblem("the run calls itself unsuccessful", "/success"))
     if data.get("wasInterrupted") is True:
@@ -150,6 +156,7 @@ def _ctrf(data: dict[str, Any]) -> TestReport | None:
     summary = members_of(results).get("summary")
     if not isinstance(results, dict) or not isinstance(summary, dict) or "tool" not in results:
         return None
+    # `pending` and `other` are outcomes of CTRF, too; neither proves anything.
     counts = OutcomeCounts("/results/summary")
     counts.take(
         summary,
@@ -172,6 +179,8 @@ def _playwright(data: dict[str, Any]) -> TestReport | None:
     counts = OutcomeCounts("/stats")
     counts.take(
         stats,
+        # A test that is expected to fail and fails is `expected`. A flaky one passed at a later
+        # attempt.
         {"expected": "passed", "unexpected": "failed", "skipped": "not_run", "flaky": "passed"},
     )
     problems = list[RunProblem]()
@@ -212,6 +221,7 @@ def _newman(data: dict[str, Any]) -> TestReport | None:
     counts = OutcomeCounts("/run/stats/assertions")
     counts.take(assertions, {"total": "total", "failed": "failed", "pending": "not_run"})
     problems = list[RunProblem]()
+    # A request that got no answer has no assertion that could fail.
     requests = stats.get("requests")
     if isinstance(requests, dict) and requests.get("failed"):
         text = f"{requests['failed']} requests failed"
@@ -219,6 +229,7 @@ def _newman(data: dict[str, Any]) -> TestReport | None:
     return report_of_counts("Newman", counts, [], problems)
 
 
+# By keys that no other runner writes, so their order does not matter.
 _JSON_READERS: tuple[Callable[[dict[str, Any]], TestReport | None], ...] = (
     _pytest,
     _jest,
@@ -241,6 +252,7 @@ def _go(rows: list[Json]) -> TestReport | None:
     outcomes = dict[tuple[str, str], tuple[str, int]]()
     for number, event in enumerate(events):
         key = (str(event.get("Package", "")), str(event.get("Test", "")))
+        # `output`, `pause` and `cont` say nothing of the outcome.
         if event["Action"] in ("pass", "fail", "skip", "run", "start", "build-fail"):
             outcomes[key] = (str(event["Action"]), number)
     counts = OutcomeCounts("")
@@ -272,13 +284,17 @@ def _cucumber(rows: list[Json]) -> TestReport | None:
     failures = list[FailedTest]()
     for number, feature in enumerate(features):
         for place, scenario in enumerate(feature["elements"] or ()):  # type: ignore[arg-type]
+            # The steps of a background are repeated in each scenario.
             if not isinstance(scenario, dict) or scenario.get("type") == "background":
                 continue
             words = set(_step_words(scenario))
             locator = f"/{number}/elements/{place}"
+            # Two definitions of a step fit: Cucumber runs neither, and fails.
             if "failed" in words or "ambiguous" in words:
                 counts.numbers["failed"] = counts.get("failed") + 1
                 failures.append(FailedTest(str(scenario.get("name", "")), "", locator))
+            # `undefined`, `pending` and `skipped` steps did not run, so the scenario proves
+            # nothing.
             elif words == {"passed"}:
                 counts.numbers["passed"] = counts.get("passed") + 1
             else:

@@ -40,6 +40,7 @@ def _junit(root: Element) -> TestReport:
     declared = _declared(root, top)
     # A report may count more than it lists, and may list what it does not count.
     bad = declared.get("failed") + declared.get("errors")
+    # Some writers give counts alone, without cases: then there is nothing to compare.
     if bad != counts.get("failed") and "failed" in declared.numbers and listed:
         text = f"the report counts {bad} failures and errors, its cases {counts.get('failed')}"
         problems.append(RunProblem(text, top))
@@ -65,6 +66,7 @@ def _junit(root: Element) -> TestReport:
 
 def _junit_outcome(case: Element) -> tuple[str, str]:
     """Return `passed`, `failed` or `not_run` of a test case, and the message of a failure."""
+    # GoogleTest writes `notrun` for a disabled test, as an attribute without a child.
     if case.get("status", "").casefold() in ("notrun", "skipped", "disabled"):
         return "not_run", ""
     outcome, message = "passed", ""
@@ -73,6 +75,7 @@ def _junit_outcome(case: Element) -> tuple[str, str]:
         if tag in ("failure", "error"):
             message = message or str(child.get("message") or child.text or "").strip()
             outcome = "failed"
+        # A teardown may fail after a skip, and the failure counts.
         elif tag == "skipped" and outcome == "passed":
             outcome = "not_run"
     return outcome, message

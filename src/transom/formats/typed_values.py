@@ -37,6 +37,12 @@ _RUST_GENERIC = re.compile(r"(?:std::(?:option|result|vec)::)?(Option|Result|Vec
 _RUST_STREAM = re.compile(
     r"impl\s++(?:\w++::)*Iterator<Item\s*+=\s*+([^<>]*+(?:<[^<>]*+>)?)>(?:\s*+\+.*)?"
 )
+# Types at the outermost level of a file, without parameters of their own.
+_RUST_TYPE = re.compile(
+    r"^(?:pub(?:\([^)\n]{0,40}\))?\s)?(struct|enum)\s+(\w+)\s*"
+    r"(\{(?:[^{}]|\{[^{}]*\}){0,5000}\}|\([^(){};]{0,1000}\)\s*;)",
+    re.MULTILINE,
+)
 _RUST_IMPLEMENTATION = re.compile(r"^impl\b([^{\n]{0,300}+)\{", re.MULTILINE)
 _OPENING, _CLOSING = "([{<", ")]}>"
 
@@ -172,6 +178,61 @@ def _go_value(type_: str, word: str, *, is_other: bool) -> str:
     return ""
 
 
+def rust_result_type(head: str) -> str:
+    """Return the result type of a Rust function, "" if it has none.
+
+    Args:
+        head: the function from `fn` up to its brace.
+    """
+    opening = head.find("(")
+    closing = closing_brackets(head, opening)
+    remainder = head[closing + 1 :].partition(" where ")[0].strip()
+    if opening < 0 or closing < 0 or not remainder.startswith("->"):
+        return ""
+    return remainder[2:].strip()
+
+
+def rust_changes(text: str, mark: str) -> str:
+    """Return code for the end of a Rust file that lets the tools change its own types.
+
+    Args:
+        text: the file, with blanks for strings and comments.
+    """
+    tools = f"other_{mark}"
+    rows = []
+    for match in _RUST_TYPE.finditer(text):
+        word, name, inside = match[1], match[2], match[3]
+        fields = _rust_fields(inside)
+        if word == "enum":
+            names = [field for field in fields if field.isidentifier()]
+            # A variant with values has no other one that is known.
+            if len(names) < max(len(fields), 2):
+                continue
+            turns = zip(names, [*names[1:], names[0]], strict=True)
+            arms = " ".join(f"{name}::{old} => {name}::{new}," for old, new in turns)
+            body = f"if {tools}::is_next() {{ *self = match self {{ {arms} }}; }}"
+        else:
+            places: list[str] = [field.partition(":")[0].strip() for field in fields]
+            if inside.startswith("("):
+                places = [str(number) for number in range(len(fields))]
+            use = f"use self::{tools}::{{Changed as _, Unchanged as _}};"
+            calls = [f"{tools}::Tag(&mut self.{place}, depth + 1).alter();" for place in places]
+            body = " ".join([use, *calls])
+        rows.append(
+            f"#[allow(warnings)] impl {tools}::Change for {name} {{"
+            f" fn change(&mut self, depth: usize) {{ {body} }} }}\n"
+        )
+    return "".join(rows)
+
+
+def _rust_fields(inside: str) -> list[str]:
+    """Return the fields of a struct, or the variants of an enumeration."""
+    lines = [line.partition("//")[0] for line in inside.strip(" ;\n")[1:-1].splitlines()]
+    # Attributes and comments are no fields.
+    code = "\n".join(line for line in lines if not line.strip().startswith("#["))
+    return [re.sub(r"^pub(?:\([^)]*\))?\s+", "", part) for part in _split(code)]
+
+
 def rust_other(head: str, before: str, text: str, kind: str, mark: str) -> str:
     """Return another value of a Rust function's result type; "" if the type has none, or is a truth
     value.
@@ -182,12 +243,9 @@ def rust_other(head: str, before: str, text: str, kind: str, mark: str) -> str:
         text: the file, which may define the type.
         kind: see `ResultKind`.
     """
-    opening = head.find("(")
-    closing = closing_brackets(head, opening)
-    remainder = head[closing + 1 :].partition(" where ")[0].strip()
-    if opening < 0 or closing < 0 or not remainder.startswith("->"):
+    result_type = rust_result_type(head)
+    if not result_type:
         return ""
-    result_type = remainder[2:].strip()
     result_type = re.sub(r"\bSelf\b", _rust_owner(before), result_type)
     if result_type in ("bool", "()") or result_type.startswith("Result<()"):
         return ""
@@ -277,10 +335,7 @@ class _RustValues:
         )
         if match is None:
             return ""
-        # Attributes and comments are no fields.
-        lines = [line.partition("//")[0] for line in match[2].strip(" ;\n")[1:-1].splitlines()]
-        inside = "\n".join(line for line in lines if not line.strip().startswith("#["))
-        parts = [re.sub(r"^pub(?:\([^)]*\))?\s+", "", part) for part in _split(inside)]
+        parts = _rust_fields(match[2])
         if match[1] == "enum":
             # The first of them, or the last one.
             names = [part for part in parts if part.isidentifier()]

@@ -9,22 +9,56 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from transom.evidence.claims import NUMBER_WORDS
+from transom.evidence.quantities import has_denial
 from transom.investigator.ledger import Evidence
+from transom.investigator.measures import words_of
+from transom.investigator.reading.vocabulary import plain_words
 from transom.investigator.reading.vocabulary import words as release_words
 from transom.investigator.wording import CLAUSE_BREAK, FIGURE, clauses_of, fold, words
 
 _CITATION = re.compile(r"\[[A-Za-z]+\d+\]")
-_QUOTED = re.compile(r"[\"“][^\"“”\n]{2,600}[\"”]")
+_QUOTED = re.compile(r"[\"“«][^\"“”«»\n]{2,600}[\"”»]")
 _BEGINNING = 5  # letters by which the words of a measure are known
 _PART_OF = re.compile(
     r"\b(?P<part>\w+) (?:of|out of|von|sur|de|su|di) (?:the |its |den |les |los )?(?P<whole>\w+)\b",
     re.IGNORECASE,
 )
+_SHARE_OF = re.compile(
+    r"\b(?:half|most|some|many|few|a third|two thirds|a quarter|the majority|die hälfte|ein drittel"
+    r"|die meisten|einige|la moitié|un tiers|la plupart|certains?|la mitad|un tercio|la mayoría"
+    r"|algunos|la metà|un terzo|la maggior parte|alcuni)\b(?= (?:of|der|des|de|di|von)\b)",
+    re.IGNORECASE,
+)
 _NO = re.compile(r"\b(?:no|keine?[nrsm]?|aucune?|ning[uú]n\w?|nessun\w?)\b", re.IGNORECASE)
 _ARTICLES = {"a", "an", "the", "no", "any", "its"}
 _LONGEST_STATE = 3  # words; more are a passage, not a state
+_LONGEST_ROW = 8  # words of a line of a table
+# Figures that are better the higher they are.
+AT_LEAST = (".throughput", ".availability", ".success_rate", ".line", ".branch", ".pass_rate")
+_LIMITS = re.compile(
+    r"\b(?:targets?|limits?|thresholds?|ziele?n?|zielwerte?|grenzwerte?n?|schwellen?"
+    r"|cibles?|seuils?"
+    r"|limites?|objectifs?|objetivos?|umbral|umbrales|obiettiv\w+|sogli\w|limiti|doel|drempel)\b"
+)
+_KEEPS = re.compile(
+    r"\b(?:meets?|met|within|keeps?|kept|holds?|erreich\w+|haelt|halten|eingehalten"
+    r"|einhalt\w*|tient"
+    r"|tiennent|respect\w*|atteint|atteignent|cumpl\w+|dentro|rispett\w*|raggiun\w+|haalt|halen)\b"
+)
+_BREAKS = re.compile(
+    r"\b(?:miss\w*|violat\w+|breach\w*|verfehl\w+|verletz\w+|incumpl\w+|manqu\w+|mist)\b"
+)
+_LOWER = re.compile(
+    r"\b(?:below|under|unter|unterhalb|sous|inferieur\w*|debajo|inferior\w*|sotto|onder)\b"
+)
+_HIGHER = re.compile(
+    r"\b(?:above|over|exceed\w*|ueber|oberhalb|ueberschr\w+|depass\w*|superieur\w*|encima"
+    r"|super[ao]\w*|superior\w*|sopra|oltre|boven|overschr\w+)\b"
+)
+_OPEN_STATUSES = ("conditional", "pending", "progress", "skipped")
 _BAD_ENTRIES = (".entry", ".case", "jira.blocker", "jira.subtask", "pipeline.stage", "review.check")
 
 
@@ -49,6 +83,89 @@ def denied_state(sentence: str, rows: Sequence[Evidence]) -> str:
     if tells_outcome and len(stated) == 1 and stated != cited_states:
         return f"what it cites is {rows[0].label or rows[0].measure}: {rows[0].value[:60]}"
     return ""
+
+
+def unrepeated_state(sentence: str, rows: Sequence[Evidence]) -> str:
+    """Return the cited state that a sentence does not repeat though it speaks of a state, or "".
+
+    "The sign-off was given [E1]", where E1 is `pending`, is perhaps no lie: "it was given a date".
+    """
+    plain = _QUOTED.sub(" ", _CITATION.sub(" ", sentence))
+    stated = _stated_classes(plain)
+    for row in rows:
+        classes = _classes_of(row)
+        if classes and stated and not classes & stated:
+            name = row.label or words_of(row.measure)
+            is_passage = "{" in row.value or not row.value
+            return name if is_passage else f"{name}: {row.value[:60]}"
+    return ""
+
+
+def wrong_comparison(sentence: str, row: Evidence, *, is_kept: bool) -> str:
+    """Return what is wrong if a sentence says that a figure keeps its limit, or not; or "".
+
+    Args:
+        is_kept: whether the figure of the entry keeps the limit that is stated for it.
+    """
+    folded = fold(_QUOTED.sub(" ", _CITATION.sub(" ", sentence)))
+    if not _LIMITS.search(folded) or has_denial(folded):
+        return ""
+    is_below = is_kept != row.measure.endswith(AT_LEAST)
+    says_kept, says_broken = bool(_KEEPS.search(folded)), bool(_BREAKS.search(folded))
+    says_below, says_above = bool(_LOWER.search(folded)), bool(_HIGHER.search(folded))
+    is_contrary = (says_broken if is_kept else says_kept) or (
+        says_above if is_below else says_below
+    )
+    is_mixed = (says_kept and says_broken) or (says_below and says_above)
+    if is_contrary and not is_mixed:
+        return f"{row.label or words_of(row.measure)}: {row.value[:60]} {row.unit}".rstrip()
+    return ""
+
+
+def _classes_of(row: Evidence) -> frozenset[str]:
+    """Return what a sentence that repeats the state of an entry may call it."""
+    if row.measure.endswith(_BAD_ENTRIES):
+        return frozenset({"bad", "open"})
+    vocabulary = release_words()
+    plain = plain_words(row.value)
+    # A line of a table, such as `Renewal;failed;Omar`, has its status among other cells.
+    if row.measure == "cited" and _LONGEST_STATE < len(plain) <= _LONGEST_ROW:
+        statuses = set(vocabulary.statuses.find(plain))
+        if statuses in ({"pass"}, {"fail"}):
+            return frozenset({"good"} if statuses == {"pass"} else {"bad"})
+    if len(plain) > _LONGEST_STATE or row.value.strip()[:1].isdigit():
+        return frozenset()
+    status = vocabulary.status_of(row.value)
+    if status in ("pass", "ended") or vocabulary.fate_of(row.value) == "closed":
+        return frozenset({"good"})
+    if status == "fail":
+        return frozenset({"bad"})
+    return frozenset({"open"}) if status in _OPEN_STATUSES else frozenset()
+
+
+def _stated_classes(text: str) -> set[str]:
+    """Return the kinds of states that the words of a text name; a denial turns them round."""
+    vocabulary = release_words()
+    classes = set[str]()
+    for match in vocabulary.statuses.find(plain_words(text)):
+        is_good = match in ("pass", "ended")
+        classes.add("good" if is_good else "bad" if match == "fail" else "open")
+    if "closed" in vocabulary.fates.find(plain_words(text)):
+        classes.add("good")
+    folded = fold(text)
+    for mark in words().marks.finditer(folded):
+        kind = words().kind_of(mark)
+        if kind in ("met", "approved", "ready"):
+            classes.add("good")
+        elif kind in ("open", "lack"):
+            # "Rejected" is no "pending", but "missing" may be said of both.
+            is_refused = vocabulary.status_of(mark[0]) == "fail"
+            classes |= {"bad"} if is_refused else {"bad", "open"}
+    if has_denial(text):
+        turned = {"good"} if classes & {"bad", "open"} else set[str]()
+        turned |= {"bad", "open"} if "good" in classes else set[str]()
+        classes |= turned
+    return classes
 
 
 def repeated_rows(text: str, rows: Sequence[Evidence]) -> list[Evidence]:
@@ -81,7 +198,8 @@ def with_figures_of_parts(text: str, rows: Sequence[Evidence]) -> str:
         is_shown = len(rows) in counts or not figures.isdisjoint(values)
         return f" {FIGURE} " if is_shown else match[0]
 
-    return _PART_OF.sub(figure, text)
+    # "Half of the subtasks are done" is a figure, too, and no word on all of them.
+    return _SHARE_OF.sub(f" {FIGURE} ", _PART_OF.sub(figure, text))
 
 
 def with_figure_of_nothing(
@@ -134,6 +252,18 @@ def is_good(row: Evidence) -> bool | None:
     return True if release_words().fate_of(row.value) == "closed" else None
 
 
+@lru_cache(maxsize=1)
+def _folded_outcomes() -> frozenset[str]:
+    """Return the words of outcomes that have accents, without them."""
+    vocabulary = release_words()
+    outcomes = set[str]()
+    for status in ("pass", "fail"):
+        for word in vocabulary.status[status]:
+            if not word.isascii() and " " not in word:
+                outcomes.add(fold(word))
+    return frozenset(outcomes)
+
+
 def has_outcome(text: str) -> bool:
     """Whether a clause tells an outcome by a word: passed, rejected, closed."""
     vocabulary = release_words()
@@ -141,6 +271,8 @@ def has_outcome(text: str) -> bool:
     for word in text.split():
         is_outcome = vocabulary.status_of(word) in ("pass", "fail")
         is_outcome = is_outcome or vocabulary.fate_of(word) == "closed"
+        # The text has no accents any more: "refuse" is `refusé`.
+        is_outcome = is_outcome or word in _folded_outcomes()
         # "A fixed version exists" tells what kind of version it is.
         if is_outcome and before not in _ARTICLES:
             return True

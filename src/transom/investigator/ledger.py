@@ -20,6 +20,8 @@ from transom.tools.calculator import names_in
 CALCULATED = "calculator"
 UNCHECKED = "unchecked figure"
 """The mark of a sentence with a figure that nothing that it cites shows."""
+UNCHECKED_STATE = "unchecked state"
+"""The mark of a sentence on a state that is not the one that it cites; the state follows."""
 # The two forms in which a reader is told to write a place: a line, and a JSON pointer.
 _PLACE = re.compile(r"(\s?)\[(lines?:\d+(?:-\d+)?|/(?:[^\[\]\s]|\[\d+\]){0,300})\]")
 _MOST_STATE = 3  # words of a value that is a status

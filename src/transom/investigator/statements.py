@@ -19,20 +19,24 @@ from operator import attrgetter
 from transom.evidence.claims import CheckedSentence, sentences_of
 from transom.evidence.facts import facts_of
 from transom.investigator.cited_states import (
+    AT_LEAST,
     denied_state,
+    is_good,
     repeated_rows,
+    unrepeated_state,
     with_figure_of_nothing,
     with_figures_of_parts,
+    wrong_comparison,
 )
 from transom.investigator.criterion_topics import spoken_words, topic_words
-from transom.investigator.ledger import UNCHECKED, Evidence
+from transom.investigator.ledger import UNCHECKED, UNCHECKED_STATE, Evidence
 from transom.investigator.reading.vocabulary import singular
 from transom.investigator.reading.vocabulary import words as release_words
 from transom.investigator.result import CriterionResult, Investigation, Verdict
 from transom.investigator.wording import FIGURE, QUOTE, StatementClause, clauses_of, fold, words
 
 _CITATION = re.compile(r"\[([A-Za-z]+\d+)\]")
-_QUOTED = re.compile(r"[\"“][^\"“”\n]{2,600}[\"”]")
+_QUOTED = re.compile(r"[\"“«][^\"“”«»\n]{2,600}[\"”»]")
 _NAMED = "criterion"
 """Begins the word that stands in a folded text for the whole name of a criterion."""
 _TELLING = 0.5
@@ -103,6 +107,8 @@ class Standing:
                 line = " ".join(sentence.split())
                 removed.append(CheckedSentence(line, "contradicted", why))
                 is_removed = True
+            elif finding.mismatch and f"({UNCHECKED})" not in sentence:
+                sentences_kept.append(f"{sentence} ({UNCHECKED_STATE}: {finding.mismatch}){gap}")
             elif finding.doubt and marks:
                 sentences_kept.append(f"{sentence} ({finding.doubt}){gap}")
             else:
@@ -136,6 +142,23 @@ class Standing:
                 return True
         return False
 
+    def keeps_limit(self, row: Evidence) -> bool | None:
+        """Return whether a figure keeps the limit that is stated for it; None if none is."""
+        try:
+            value = float(row.value)
+        except ValueError:
+            return None
+        for other in self.evidence.values():
+            is_limit = other.measure == f"{row.measure}.limit" and other.source == row.source
+            if is_limit and other.label == f"{row.label} target".strip():
+                limit = float(other.value)
+                return value >= limit if row.measure.endswith(AT_LEAST) else value <= limit
+        # The policy's own limit stands in the criterion that the figure alone decides.
+        for criterion in self.criteria:
+            if criterion.evidence == [row.id] and criterion.status in ("pass", "fail"):
+                return criterion.status == "pass"
+        return None
+
     @cached_property
     def of_people(self) -> frozenset[str]:
         """The ids of the criteria that people decide."""
@@ -166,11 +189,13 @@ class _Finding:
     """What is wrong or doubtful in a sentence.
 
     Attributes:
+        mismatch: the cited state that it does not repeat.
         is_proven: whether it states a checked figure, a status that holds, or an open one.
     """
 
     wrong: str = ""
     doubt: str = ""
+    mismatch: str = ""
     is_proven: bool = False
 
 
@@ -198,7 +223,10 @@ class _Sentence:
 
     def finding(self) -> _Finding:
         """Return what is wrong, doubtful or proven in the sentence."""
-        finding = _Finding(wrong=denied_state(self.sentence, self.rows))
+        finding = _Finding(
+            wrong=denied_state(self.sentence, self.rows),
+            mismatch=unrepeated_state(self.sentence, self.rows) or self._wrong_comparison(),
+        )
         denied: set[str] = set()
         claims = list(self._claims())
         # What the sentence itself denies is no claim: "tests passed, but coverage is not met".
@@ -217,12 +245,42 @@ class _Sentence:
                 continue
             is_certain = bool(problem) and claim.clause.tone == "asserts"
             if is_certain and not ids & denied and not self._is_uncertain(claim):
-                finding.wrong = finding.wrong or problem
+                if self._is_reported(claim.clause):
+                    finding.mismatch = finding.mismatch or problem
+                else:
+                    finding.wrong = finding.wrong or problem
             elif problem:
                 finding.doubt = finding.doubt or problem
             elif claim.clause.tone == "asserts":
                 finding.is_proven = True
         return finding
+
+    def _is_reported(self, clause: StatementClause) -> bool:
+        """Whether a clause may tell what its source says, though its criterion looks otherwise.
+
+        It does if nothing that it cites is bad news, or if it states that very figure. The status
+        of the criterion is then shown beside it.
+        """
+        # The name of a criterion is said of the criterion, not of what its source says.
+        if not self.standing.source or clause.state != "met" or _named_in(clause.text):
+            return False
+        if not self.rows:
+            return not clause.is_universal
+        values = {fact.value for fact in facts_of(self.sentence)}
+        for row in self.rows:
+            is_good_figure = row.value == "0" or self.standing.keeps_limit(row)
+            is_stated = any(fact.value in values for fact in facts_of(row.value))
+            if not (is_good_figure or is_stated or is_good(row)):
+                return False
+        return True
+
+    def _wrong_comparison(self) -> str:
+        """Return what is wrong with "meets its target", by the target of the one cited figure."""
+        if len(self.rows) != 1:
+            return ""
+        row = self.rows[0]
+        is_kept = self.standing.keeps_limit(row)
+        return "" if is_kept is None else wrong_comparison(self.sentence, row, is_kept=is_kept)
 
     def _is_of_another_source(self, ids: Collection[str]) -> bool:
         """Whether a sentence on one source, which cites it, was taken for one on other sources."""

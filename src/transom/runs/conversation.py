@@ -202,6 +202,7 @@ class ConversationState:
         finding_turns: the turn of each finding, by its sub-conversation.
         version: changes where turns were taken back.
         spent: what the conversation and all around it used; shared by all within one root.
+        arriving: a reply of this process that is about to be journaled, with its JSON.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -215,6 +216,7 @@ class ConversationState:
     finding_turns: dict[str, int] = field(default_factory=dict)
     version: int = 0
     spent: Spent = field(default_factory=Spent)
+    arriving: tuple[dict[str, Any], Reply] | None = field(default=None, repr=False, compare=False)
 
     @property
     def open_message(self) -> ProgramMessage | None:
@@ -301,11 +303,13 @@ class ConversationState:
     def _apply_reply(self, data: dict[str, Any]) -> None:
         if self.pending:
             self.settle()
-        reply, message, status = (
-            reply_from_json(data["reply"]),
-            self.messages[-1],
-            data.get("status"),
-        )
+        arriving, self.arriving = self.arriving, None
+        # A reply that was just made equals what its JSON would be decoded to.
+        if arriving is not None and arriving[0] is data["reply"]:
+            reply = arriving[1]
+        else:
+            reply = reply_from_json(data["reply"])
+        message, status = self.messages[-1], data.get("status")
         self.spent.add(reply.by, reply.usage)
         message.replies[data["ordinal"]] = data
         self.replies = data["ordinal"] + 1

@@ -82,6 +82,7 @@ class RunHost:
         log_calls: whether answered calls are logged.
         on_delta: receives the pieces of replies as they come.
         purse: limits what the run's calls may use; None for no limit.
+        followed: the kinds of records that may be committed together with the next one.
         silence: tells a person that a model is silent.
         next_command: the command with which a person goes on with the run; "" in a program, which
             is started again.
@@ -115,7 +116,7 @@ class RunHost:
         self.state = fold(records)
         self.files.read(records)
         self._pending: list[_PendingRecord] = []
-        self._followed = _FOLLOWED if isinstance(store, LeasingStore) else frozenset()
+        self.followed = _FOLLOWED if isinstance(store, LeasingStore) else frozenset()
         self._appends = 0  # appends under way
         # Records up to this position are in the state; of later ones, those of `_applied`.
         self._applied_to = records[-1].seq if records else 0
@@ -142,7 +143,7 @@ class RunHost:
             sync: whether it must survive a power cut; None lets its kind decide.
             blobs: the blobs that it names, which are stored together with it.
         """
-        if kind in self._followed:
+        if kind in self.followed:
             self.append_soon(kind, data)
             return
         if sync is None:

@@ -65,6 +65,8 @@ class Run(RunHost):
         self._lease = RunLease(row.id, telemetry.close, lock.release)
         folder = workspace.run_folder(row.name, row.id)
         super().__init__(row, folder, store, chain, telemetry)
+        if workspace.full_sync:
+            self.followed = frozenset()
         self.kept = Stage(self, KEPT, attempt=1, epoch="", is_kept=True)
 
     @staticmethod

@@ -281,7 +281,7 @@ class Stage:
                 if status:
                     record["status"] = status
             stop = await self._journal_reply(
-                conversation, host.chain.policy.mark(request), state, record
+                conversation, host.chain.policy.mark(request), reply, state, record
             )
             span.update(of_reply(reply))
         return AskedReply(reply, failure, stop)
@@ -358,7 +358,12 @@ class Stage:
         return record
 
     async def _journal_reply(
-        self, conversation: str, request: Request, state: ConversationState, record: dict[str, Any]
+        self,
+        conversation: str,
+        request: Request,
+        reply: Reply,
+        state: ConversationState,
+        record: dict[str, Any],
     ) -> BaseException | None:
         """Journal a reply that is paid for, even if the task is cancelled meanwhile.
 
@@ -368,22 +373,28 @@ class Stage:
         """
         ordinal: int = record["ordinal"]
         try:
-            await self._append_reply(conversation, request, state, record)
+            await self._append_reply(conversation, request, reply, state, record)
         except BaseException as error:
             if state.replies == ordinal:  # it is not in the journal yet
                 if not isinstance(error, asyncio.CancelledError):
                     raise
-                await _shielded(self._append_reply(conversation, request, state, record))
+                await _shielded(self._append_reply(conversation, request, reply, state, record))
             return error
         return None
 
     async def _append_reply(
-        self, conversation: str, request: Request, state: ConversationState, record: dict[str, Any]
+        self,
+        conversation: str,
+        request: Request,
+        reply: Reply,
+        state: ConversationState,
+        record: dict[str, Any],
     ) -> None:
         """Append a reply's record and its window."""
         # It knows what is stored, so it is put back only once this window is.
         writer = self._windows.pop(conversation, None) or WindowWriter()
         record["window"], blobs = writer.keep(request, state.turns, record["ordinal"])
+        state.arriving = record["reply"], reply
         await self.append("model_reply", conversation, record, blobs)
         self._windows[conversation] = writer
 

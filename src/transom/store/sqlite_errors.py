@@ -9,9 +9,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from transom.errors import StoreError
+from transom.store.disk_room import NO_ROOM, has_no_room
 
 _ELSEWHERE = "make the folder writable, or choose another workspace (--workspace, Home)"
 _NOT_WRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
+_FULL = (
+    "no space left for the database",
+    "make room, or choose a workspace on another disk, then try again; what was done is kept",
+)
+# What SQLite reports if a file of the database could not be made or grow: on a full disk it is
+# SQLITE_FULL only for some of its writes.
+_FAILED_WRITE = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
 _UNKNOWN = (
     "the database failed",
     (
@@ -25,10 +33,7 @@ RECOVERY = (
 )
 """What to do about a damaged database."""
 _MEANING: dict[int, tuple[str, str]] = {
-    sqlite3.SQLITE_FULL: (
-        "no space left for the database",
-        "make room, or choose a workspace on another disk, then try again; what was done is kept",
-    ),
+    sqlite3.SQLITE_FULL: _FULL,
     sqlite3.SQLITE_READONLY: ("the database cannot be written", _ELSEWHERE),
     sqlite3.SQLITE_CANTOPEN: ("the database cannot be opened or made", _ELSEWHERE),
     sqlite3.SQLITE_PERM: ("access to the database is denied", _ELSEWHERE),
@@ -70,13 +75,22 @@ def store_error(error: BaseException, path: Path) -> StoreError:
         return _caused(damaged(path, "a text is not UTF-8"), error)
     if code in _NOT_WRITABLE and is_read_only(path):
         return _caused(read_only_error(path), error)
-    if isinstance(error, OSError):
+    if _is_for_want_of_room(error, code, path):
+        problem, hint = _FULL
+    elif isinstance(error, OSError):
         problem, hint = "the folder of the database cannot be made", _ELSEWHERE
     elif isinstance(error, UnicodeEncodeError):
         problem, hint = "the name cannot be kept as text", "give names without unpaired surrogates"
     else:
         problem, hint = _MEANING.get(code, _UNKNOWN)
     return _caused(StoreError(f"{problem} ({error})", place=str(path), hint=hint), error)
+
+
+def _is_for_want_of_room(error: BaseException, code: int, path: Path) -> bool:
+    """Return whether a write failed because the disk is full."""
+    if isinstance(error, OSError):
+        return error.errno in NO_ROOM
+    return code in _FAILED_WRITE and has_no_room(path)
 
 
 def damaged(path: Path | str, damage: str) -> StoreError:

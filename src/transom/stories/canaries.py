@@ -14,10 +14,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from transom.formats.python_functions import python_insert
+from transom.stories.reached_checks import TestFunction, note_checks
 from transom.stories.testrun import TestRun
 
 _JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 _MAIN = re.compile(r"^if\s+__name__\s*==", re.MULTILINE)
+_GO_PACKAGE = re.compile(r"^package\s+\w+", re.MULTILINE)
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -124,9 +127,11 @@ def _with_canaries(
             f"{word}('{bad}', () => {{ throw new Error('{secret}'); }});\n"
         )
     if suffix == ".go":
+        # A file of examples imports no `testing`; under another name it may be imported twice.
+        head = _GO_PACKAGE.sub(rf'\g<0>; import {secret[::-1]} "testing"', text, count=1)
         return (
-            f"{text}\nfunc Test_{good}(t *testing.T) {{}}\n"
-            f'\nfunc Test_{bad}(t *testing.T) {{ t.Fatal("{secret}") }}\n'
+            f"{head}\nfunc Test_{good}(*{secret[::-1]}.T) {{}}\n"
+            f'\nfunc Test_{bad}(t *{secret[::-1]}.T) {{ t.Fatal("{secret}") }}\n'
         )
     if suffix == ".rs":
         return (
@@ -182,8 +187,8 @@ def test_{wrong}():
 
 
 def made_to_fail(path: str, text: str, secret: str) -> tuple[str, tuple[str, ...]] | None:
-    """Return a Python test file whose tests all fail at their end, and the names of these tests;
-    None for other files.
+    """Return a Python test file whose tests all fail at their end and tell which checks they
+    reached, and the names of these tests; None for other files.
 
     The bodies run as before, under their own names: a runner that was told by name what to report
     reports these as passed.
@@ -195,11 +200,13 @@ def made_to_fail(path: str, text: str, secret: str) -> tuple[str, tuple[str, ...
     if tree is None:
         return None
     names = []
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
+    # Before they are changed: a test inside of another one keeps its own failure.
+    tests = [node for node in ast.walk(tree) if isinstance(node, TestFunction)]
+    store = f"checks_{secret}"
+    for node in tests:
         if node.name.startswith("test"):
-            failure = ast.parse(f"raise AssertionError({secret!r})").body
+            failure = note_checks(node, store, secret)
             node.body = [ast.Try(body=node.body, handlers=[], orelse=[], finalbody=failure)]
             names.append(node.name)
+    python_insert(tree, f"{store} = {{}}")
     return ast.unparse(ast.fix_missing_locations(tree)) + "\n", tuple(names)

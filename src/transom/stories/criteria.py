@@ -6,18 +6,31 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
-from transom.stories.criterion_words import missing_errors, missing_values
+from transom.stories.criterion_words import (
+    can_print,
+    missing_errors,
+    missing_values,
+    named_functions,
+    quoted_texts,
+    states_number,
+    states_order,
+)
+from transom.stories.loose_tests import NamedInCriteria
 from transom.stories.own_text import has_check, text_of_test
-from transom.stories.proof import Proof, StoryFiles
+from transom.stories.proof import Proof
 from transom.stories.story import Story, StoryRecord
+from transom.stories.story_files import StoryFiles
 from transom.stories.testrun import TestRun
 
 _DOC_LINE = re.compile(r" \(line \d+\)$")
 """The place of a documentation test of Rust, which changes with the code above it."""
+_JOINTS = (">", "›")
+_MOST_WORDS = 30
+"""Words in the name of a test."""
 MOST_CRITERIA = 2
 """Criteria that one test may stand for."""
 
@@ -75,12 +88,76 @@ def claimed_tests(
         if not 1 <= number <= len(story.criteria):
             problems.append(f"unknown criterion {number}; known: 1 to {len(story.criteria)}")
             continue
-        for name in names:
-            if hits := [case for case in ran if is_same_test(case, name)]:
-                claimed[number] = (*claimed.get(number, ()), *hits)
-            else:
-                problems.append(f"{name} is claimed to cover criterion {number}, but did not run")
+        hits, unknown = _found(names, ran)
+        if hits:
+            claimed[number] = tuple(dict.fromkeys(hits))
+        for name in unknown:
+            problems.append(f"{name} is claimed to cover criterion {number}, but did not run")
     return claimed, problems
+
+
+def _found(names: Sequence[str], ran: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the tests that names mean, and the names that mean none.
+
+    A name with blanks is often written without quotes, so it comes in pieces: the most pieces that
+    are the name of a test are one.
+    """
+    hits: list[str] = []
+    unknown: list[str] = []
+    is_unknown = False
+    start = 0
+    while start < len(names):
+        for end in range(min(len(names), start + _MOST_WORDS), start, -1):
+            name = " ".join(names[start:end])
+            cases = _cases_of(name, ran)
+            if cases:
+                # A title with the name of its group before it, which the runner does not print.
+                if is_unknown and end > start + 1:
+                    unknown.pop()
+                hits += cases
+                is_unknown = False
+                break
+        else:
+            end = start + 1
+            if names[start] in _JOINTS:
+                start = end
+                continue
+            # Words that follow each other are one name, as far as anybody can tell.
+            if is_unknown and " " not in names[start]:
+                unknown[-1] += f" {names[start]}"
+            else:
+                unknown.append(names[start])
+            is_unknown = True
+        start = end
+    return hits, unknown
+
+
+def _cases_of(name: str, ran: Sequence[str]) -> list[str]:
+    """Return the tests that a name means, or those of the group that it means."""
+    for means in (is_same_test, _is_in_group):
+        cases = [case for case in ran if means(case, name)]
+        if cases:
+            return cases
+    # A runner whose lines are read does not repeat the group before each of its tests.
+    _, joint, last = name.replace(" › ", " > ").rpartition(" > ")
+    return _cases_of(last, ran) if joint else []
+
+
+def _is_in_group(case: str, name: str) -> bool:
+    """Whether a name is that of a group of tests: a class, a `describe`, a test with sub-tests."""
+    plain = name.strip()
+    if ".py::" in plain:
+        plain = plain.replace(".py", "").replace("/", ".")
+    plain = plain.replace("::", ".")
+    inside = case.replace("::", ".")
+    for match in re.finditer(re.escape(plain), inside) if plain else ():
+        before, after = inside[: match.start()], inside[match.end() :]
+        is_whole = not before or before.endswith((".", "/", " > ", " › "))
+        # A module is no group: all tests of a file may have nothing else in common.
+        is_class = plain.rpartition(".")[2][:1].isupper() and after.startswith(".")
+        if is_whole and (is_class or after.startswith((" > ", " › ", "/"))):
+            return True
+    return False
 
 
 def is_same_test(case: str, name: str) -> bool:
@@ -101,17 +178,28 @@ def is_same_test(case: str, name: str) -> bool:
     return function == plain or function.endswith(f".{plain}")
 
 
-def tests_of_errors(
+def named_in_criteria(
     story: Story, claimed: Mapping[int, tuple[str, ...]], files: StoryFiles
-) -> frozenset[str]:
-    """Return the tests of criteria that name an error, if neither they nor the code name it."""
-    tests = set[str]()
+) -> NamedInCriteria:
+    """Return what the criteria name that tests are claimed for."""
+    errors, numbers, orders = set[str](), set[str](), set[str]()
+    functions: dict[str, frozenset[str]] = {}
+    changed = files.functions
     for number, cases in claimed.items():
         criterion = story.criteria[number - 1]
+        names = named_functions(criterion, changed)
         for case in cases:
-            if missing_errors(criterion, text_of_test(case, files.tests), files.code_now):
-                tests.add(case)
-    return frozenset(tests)
+            text = text_of_test(case, files.tests)
+            if missing_errors(criterion, text, files.code_now):
+                errors.add(case)
+            # A test that names none of them may reach what they do by another function.
+            if names & {*re.findall(r"\w+", text)}:
+                functions[case] = functions.get(case, frozenset()) | names
+            if states_number(criterion):
+                numbers.add(case)
+            if states_order(criterion):
+                orders.add(case)
+    return NamedInCriteria(frozenset(errors), functions, frozenset(numbers), frozenset(orders))
 
 
 def cover(
@@ -164,6 +252,8 @@ def _why_not(test: str, uses: int, green: TestRun, proof: Proof) -> str:
         return "runs no changed line"
     if test in proof.unchecked:
         return "passes although the changed functions return nothing, so it checks nothing"
+    if line := proof.unreached.get(test):
+        return f"does not reach its check in line {line}"
     if test in proof.judged:
         return "asks the changed code whether its results are right, and passes with others"
     if test in proof.loose:
@@ -176,11 +266,22 @@ def _what_is_missing(test: str, criterion: str, proof: Proof, files: StoryFiles)
     if not has_check(test, files.tests, files.code_now):
         return "checks nothing: it has no assertion of its own"
     text = text_of_test(test, files.tests)
+    if name := proof.missed.get(test):
+        return f"replaces {name}, which the criterion names"
+    quoted = quoted_texts(criterion)
+    if quoted and {*quoted} <= files.unheld and not any(can_print(text, row) for row in quoted):
+        return f'looks for no "{quoted[-1]}": no file of the project holds it'
     # What holds for all values, such as an order or the same seed, needs no value.
     values = missing_values(criterion, text) if test in proof.mirrors else []
     if values:
         return f"compares the changed code with itself, and does not name {values[-1]}"
+    if test in proof.unordered and states_order(criterion):
+        return "passes with lists in the reverse order, and the criterion states an order"
+    if test in proof.mirrors and states_number(criterion):
+        return "compares the changed code with itself, and the criterion states a number"
     values = missing_values(criterion, text) if test in proof.ranged else []
+    if test in proof.wide and states_number(criterion):
+        return "passes with a tenth more and a tenth less, and the criterion states no range"
     if values:
         return f"allows a range of values, and does not name {values[-1]}"
     # A constant of the story may hold any value.

@@ -3,10 +3,34 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from transom.stories.written_numbers import NumbersOfText, written_numbers
 
 _QUOTED = re.compile(r"\"([^\"\n]{1,200})\"|“([^”\n]{1,200})”")
+_STRING = re.compile(r"\"([^\"\n]{1,500})\"|'([^'\n]{1,500})'|`([^`]{1,500})`")
+# The places of values in strings of Python, JavaScript, Go and Rust.
+_PLACE = re.compile(r"\$?\{[^{}]{0,100}\}|%[-+0-9.]{0,9}[a-zA-Z]")
+_CALLED = re.compile(r"(?<!\w)([A-Za-z_]\w{0,100})(?=\(|`)")
+_ENGLISH = re.compile(
+    r"\b(?:the|is|are|gives?|returns?|exactly|equals?|has|costs?)\b", re.IGNORECASE
+)
+# The words and signs of bounds, ranges, chances, orders and repetitions.
+_BOUND = re.compile(
+    r"[<>≤≥±≈~–…]|\.\.|\b(?:at (?:least|most)|(?:\w{1,12}er|more|less) than|no (?:more|less)"
+    r"|up to|above|below|over|under|beyond|within|inside|outside|between|from|until|before|after"
+    r"|exceed\w{0,3}|maximum|minimum|max|min|limit\w{0,3}|ranges?|bounds?|about|around|roughly"
+    r"|approximately|nearly|almost|close|similar|tolerance|precision|accuracy|rounded|random\w{0,2}"
+    r"|chance|probability|average|positive|negative|zero|empty|never|always|any|each|every|all"
+    r"|increas\w{1,4}|decreas\w{1,4}|grows?|shrinks?|sorted|orders?|unique|different|or"
+    r"|same|identical|again|twice|repeat\w{0,3}|back)\b",
+    re.IGNORECASE,
+)
+_ORDER = re.compile(
+    r"\b(?:sorted|sorts|alphabetical\w{0,2}|chronological\w{0,2}|ascending|descending"
+    r"|\w{1,12}est first|(?:in|keeps?) (?:the )?(?:\w{1,20} )?order(?! (?:to|of|with)\b))\b",
+    re.IGNORECASE,
+)
 # The names that errors have in the languages that are run here.
 _ERROR = re.compile(r"\b(?:[A-Z]\w*(?:Error|Exception)|Err[A-Z]\w*)\b")
 
@@ -29,6 +53,44 @@ def missing_values(criterion: str, text: str) -> list[str]:
         if number.text not in numbers and not any(map(numbers.has, number.forms)):
             missing.append((number.place, number.text))
     return [value for _, value in sorted(missing)]
+
+
+def quoted_texts(criterion: str) -> list[str]:
+    """Return the quoted texts of a criterion."""
+    return [match[1] or match[2] for match in _QUOTED.finditer(criterion)]
+
+
+def can_print(text: str, quoted: str) -> bool:
+    """Whether a string of a program, with any values in its places, is a quoted text."""
+    for match in _STRING.finditer(text):
+        string = match[1] or match[2] or match[3]
+        parts = [part.replace("\\n", "").strip() for part in _PLACE.split(string)]
+        # A place alone could be any text.
+        if len(parts) > 1 and any(parts):
+            pattern = ".*".join(map(re.escape, parts))
+            if re.fullmatch(pattern, quoted.strip(), re.DOTALL):
+                return True
+    return False
+
+
+def named_functions(criterion: str, names: Collection[str]) -> frozenset[str]:
+    """Return the functions that a criterion names as code: `name(` or in backquotes."""
+    return frozenset(_CALLED.findall(criterion)) & {*names}
+
+
+def states_number(criterion: str) -> bool:
+    """Whether a criterion states a number, and no bound or range of it.
+
+    Only the words of English are known: other criteria may state a range.
+    """
+    is_english = bool(_ENGLISH.search(criterion))
+    has_number = next(written_numbers(_QUOTED.sub("", criterion)), None) is not None
+    return is_english and has_number and not _BOUND.search(criterion)
+
+
+def states_order(criterion: str) -> bool:
+    """Whether a criterion states the order of something, in words of English."""
+    return bool(_ORDER.search(criterion))
 
 
 def missing_errors(criterion: str, text: str, code: str) -> list[str]:

@@ -24,8 +24,8 @@ from transom.stories.harness import (
     runner_words,
     test_settings,
 )
-from transom.stories.proof import StoryFiles
 from transom.stories.story import Story
+from transom.stories.story_files import StoryFiles
 from transom.stories.testrun import RunComparison
 from transom.stories.weakening import weakened
 
@@ -184,6 +184,12 @@ async def judge(
         if is_same_test(case, f"{path}::{name.replace('.', '::')}")
     ]
     return AttemptEvidence(tuple(findings), changes, claimed, tuple(changed_tests), tuple(doubts))
+
+
+def is_backlog_or_page(path: str, backlog: Sequence[str]) -> bool:
+    """Whether a file is one of the backlog, or a page for people."""
+    is_page = path.endswith(_DOCUMENTS) and not is_test_file(path)
+    return is_page or _fits(path, backlog)
 
 
 def has_tests(path: str, text: str) -> bool:

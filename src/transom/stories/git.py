@@ -18,6 +18,7 @@ from pathlib import Path
 from transom.canonical import digest
 from transom.errors import InputError
 from transom.sandbox.process import kill_group, start_group
+from transom.store.disk_room import has_no_room
 from transom.stories.story import Action
 
 _SAFE = (
@@ -36,7 +37,6 @@ _UNWATCHED = ("refs/heads/transom/", "refs/remotes/", "refs/stash", "refs/notes/
 _MERGES = "transom/merges"
 """File in git's folder: the merge commits of all epics, a line each."""
 _MOST_WATCHED = 2_000  # changed files of a checkout
-_SMALL_FILE = 64 << 10  # bytes
 _NO_ROOM = re.compile(r"no space left|out of disk ?space|quota exceeded", re.IGNORECASE)
 
 STORY_TRAILER = "Transom-Story"
@@ -54,14 +54,6 @@ class Change:
     path: str
     action: Action
     mode: str
-
-
-def _is_full(folder: Path) -> bool:
-    """Return whether the disk of a folder has no room for one more small file."""
-    try:
-        return shutil.disk_usage(folder).free < _SMALL_FILE
-    except OSError:
-        return False
 
 
 class Git:
@@ -83,7 +75,7 @@ class Git:
             message = _one_line(err or output)
             hint = "look at the folder with git status"
             # Git does not always say why it could not write.
-            if _NO_ROOM.search(message) or _is_full(self.folder):
+            if _NO_ROOM.search(message) or has_no_room(self.folder):
                 hint = "make room on its disk, and run the same command again"
             raise InputError(f"git {args[0]} failed: {message}", place=str(self.folder), hint=hint)
         return output.removesuffix("\n")
@@ -278,6 +270,16 @@ class Git:
         """Return the paths of all files of a commit."""
         rows = (await self("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)).split("\0")
         return tuple(filter(None, rows))
+
+    async def holding(self, commit: str, text: str) -> tuple[str, ...]:
+        """Return the paths of the files of a commit that hold a text, in small or capital
+        letters.
+        """
+        _, output, _ = await self.attempt(
+            "grep", "-i", "-I", "-l", "-z", "--fixed-strings", "--full-name", "-e", text, commit
+        )
+        rows = filter(None, output.split("\0"))
+        return tuple(row.removeprefix(f"{commit}:") for row in rows)
 
     async def take_from(self, commit: str, paths: Sequence[str]) -> None:
         """Put files as a commit has them into the worktree; files that it lacks are removed."""

@@ -15,7 +15,8 @@ from transom.canonical import Json
 from transom.formats.test_files import is_test_file
 from transom.runs import Stage, model_file
 from transom.stories.canaries import CanaryWords
-from transom.stories.criteria import Covering, cover, tests_of_errors
+from transom.stories.criteria import Covering, cover, named_in_criteria
+from transom.stories.criterion_words import quoted_texts
 from transom.stories.decisions import Read
 from transom.stories.evidence import (
     AttemptEvidence,
@@ -24,14 +25,16 @@ from transom.stories.evidence import (
     changed_texts,
     files_of,
     has_tests,
+    is_backlog_or_page,
     judge,
 )
 from transom.stories.git import Git
 from transom.stories.harness import importable_modules, named_files, scripts_named_in
 from transom.stories.merge import tested, tested_with
-from transom.stories.proof import Proof, StoryFiles, check_command_fails, prove
+from transom.stories.proof import Proof, check_command_fails, prove
 from transom.stories.shared import Baseline, Epic
 from transom.stories.story import Story, StoryRecord
+from transom.stories.story_files import StoryFiles
 from transom.stories.testrun import RunComparison, TestRun, compare, readable
 
 
@@ -154,9 +157,21 @@ class StoryJudge:
             return (await self.run.stage(f"{place}/{label}", step, *inputs, out=artifact)).value
 
         words = CanaryWords(await self._seed(f"{place}/seed", head))
-        of_errors = tests_of_errors(story, evidence.claimed, files)
-        proof = await prove(files, cases_to_prove, before, tests.after, words, run, of_errors)
+        named = named_in_criteria(story, evidence.claimed, files)
+        proof = await prove(files, cases_to_prove, before, tests.after, words, run, named)
+        files = replace(files, unheld=await self._unheld(story, head))
         return _with_proof(story, evidence, tests, proof, files), tests
+
+    async def _unheld(self, story: Story, commit: str) -> frozenset[str]:
+        """Return the quoted texts of criteria that no file of a commit holds, apart from what
+        people read: the story itself holds them all.
+        """
+        unheld = set[str]()
+        for text in {quoted for row in story.criteria for quoted in quoted_texts(row)}:
+            paths = await self.project.holding(commit, text)
+            if all(is_backlog_or_page(path, self.epic.backlog.files) for path in paths):
+                unheld.add(text)
+        return frozenset(unheld)
 
     async def _rules(self) -> Rules:
         settings, tests = self.epic.settings.stories, self.epic.settings.tests

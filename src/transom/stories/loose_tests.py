@@ -4,8 +4,10 @@ and give other results.
     near values               a test that does not notice them is looked into
     other values inside       a test that still passes may ask for the shape alone
     useless results           a test that still passes does not look at them at all
+    a tenth more, or less     a test that passes with both is no test for a certain number
     lower, and higher values  a test that passes with both checks no value
     another result each time  a test that notices this alone compares the code with itself
+    lists in reverse order    a test that passes is no test for an order
     other arguments           what a function does is checked by no test of the project
 
 Most tests notice the first, so the others are rarely run.
@@ -14,7 +16,7 @@ Most tests notice the first, so the others are rarely run.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from transom.formats.source_functions import (
     BodyKind,
@@ -30,6 +32,23 @@ PassedWith = Callable[[BodyKind], Awaitable[frozenset[str] | None]]
 
 
 @dataclass(frozen=True)
+class NamedInCriteria:
+    """What the criteria name that tests are claimed for.
+
+    Attributes:
+        errors: tests for a certain error, which neither they nor the code name.
+        functions: test -> the changed functions that its criterion names, and it, too.
+        numbers: tests for a certain number.
+        orders: tests for the order of something.
+    """
+
+    errors: frozenset[str] = frozenset()
+    functions: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    numbers: frozenset[str] = frozenset()
+    orders: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
 class LooseTests:
     """Tests that notice no other result.
 
@@ -37,23 +56,35 @@ class LooseTests:
         loose: they pass with any value, or look at its shape, and no other test looks inside.
         mirrors: they compare the changed code with itself.
         any_error: they pass with any error.
+        unordered: they are for an order, and pass with lists in the reverse order.
         ranged: they pass with a value near the one that they get, and not with a useless one.
+        wide: those of them for a certain number that pass with a tenth more or less of it.
         judged: those of them that ask the changed code itself whether the value is right.
     """
 
     loose: frozenset[str] = frozenset()
     mirrors: frozenset[str] = frozenset()
     any_error: frozenset[str] = frozenset()
+    unordered: frozenset[str] = frozenset()
     ranged: frozenset[str] = frozenset()
+    wide: frozenset[str] = frozenset()
     judged: frozenset[str] = frozenset()
 
 
-def with_new_bodies(code: CodeTexts, kind: BodyKind, mark: str) -> dict[str, str | None]:
-    """Return path -> text of the changed code with new bodies for its changed functions."""
+def with_new_bodies(
+    code: CodeTexts, kind: BodyKind, mark: str, names: frozenset[str] | None = None
+) -> dict[str, str | None]:
+    """Return path -> text of the changed code with new bodies for its changed functions.
+
+    Args:
+        names: only functions of these names.
+    """
     texts: dict[str, str | None] = {}
     for path, (old, new) in code.items():
         # A deleted file has no body to replace.
         functions = changed_functions(path, old, new) if new is not None else ()
+        if names is not None:
+            functions = tuple(row for row in functions if row.name.rpartition(".")[2] in names)
         if functions and new is not None:
             text = with_bodies(path, new, functions, kind, mark)
             if text is not None:
@@ -65,7 +96,7 @@ def with_new_bodies(code: CodeTexts, kind: BodyKind, mark: str) -> dict[str, str
 async def find_loose_tests(
     tests: frozenset[str],
     unchecked: frozenset[str],
-    of_errors: frozenset[str],
+    named: NamedInCriteria,
     green: frozenset[str],
     passed_with: PassedWith,
 ) -> LooseTests:
@@ -74,17 +105,18 @@ async def find_loose_tests(
     Args:
         tests: tests that run changed code, and notice if it returns nothing.
         unchecked: tests that do not notice it. They may compare the code with itself.
-        of_errors: tests that are named for a certain error, which neither they nor the code name.
+        named: what the criteria of the tests name.
         green: all tests that pass on the story's work.
     """
     near = await passed_with("near") if tests else None
-    loose = ranged = judged = frozenset[str]()
+    loose = ranged = wide = judged = frozenset[str]()
     # A test that notices a value near the right one checks it exactly: this is the usual end.
     if near is not None and tests & near:
         candidates = tests & near
         looking = candidates - (await passed_with("inert") or frozenset())
         loose = await _of_values(candidates, looking, green, passed_with)
         ranged = looking - loose
+        wide = await _of_numbers(ranged & named.numbers, passed_with)
         # Otherwise the test has a check of its own.
         judged = ranged - (await passed_with("turned") or ranged) if ranged else ranged
     mirrors = frozenset[str]()
@@ -94,12 +126,27 @@ async def find_loose_tests(
         varying = await passed_with("varying") if suspects & constant else None
         if varying is not None:
             mirrors = (suspects & constant) - varying
-    any_error = of_errors & (tests - loose)
+    any_error = named.errors & (tests - loose)
     if any_error:
         any_error &= await passed_with("other-error") or frozenset()
     if any_error:
         any_error -= await passed_with("no-error") or any_error
-    return LooseTests(loose - mirrors, mirrors, any_error, ranged, judged)
+    unordered = named.orders & tests
+    if unordered:
+        unordered &= await passed_with("reversed") or frozenset()
+    if unordered:
+        unordered -= await passed_with("no-order") or unordered
+    return LooseTests(loose - mirrors, mirrors, any_error, unordered, ranged, wide, judged)
+
+
+async def _of_numbers(tests: frozenset[str], passed_with: PassedWith) -> frozenset[str]:
+    """Return the tests that pass with a tenth more and with a tenth less of each number."""
+    kinds: tuple[BodyKind, ...] = ("above", "below")
+    for kind in kinds:
+        if tests:
+            tests &= await passed_with(kind) or frozenset()
+    # A test of a text gets no number at all.
+    return tests - (await passed_with("no-number") or tests) if tests else tests
 
 
 async def _of_values(

@@ -21,13 +21,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 
 from pydantic import Field
 
-from transom.formats.declared_values import DeclaredKind, declared_names, with_other_values
+from transom.formats.declared_values import DeclaredKind, with_other_values
 from transom.formats.failed_checks import is_failed_check, rust_place
-from transom.formats.source_functions import BodyKind, rust_test_lines, without_rust_tests
+from transom.formats.source_functions import BodyKind, rust_test_lines
 from transom.stories.canaries import (
     CanaryWords,
     add_canaries,
@@ -35,8 +34,10 @@ from transom.stories.canaries import (
     made_to_fail,
     without_canaries,
 )
-from transom.stories.loose_tests import find_loose_tests, with_new_bodies
+from transom.stories.loose_tests import NamedInCriteria, find_loose_tests, with_new_bodies
+from transom.stories.reached_checks import unreached_checks
 from transom.stories.story import StoryRecord
+from transom.stories.story_files import StoryFiles
 from transom.stories.testrun import TestRun
 
 RunWith = Callable[[str, Mapping[str, str | None]], Awaitable[TestRun]]
@@ -45,41 +46,6 @@ first argument names the run.
 """
 
 _NAMED = 5
-
-
-@dataclass(frozen=True)
-class StoryFiles:
-    """The files that a story changed, as texts.
-
-    Attributes:
-        code: path -> (text before, text after) of files that are no tests; None for no file.
-        tests: path -> text of the changed test files.
-        other_tests: a test file of the project, for canaries where the story has none.
-    """
-
-    code: Mapping[str, tuple[str | None, str | None]]
-    tests: Mapping[str, str]
-    other_tests: Mapping[str, str]
-
-    @property
-    def before(self) -> dict[str, str | None]:
-        """The code as it was before the story."""
-        return {path: texts[0] for path, texts in self.code.items()}
-
-    @property
-    def code_now(self) -> str:
-        """The code of the story, without its tests."""
-        texts = [without_rust_tests(path, new or "") for path, (_, new) in self.code.items()]
-        return "\n".join(texts)
-
-    @property
-    def declared(self) -> set[str]:
-        """The names that the story gives to values outside of functions."""
-        names = set[str]()
-        for path, (old, new) in self.code.items():
-            if new is not None:
-                names |= declared_names(path, old, new)
-        return names
 
 
 class Proof(StoryRecord):
@@ -94,10 +60,14 @@ class Proof(StoryRecord):
         loose: tests that get a plain value of the changed code, and pass with another value.
         mirrors: tests that compare the changed code with itself.
         any_error: tests that pass with any error, and were named for a certain one.
+        unordered: tests for an order that pass with lists in the reverse order.
         ranged: tests that pass with a value near the right one.
+        wide: those of them for a certain number that pass with a tenth more or less of it.
         judged: those of them that ask the changed code itself whether the value is right.
         unfailing: tests that are reported as skipped when they fail.
         needless: tests that pass without the story's work.
+        unreached: test -> the line of a check that it does not reach.
+        missed: test -> the function that it and its criterion name, and that it does not run.
         untried: tests for which nothing of the change could be replaced.
         has_code: whether the story changes code that tests can run.
     """
@@ -110,10 +80,14 @@ class Proof(StoryRecord):
     loose: tuple[str, ...] = ()
     mirrors: tuple[str, ...] = ()
     any_error: tuple[str, ...] = ()
+    unordered: tuple[str, ...] = ()
     ranged: tuple[str, ...] = ()
+    wide: tuple[str, ...] = ()
     judged: tuple[str, ...] = ()
     unfailing: tuple[str, ...] = ()
     needless: tuple[str, ...] = ()
+    missed: dict[str, str] = Field(default_factory=dict)
+    unreached: dict[str, int] = Field(default_factory=dict)
     untried: tuple[str, ...] = ()
     has_code: bool = False
 
@@ -125,24 +99,25 @@ async def prove(
     green: TestRun,
     words: CanaryWords,
     run: RunWith,
-    of_errors: frozenset[str] = frozenset(),
+    named: NamedInCriteria,
 ) -> Proof:
     """Try whether a green run proves anything.
 
     Args:
-        of_errors: tests that are named for a certain error, which neither they nor the code name.
         claimed: the tests of the report that are claimed to cover a criterion, and old tests of
             the story's test files whose checks changed.
         before, green: the runs on the baseline and on the story's work.
+        named: what the criteria of the claimed tests name.
     """
     problems, doubts = await _believable(files, before, green, words, run)
     if problems:
         return Proof(problems=tuple(problems), doubts=tuple(doubts))
-    if forged := await _forged(files, words, run):
+    forged, unreached = await _made_to_fail(files, words, run)
+    if forged:
         return Proof(problems=(forged,), doubts=tuple(doubts))
     passing = claimed & green.ids("passed")
     # The dearest runs come last: a forged or unsteady report needs none of them.
-    proof = await _moved(files, passing, green, of_errors, words, run)
+    proof = await _moved(files, passing, green, named, words, run)
     needless = frozenset[str]()
     old = passing & before.ids("passed")
     # It only finds more tests that need nothing: an empty one fails, too, if an import fails.
@@ -151,10 +126,13 @@ async def prove(
         needless = without.ids("passed") & (passing if proof is None else old)
     proof = proof or Proof(untried=tuple(sorted(passing)))
     proof = await _with_values(files, proof, words, run)
+    missed = await _missed(files, proof, named, words, run)
     return proof.model_copy(
         update={
             "doubts": tuple(doubts),
             "needless": tuple(sorted(needless)),
+            "unreached": {case: line for case, line in unreached.items() if case in claimed},
+            "missed": missed,
             "has_code": bool(files.code),
         }
     )
@@ -208,8 +186,14 @@ async def _believable(
     return problems, doubts
 
 
-async def _forged(files: StoryFiles, words: CanaryWords, run: RunWith) -> str:
-    """Let each test of the story's test files fail at its end; returns the problem, or ""."""
+async def _made_to_fail(
+    files: StoryFiles, words: CanaryWords, run: RunWith
+) -> tuple[str, dict[str, int]]:
+    """Let each test of the story's test files fail at its end.
+
+    Returns:
+        The problem, or "", and test -> the line of a check that it does not reach.
+    """
     # The word is random and used once: the tested code cannot expect it.
     secret = words.next()
     texts: dict[str, str | None] = {}
@@ -220,10 +204,10 @@ async def _forged(files: StoryFiles, words: CanaryWords, run: RunWith) -> str:
             texts[path] = changed[0]
             names |= {*changed[1]}
     if not texts:
-        return ""
+        return "", {}
     result = await run("made-to-fail", texts)
     if result.problem:
-        return ""  # no report says nothing wrong
+        return "", {}  # no report says nothing wrong
     failing = [case for case in result.cases if _function_of(case) in names]
     passed = sorted(case for case in failing if result.cases[case] == "passed")
     # A test of the same name in another file may pass; one that is the story's own may not.
@@ -231,17 +215,17 @@ async def _forged(files: StoryFiles, words: CanaryWords, run: RunWith) -> str:
     stems = {module.rpartition(".")[2] for module in modules}
     own = [case for case in passed if stems & set(re.split(r"[.:/]", case))]
     if own:
-        return f"{own[0]} is reported as passed, although its last line was made to fail"
+        return f"{own[0]} is reported as passed, although its last line was made to fail", {}
     if result.code == 0 and result.bad:
-        return "the exit code is 0, although tests were made to fail"
-    return ""
+        return "the exit code is 0, although tests were made to fail", {}
+    return "", unreached_checks(result.messages, secret)
 
 
 async def _moved(
     files: StoryFiles,
     passing: frozenset[str],
     green: TestRun,
-    of_errors: frozenset[str],
+    named: NamedInCriteria,
     words: CanaryWords,
     run: RunWith,
 ) -> Proof | None:
@@ -287,7 +271,7 @@ async def _moved(
 
     tests = passing - unmoved - unchecked - unfailing
     passed = green.ids("passed")
-    found = await find_loose_tests(tests, unchecked, of_errors, passed, passed_with)
+    found = await find_loose_tests(tests, unchecked, named, passed, passed_with)
     return Proof(
         reached={case: lines for case, lines in reached.items() if case in passing},
         unmoved=tuple(sorted(unmoved)),
@@ -295,7 +279,9 @@ async def _moved(
         loose=tuple(sorted(found.loose)),
         mirrors=tuple(sorted(found.mirrors)),
         any_error=tuple(sorted(found.any_error)),
+        unordered=tuple(sorted(found.unordered)),
         ranged=tuple(sorted(found.ranged)),
+        wide=tuple(sorted(found.wide)),
         judged=tuple(sorted(found.judged)),
         unfailing=tuple(sorted(unfailing)),
     )
@@ -324,6 +310,31 @@ async def _with_values(files: StoryFiles, proof: Proof, words: CanaryWords, run:
             "untried": tuple(case for case in proof.untried if case not in noticing),
         }
     )
+
+
+async def _missed(
+    files: StoryFiles,
+    proof: Proof,
+    named: NamedInCriteria,
+    words: CanaryWords,
+    run: RunWith,
+) -> dict[str, str]:
+    """Return test -> a changed function that its criterion names, if the test runs others alone."""
+    missed = {}
+    mark = words.next()
+    passed: dict[frozenset[str], frozenset[str]] = {}
+    for case, names in sorted(named.functions.items()):
+        first = proof.reached.get(case, "").rpartition(" ")[2].rpartition(".")[2]
+        # Usually the first function that a test runs is the one that its criterion names.
+        if not first or first in names:
+            continue
+        if names not in passed:
+            texts = with_new_bodies(files.code, "raise", mark, names)
+            label = f"bodies-named-{len(passed) + 1}"
+            passed[names] = (await run(label, texts)).ids("passed") if texts else frozenset()
+        if case in passed[names]:
+            missed[case] = min(names)
+    return missed
 
 
 def _failed_checks(run: TestRun, files: StoryFiles) -> frozenset[str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import os
 import secrets
-import shutil
 import signal
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from typing import Protocol
 import psutil
 
 from transom.errors import InputError
+from transom.store.disk_room import has_no_room
 from transom.studies import guard
 from transom.studies.guard import MARK, end_marked
 from transom.studies.study import JobLimits
@@ -97,7 +97,7 @@ def run_job(command: Sequence[str], folder: Path, limits: JobLimits) -> Ended:
                 process.wait(_GRACE)
     for name in ("stdout.txt", "stderr.txt"):
         _shorten(folder / name)
-    if stopped is None and process.returncode and shutil.disk_usage(folder).free < _ROOM:
+    if stopped is None and process.returncode and has_no_room(folder, _ROOM):
         stopped = (
             "disk_full",
             f"it ended with return code {process.returncode}, and no room is left",

@@ -4,7 +4,6 @@ bracket.
 
 from __future__ import annotations
 
-import errno
 import importlib
 import json
 import random
@@ -16,6 +15,7 @@ from typing import Any, Protocol
 
 from transom.canonical import write_atomic
 from transom.errors import InputError
+from transom.store.disk_room import NO_ROOM
 from transom.studies.expression import fill
 from transom.studies.failures import Diagnosis, FailureEvidence, classify, diagnosis
 from transom.studies.job_files import extract
@@ -194,7 +194,7 @@ def run_and_judge(
             finished=finished,
         )
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno not in NO_ROOM:
             raise
         return Solved(diagnosis("disk_full", taxonomy, FailureEvidence("limit", str(error))), by=by)
     judged = classify(job, taxonomy)

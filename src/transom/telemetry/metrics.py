@@ -134,7 +134,7 @@ class Metrics:
                 numbers = {"count": str(series.count), "sum": series.total}
                 numbers["bucketCounts"] = list(map(str, series.buckets))
                 numbers["explicitBounds"] = [*kind.bounds]
-            points.append({"attributes": attribute_pairs(series.attributes), **times, **numbers})
+            points.append({"attributes": attribute_pairs(series.attributes)[0], **times, **numbers})
         data: dict[str, Any] = {"dataPoints": points, "aggregationTemporality": _CUMULATIVE}
         metric = {"name": name, "unit": kind.unit, "description": kind.description}
         if kind.bounds:

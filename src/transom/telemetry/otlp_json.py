@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ RESOURCE = {"attributes": [{"key": "service.name", "value": {"stringValue": "tra
 SCOPE = {"name": "transom"}
 ERROR = 2
 """The status code of a failed span in OTLP."""
+_NUMBERS = frozenset({bool, int, float})
+_OTLP_TYPES = _NUMBERS | {str}
 
 
 @dataclass(frozen=True)
@@ -44,20 +47,52 @@ class SpanRow:
     message: str = ""
 
 
-def attribute_pairs(attributes: Mapping[str, Value]) -> list[dict[str, Any]]:
-    """Return attributes as OTLP's JSON writes them: a list of keys and wrapped values."""
+def attribute_pairs(attributes: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
+    """Return attributes as OTLP's JSON writes them: a list of keys and wrapped values.
+
+    None is left out. A value for which OpenTelemetry has no type becomes text; see `otlp_value`.
+
+    Returns:
+        The list, and all texts among the values in one, for a search.
+    """
     pairs: list[dict[str, Any]] = []
+    texts = ""
     # This runs for every attribute of every span: `append`, `str` and `_wrap` would be calls.
     for key, value in attributes.items():
         kind = type(value)
         if kind is str:
+            texts += f"{value}\0"
             wrapped: dict[str, Any] = {"stringValue": value}
         elif kind is int:
             wrapped = {"intValue": f"{value}"}
+        elif kind is bool:
+            wrapped = {"boolValue": value}
+        elif value is None:
+            continue
         else:
-            wrapped = _wrap(value)
+            typed_value = otlp_value(value)
+            for text in typed_value if type(typed_value) is list else (typed_value,):
+                if type(text) is str:
+                    texts += f"{text}\0"
+            wrapped = _wrap(typed_value)
         pairs += [{"key": key, "value": wrapped}]
-    return pairs
+    return pairs, texts
+
+
+def otlp_value(value: Any) -> Value:
+    """Return a value of a type that OpenTelemetry has; a text if there is none for it."""
+    if type(value) in _OTLP_TYPES:
+        typed_value: Value = value
+        return typed_value
+    if isinstance(value, list | tuple):
+        # OpenTelemetry has no lists with values of several types.
+        kinds = {type(item) for item in value}
+        if len(kinds) == 1 and kinds <= _NUMBERS:
+            return [*value]
+        return [str(item) for item in value]
+    if isinstance(value, dict):
+        return json.dumps(value, default=str, skipkeys=True)
+    return str(value)
 
 
 def row_of(span: Mapping[str, Any]) -> SpanRow:
@@ -92,21 +127,19 @@ def row_of(span: Mapping[str, Any]) -> SpanRow:
 
 def _wrap(value: Value) -> dict[str, Any]:
     """Return a value as OTLP's JSON writes it: integers of 64 bits, NaN and infinities as texts."""
-    match value:
-        # A bool is an int, too, so its case comes first.
-
-        case bool():
-            return {"boolValue": value}
-        case str():
-            return {"stringValue": value}
-        case int():
-            return {"intValue": str(value)}
-        case float() if math.isnan(value):
+    if isinstance(value, str):
+        return {"stringValue": value}
+    # A bool is an int, too, so it comes first.
+    if isinstance(value, bool):
+        return {"boolValue": value}
+    if isinstance(value, int):
+        return {"intValue": str(value)}
+    if isinstance(value, float):
+        if math.isnan(value):
             return {"doubleValue": "NaN"}
-        case float() if math.isinf(value):
+        if math.isinf(value):
             return {"doubleValue": "Infinity" if value > 0 else "-Infinity"}
-        case float():
-            return {"doubleValue": value}
+        return {"doubleValue": value}
     if not value:
         return {"arrayValue": {}}
     return {"arrayValue": {"values": [_wrap(item) for item in value]}}

@@ -8,7 +8,6 @@ file contains the whole tree.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import secrets
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from transom.errors import InputError, TransomError
 from transom.telemetry import keys
-from transom.telemetry.otlp_json import ERROR, Value, attribute_pairs
+from transom.telemetry.otlp_json import ERROR, Value, attribute_pairs, otlp_value
 from transom.telemetry.redact import Redactor
 from transom.telemetry.trace_file import TraceFile
 
@@ -205,7 +204,7 @@ class Span:
         if self._token:
             event: dict[str, Any] = {"timeUnixNano": str(time.time_ns()), "name": name}
             if attributes:
-                event["attributes"] = attribute_pairs(self._clean(attributes))
+                event["attributes"] = self._pairs(attributes)
             self._events.append(event)
 
     def __enter__(self) -> Self:
@@ -237,7 +236,7 @@ class Span:
             self._record_error(error)
         fields: dict[str, Any] = {}
         if self._attributes:
-            fields["attributes"] = attribute_pairs(self._clean(self._attributes))
+            fields["attributes"] = self._pairs(self._attributes)
         if self._events:
             fields["events"] = self._events
         ended_span = self._as_json(self._name, time.time_ns(), fields)
@@ -271,38 +270,18 @@ class Span:
             "status": self._status,
         }
 
-    def _clean(self, attributes: Mapping[str, Any]) -> dict[str, Value]:
-        """Return attributes without secrets, with values for which OpenTelemetry has types."""
-        values: dict[str, Value] = {}
-        # All texts in one: hardly any span holds a secret, and one search is enough to know.
-        texts = ""
-        for key, raw_value in attributes.items():
-            if raw_value is None:
-                continue
-            value = raw_value if type(raw_value) in _OTLP_TYPES else _otlp_value(raw_value)
-            values[key] = value
-            for text in value if type(value) is list else (value,):
-                if type(text) is str:
-                    texts += f"{text}\0"
+    def _pairs(self, attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return attributes as OTLP writes them, without secrets."""
         redact = self._owner._redact
+        pairs, texts = attribute_pairs(attributes)
+        # Hardly any span holds a secret, and one search in all of its texts is enough to know.
         if not redact.finds(texts):
-            return values
-        return {key: _redact_value(redact, value) for key, value in values.items()}
-
-
-_OTLP_TYPES = frozenset({str, bool, int, float})
-
-
-def _otlp_value(value: Any) -> Value:
-    """Return a value of a type that OpenTelemetry has; a text if there is none for it."""
-    if isinstance(value, list | tuple):
-        # OpenTelemetry has no lists with values of several types.
-        if {type(item) for item in value} in ({int}, {float}, {bool}):
-            return [*value]
-        return [str(item) for item in value]
-    if isinstance(value, dict):
-        return json.dumps(value, default=str, skipkeys=True)
-    return str(value)
+            return pairs
+        clean_values: dict[str, Value] = {}
+        for key, value in attributes.items():
+            if value is not None:
+                clean_values[key] = _redact_value(redact, otlp_value(value))
+        return attribute_pairs(clean_values)[0]
 
 
 def _redact_value(redact: Redactor, value: Value) -> Value:

@@ -278,7 +278,7 @@ def _account_of(
     # A recognised report counts whatever its name is; other source code prints no messages.
     if file_could_matter(file.shown_name) or reading.sections:
         lines = tuple(_lines_left(file.shown_name, reading, judged))
-    used_lines = len(judged.texts) + len(reading.measurements)
+    used_lines = len(judged.texts) + reading.fact_count + len(reading.sought)
     reason = ", ".join(reading.formats) or "read by the checker; no report format fits it"
     return FileAccount(
         file.shown_name,

@@ -18,7 +18,12 @@ from transom.checklist.atoms import Entry, Source, Unit
 from transom.errors import AtomFailed
 from transom.evidence.numbers import PrintedNumber
 from transom.evidence.units import factor_to_base, quantity_of
-from transom.formats.reports import FileReading, read_report_pieces, shipped_formats
+from transom.formats.reports import (
+    FactInterest,
+    FileReading,
+    read_report_pieces,
+    shipped_formats,
+)
 from transom.formats.reports.format_rules import CompiledFormat
 from transom.formats.text_files import MAX_TEXT_BYTES, STREAMED_BYTES, TextFile
 from transom.sandbox import Level
@@ -57,6 +62,7 @@ class Scope:
         formats: the report formats by which the scope `report` reads; the shipped ones if empty.
         sought: texts that the scope `report` looks for in each line.
         sought_of_reading: only in lines that may tell of a file that was read.
+        interest: the measurements that the scope `report` hands over; all of them if None.
     """
 
     unit: Unit = "file"
@@ -64,6 +70,7 @@ class Scope:
     formats: tuple[CompiledFormat, ...] = ()
     sought: tuple[str, ...] = ()
     sought_of_reading: bool = False
+    interest: FactInterest | None = None
 
     def open(self, path: Path) -> TextFile:
         """Open the file with limits: a text handed over at once must fit into memory."""
@@ -166,6 +173,7 @@ async def hand_over(
                 scope.formats or shipped_formats(),
                 scope.sought,
                 of_reading=scope.sought_of_reading,
+                interest=scope.interest,
             )
             text, lines = measured_lines(reading), reading.lines
         else:

@@ -35,8 +35,8 @@ from transom.checklist.teach import Lesson
 from transom.checklist.waiver_lint import waiver_findings
 from transom.cli.app import group
 from transom.cli.check.batch import paths_named
+from transom.cli.check.linting import show_findings
 from transom.cli.check.options import MARKS, CheckArguments, check_app, places_of
-from transom.cli.check.review import show_findings
 from transom.cli.check.steps import all_
 from transom.cli.command import command
 from transom.cli.command_session import Session

@@ -74,7 +74,7 @@ async def spec(
     from transom.checklist.pipeline import spec_of
     from transom.checklist.writing.round_copies import debug_folder, export_rounds
     from transom.checklist.writing.write import WrittenSpec
-    from transom.cli.learn import opened_memory
+    from transom.cli.knowledge import opened_memory
 
     loaded = answers.load_checked(session, item, strict=options.strict)
     places = places_of(session, options, session.settings.paths.item_specs_dir)
@@ -120,7 +120,7 @@ async def build(
     from transom.checklist.building.flow import BuiltChecker
     from transom.checklist.pipeline import checker_of, read_spec
     from transom.cli.check.learned import LEARNED
-    from transom.cli.learn import learning
+    from transom.cli.knowledge import learning
 
     item = load_item(options.item, strict=options.strict) if options.item else None
     itemspec = _found_spec(itemspec, session.settings.paths.item_specs_dir)
@@ -146,13 +146,7 @@ async def build(
                 "there is no build to resume", place=str(itemspec), hint="leave out --resume"
             )
         async with session.open_run("check-build", inputs, name=name, store=store) as run:
-            if options.reset_iterations:
-                await give_help(run, reset=True)
-            if options.checkpoint:
-                stages = rewind(run, options.checkpoint)
-                run.progress(
-                    f"back to {options.checkpoint}: {counted(len(stages), 'stage')} to do again"
-                )
+            await _go_back(run, options)
             target = None
             # Without a folder of one's own, the checker stays in its run.
             if places.out:
@@ -319,7 +313,7 @@ async def _judge_item(
     # Most items are claims, which need none of these, and they take longest to import.
     from transom.checklist.pipeline import check_all
     from transom.cli.check.learned import LEARNED
-    from transom.cli.learn import learning
+    from transom.cli.knowledge import learning
 
     async with learning(session, LEARNED) as (playbook, memory):
         manner = manner_of(session, options, playbook=playbook, memory=memory)
@@ -392,6 +386,15 @@ async def _finish(run: Run, result: answers.Answer | None, checker: Path | None 
         return
     status = result.counted_as if isinstance(result, Verdict) else result.status
     await run.finish(status, waits=answers.waits_for(result, checker))
+
+
+async def _go_back(run: Run, options: CheckArguments) -> None:
+    """Take a build back to an earlier stage, or give it new attempts, if the options say so."""
+    if options.reset_iterations:
+        await give_help(run, reset=True)
+    if options.checkpoint:
+        stages = rewind(run, options.checkpoint)
+        run.progress(f"back to {options.checkpoint}: {counted(len(stages), 'stage')} to do again")
 
 
 def _say_inputs(item: Item | None, places: Places, fallback: Path, result: answers.Answer) -> None:

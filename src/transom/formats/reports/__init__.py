@@ -12,6 +12,7 @@ a report in one pass, and `readings` is what comes out.
 from transom.formats.reports.loading import format_of, load_format, load_formats, shipped_formats
 from transom.formats.reports.reader import read_report, read_report_pieces, read_report_text
 from transom.formats.reports.readings import (
+    FactInterest,
     FileReading,
     Measurement,
     SectionReading,
@@ -20,6 +21,7 @@ from transom.formats.reports.readings import (
 from transom.formats.reports.report_format import ReportFormat
 
 __all__ = [
+    "FactInterest",
     "FileReading",
     "Measurement",
     "ReportFormat",

@@ -51,13 +51,16 @@ def loosen(pattern: str) -> str:
     while position < len(pattern):
         character = pattern[position]
         remainder = pattern[position:]
+        # An escape is taken whole: `\1` and `\d` hold no digit of a line.
         if character == "\\":
             token = pattern[position : position + 2]
         elif character == "[":
             token = _character_class(remainder)
+        # A repetition, `{2,5}`: its digits are not matched.
         elif character == "{" and (count := _COUNT.match(remainder)):
             token = count[0]
         elif character == "(":
+            # The name of a group may have digits, too.
             name = _GROUP_NAME.match(remainder)
             token = name[0] if name else character
             groups.append(remainder.startswith(("(?!", "(?<!")))
@@ -71,6 +74,7 @@ def loosen(pattern: str) -> str:
         if character == "[":
             token = _loose_class(token, pattern)
         elif token.isdigit() and token.isascii():
+            # `(?!0)` would become `(?!\d)`, which refuses lines that the rule matches.
             if any(groups):
                 message = f"a negative lookaround may hold no digit: {pattern}"
                 raise ValueError(message)
@@ -94,6 +98,7 @@ def _loose_class(token: str, pattern: str) -> str:
     """Return a character class with any digit for each of its digits."""
     if not token.startswith("[^"):
         return _CLASS_DIGITS.sub(r"\\d", token)
+    # `[^0-9]` excludes all digits either way, so it stays the same.
     loose = token.replace("0-9", r"\d")
     if re.search(r"(?<!\\)\d", loose):
         message = f"a negated class may hold no single digit: {pattern}"

@@ -135,6 +135,7 @@ def list_file(path: Path, formats: Sequence[CompiledFormat]) -> ListedFile:
     changed = datetime.fromtimestamp(status.st_mtime, UTC)
     modified = changed.isoformat(timespec="seconds").replace("+00:00", "Z")
     size = status.st_size
+    # Not opened: a folder of a project holds many of them, and reading all takes long.
     if not file_could_matter(str(path)):
         message = "its name is that of source code, an image or an output of a build"
         return ListedFile(
@@ -167,6 +168,7 @@ def _reason(error: OSError) -> str:
 
 def _status(reading: FileReading) -> FileStatus:
     """Return the status of a file that was read."""
+    # Before the sections: a file with one known and one doubtful report needs somebody to look.
     if reading.ambiguous:
         return "ambiguous"
     return "recognised" if reading.sections else "unknown"
@@ -183,6 +185,7 @@ def _section(section: SectionReading) -> ListedSection:
     identity = dict[str, list[str]]()
     for fact in section.identity.facts:
         values = identity.setdefault(fact.facet, [])
+        # A log states its design in many lines.
         if fact.text not in values:
             values.append(fact.text)
     return ListedSection(

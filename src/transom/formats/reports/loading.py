@@ -49,10 +49,12 @@ def load_formats(folders: Sequence[Path]) -> tuple[CompiledFormat, ...]:
         if not folder.is_dir():
             raise InputError("is not a folder", place=str(folder), hint="name a folder of formats")
         for path in sorted(folder.glob("*.yaml")):
+            # By file name, so that a folder of your own can replace a shipped file.
             paths[path.name] = path
     formats = dict[str, CompiledFormat]()
     for path in paths.values():
         report_format = load_format(path)
+        # Sections name their format, so two formats of one name could not be told apart.
         if report_format.name in formats:
             raise InputError(
                 f"the format {report_format.name} is described twice",
@@ -69,6 +71,7 @@ def shipped_formats() -> tuple[CompiledFormat, ...]:
 
     Examples make up half of a file, and only tests read them: see `load_formats`.
     """
+    # In the order of the names, so that two formats with one beginning are always tried alike.
     return tuple(_load_without_examples(path) for path in sorted(SHIPPED.glob("*.yaml")))
 
 
@@ -77,6 +80,7 @@ def _load_without_examples(path: Path) -> CompiledFormat:
     text, _, _ = read_text(path).partition("\nexamples:\n")
     data = parse_yaml(text, path).data
     assert isinstance(data, dict)
+    # Not validated: a format has at least one good and one bad example.
     without = ReportExamples.model_construct(good=(), bad=())
     return compile_format(
         ReportFormat.model_validate({**data, "examples": without}, context=TRUSTED)

@@ -191,6 +191,7 @@ class SectionReading:
         is_log: whether it is a log, in which most lines may be unknown.
         identity: what it says of its subject, and what the log that holds it says.
         measurements: its facts, in the order of the lines.
+        last_fact_line: line of the last fact, or 0.
         completed_at: line of its end, or 0.
         has_end: whether the tool prints an end.
         end_is_last: no fact may follow the end.
@@ -208,6 +209,7 @@ class SectionReading:
     is_log: bool = False
     identity: Identity = field(default_factory=Identity)
     measurements: list[Measurement] = field(default_factory=list)
+    last_fact_line: int = 0
     completed_at: int = 0
     has_end: bool = True
     end_is_last: bool = False
@@ -219,10 +221,54 @@ class SectionReading:
             return "cut"
         if not self.has_end:
             return "no_end"
-        last_fact = self.measurements[-1].line if self.measurements else 0
-        if not self.completed_at or (self.end_is_last and self.completed_at < last_fact):
+        if not self.completed_at or (self.end_is_last and self.completed_at < self.last_fact_line):
             return "cut"
         return "complete"
+
+
+@dataclass(frozen=True)
+class FactInterest:
+    """The measurements that somebody asks for.
+
+    Attributes:
+        names: their names.
+        kinds: also those of whatever name whose scope has one of these kinds.
+    """
+
+    names: frozenset[str]
+    kinds: frozenset[str] = frozenset()
+
+    def wants(self, fact: Measurement) -> bool:
+        """Return whether a measurement is asked for."""
+        if fact.name in self.names or fact.name.endswith("_not_read"):
+            return True
+        return bool(self.kinds) and fact.scope.get("kind") in self.kinds
+
+
+class FactKeeper:
+    """Keeps the measurements of one file that are asked for, and counts all of them.
+
+    A log of a gigabyte has more measurements than fit into memory, and a claim asks for few. Of
+    each other name the first one is kept, so that a verdict can say what the file holds instead.
+
+    Args:
+        interest: what is asked for; everything if None.
+    """
+
+    def __init__(self, interest: FactInterest | None = None) -> None:
+        self.count = 0
+        self._interest = interest
+        self._names = set[str]()
+
+    def add(self, section: SectionReading, fact: Measurement) -> None:
+        """Take the next measurement of a section."""
+        self.count += 1
+        section.last_fact_line = fact.line
+        if self._interest is None or fact.is_trouble or self._interest.wants(fact):
+            section.measurements.append(fact)
+        elif fact.name not in self._names:
+            self._names.add(fact.name)
+            section.measurements.append(fact)
 
 
 @dataclass
@@ -237,6 +283,7 @@ class FileReading:
         ambiguous: for the first line of a section that several formats claim, their names.
         facts: digest, size, number of lines and encoding.
         lines: number of its lines.
+        fact_count: number of the facts of all sections, also of those that nobody asked for.
         sought: lines that hold a text which the reader was asked to look for.
     """
 
@@ -246,6 +293,7 @@ class FileReading:
     ambiguous: dict[int, tuple[str, ...]] = field(default_factory=dict)
     facts: Facts | None = None
     lines: int = 0
+    fact_count: int = 0
     sought: list[Measurement] = field(default_factory=list)
 
     @property

@@ -53,6 +53,7 @@ def _checked_pattern(pattern: str, info: ValidationInfo) -> str:
     Raises:
         ValueError: it does not.
     """
+    # A command loads all shipped formats and meets few of them in its files.
     if info.context == TRUSTED:
         return pattern
     try:
@@ -128,6 +129,7 @@ class ReportRow(NumberForm):
     def _check_groups(self) -> ReportRow:
         """Raise a `ValueError` if the row names no measurement, or a group that it lacks."""
         groups = compiled(self.pattern).groupindex
+        # Both would leave open which name the value of the row gets.
         if bool(self.name) == bool(self.measures):
             message = "a row has either a name or measures"
             raise ValueError(message)

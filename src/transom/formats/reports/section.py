@@ -12,6 +12,7 @@ from transom.evidence.subject_names import FACETS
 from transom.evidence.units import UnitSource, find_unit
 from transom.formats.reports.format_rules import CompiledFormat, LineRule, MeasureRule
 from transom.formats.reports.readings import (
+    FactKeeper,
     Measurement,
     NumberRule,
     SectionReading,
@@ -21,6 +22,7 @@ from transom.formats.reports.readings import (
 Span = tuple[int, int]
 
 _NUMBER_BEGINS = re.compile(r"[-+]?[.,]?\d")
+# It keeps two words apart that would otherwise read as one phrase of trouble.
 _CUT = " ; "
 
 
@@ -41,6 +43,7 @@ class SectionPass:
         path: the file, for the facts of its identity.
         unexplained: takes the lines that no rule explains.
         shared_scope: the context that holds for all reports of the file.
+        facts: keeps the measurements.
 
     Attributes:
         part: the open part of the report, or "".
@@ -53,6 +56,7 @@ class SectionPass:
         path: str,
         unexplained: LineSink,
         shared_scope: dict[str, str],
+        facts: FactKeeper,
     ) -> None:
         self.format = report_format
         self.reading = reading
@@ -64,6 +68,7 @@ class SectionPass:
         self._stated = set[tuple[str, str]]()
         self._unexplained = unexplained
         self._shared_scope = shared_scope
+        self._facts = facts
         self._scope: dict[str, str] = {}
         # The line that stated each key of the scope.
         self._scope_lines: dict[str, int] = {}
@@ -121,6 +126,7 @@ class SectionPass:
         is_known = has_row = part_ends = False
         for rule in rules:
             kind = rule.kind
+            # The first row that fits counts, so a format lists its special rows first.
             if (kind == "row" and has_row) or (rule.part and not holds_in_part(rule, self.part)):
                 continue
             match = rule.exact.search(line)
@@ -161,6 +167,7 @@ class SectionPass:
         troubles = self.format.finder.in_line(line)
         if troubles:
             self._unexplained.add(number, line, "trouble", [trouble.word for trouble in troubles])
+        # In a table, an unknown line may be a row that nobody reads, perhaps a violation.
         elif self.needs_each_line:
             self._unexplained.add(number, line, "unknown")
         elif self.format.topic is not None:
@@ -194,7 +201,7 @@ class SectionPass:
         fact = Measurement(
             "tool_version", number, {"tool": self.reading.tool}, text=name, content=line
         )
-        self.reading.measurements.append(fact)
+        self._facts.add(self.reading, fact)
 
     @property
     def identity(self) -> Identity:
@@ -206,6 +213,7 @@ class SectionPass:
 
         A log that runs through several stages says before each report of which one it is.
         """
+        # Facets among the context change along the log: the stage, for instance.
         latest = list[IdentityFact]()
         for facet in FACETS:
             if facet in self._scope:
@@ -241,6 +249,7 @@ class SectionPass:
                 scope[key] = self._scope[key]
             elif key in self._shared_scope:
                 scope[key] = self._shared_scope[key]
+        # What the line says itself comes after what it takes, and replaces it.
         groups = match.groupdict()
         for key in rule.scope_groups:
             value = groups[key]
@@ -280,6 +289,7 @@ class SectionPass:
             # The line outranks what the format says of all such lines.
             own = scope
             scope = {**measure.scope, **own}
+            # The line says it, so nothing is assumed.
             if scope.get("assumed") in own:
                 del scope["assumed"]
         if value is not None:
@@ -294,7 +304,8 @@ class SectionPass:
             number_rule,
             line,
         )
-        self.reading.measurements.append(fact)
+        self._facts.add(self.reading, fact)
+        # Looked at once for each row, so the common case, a number, is told by its first character.
         if value is not None and not _NUMBER_BEGINS.match(value):
             printed = fact.number
             if isinstance(printed, UnknownNumber) and printed.reason != "not_measured":
@@ -333,6 +344,7 @@ def explained_spans(rule: LineRule, match: re.Match[str]) -> list[Span]:
 
 def without_spans(line: str, spans: list[Span]) -> str:
     """Return a line without what is explained."""
+    # From the end, so that the earlier places stay right.
     for start, end in sorted(spans, reverse=True):
         line = line[:start] + _CUT + line[end:]
     return line

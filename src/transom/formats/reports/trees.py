@@ -30,6 +30,7 @@ _HEAD = 200
 _XML = re.compile(r"\s*<(?:\?xml\b|!--|!DOCTYPE\b)")
 _ELEMENT = re.compile(r"\s*<[A-Za-z_]")
 _END_OF_ELEMENT = re.compile(r"</[A-Za-z_]|/>")
+# A log may begin with a brace as well, so a key must follow, or the object is empty.
 _JSON = re.compile(r"\s*\{\s*(?:\"|\}\s*$)")
 _JSON_ENTRY = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*:\s*(.*?),?\s*$')
 
@@ -63,6 +64,7 @@ class _XmlLines:
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._text
+        # A comment is text of the report, in which a word of trouble counts.
         self.parser.CommentHandler = self._comment
         self.parser.EntityDeclHandler = self._entity
 
@@ -137,17 +139,21 @@ def json_lines(text: str) -> Iterator[NumberedLine]:
     for number, line in enumerate(text.split("\n"), 1):
         match = _JSON_ENTRY.match(line)
         if match is not None:
+            # The parser of JSON gives no lines, so a key is looked for; the first line with it
+            # counts.
             numbers.setdefault(match[1], number)
     last_line = text.rstrip("\n").count("\n") + 1
     yield 1, "json"
     try:
         data: Json = json.loads(text)
     except (ValueError, RecursionError) as error:
+        # A report that was cut off may have said something bad before.
         yield from _entries_of_broken_json(text)
         yield last_line, f"not well-formed JSON: {error}"
         return
     last = 1
     for path, value in _flat(data, ()):
+        # The innermost key that stands in a line of its own is the nearest place that is known.
         last = next((numbers[key] for key in reversed(path) if key in numbers), last)
         yield last, f"{'/'.join(path)} = {_printed(value)}"
     yield last_line, "/json"

@@ -14,6 +14,7 @@ def problems_of_examples(report_format: CompiledFormat) -> list[str]:
     """Return a problem for each example that is not read as it says."""
     problems = list[str]()
     examples = report_format.model.examples
+    # `empty` needs no check beside its `yields`: they say that nothing was measured.
     for kind in ("good", "bad", "cut", "empty", "foreign"):
         for number, example in enumerate(getattr(examples, kind), 1):
             reading = read_report_text(example.text, (report_format,))
@@ -32,6 +33,7 @@ def measures(fact: Measurement, expected: ExpectedMeasurement) -> bool:
         return False
     if expected.not_measured is not None and fact.is_not_measured != expected.not_measured:
         return False
+    # An example names the keys that it is about; others may be there.
     return expected.scope.items() <= fact.scope.items()
 
 
@@ -47,6 +49,7 @@ def _problems(kind: str, example: ReportExample, reading: FileReading) -> Iterat
     for expected in example.yields:
         if not any(measures(fact, expected) for fact in reading.measurements):
             yield f"{expected.name} is not read from it"
+    # An example is one report; what a log holds comes after the log itself.
     completeness = reading.sections[0].completeness
     if kind == "cut" and completeness != "cut":
         yield "nothing shows that it is cut"
@@ -54,6 +57,7 @@ def _problems(kind: str, example: ReportExample, reading: FileReading) -> Iterat
         return
     if completeness == "cut":
         yield "it does not show its end"
+    # A good report raises no question: each of its lines must have a rule.
     for shape in reading.unexplained:
         yield f"line {shape.lines[0]} is not explained: {shape.text}"
     for fact in reading.measurements:
