@@ -255,7 +255,7 @@ class Counter(Protocol):
 @pytest.mark.parametrize(
     ("deps", "reason"),
     [
-        (None, r"count: it takes a ToolContext\[Shop\], and its agent has none; say Agent\("),
+        (None, r"count: it takes a ToolContext\[Shop\], and its agent has none; write Agent\("),
         (
             {"bolts": 7},
             r"count: it takes a ToolContext\[Shop\], and its agent has deps of type dict",
