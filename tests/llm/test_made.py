@@ -247,7 +247,7 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: role(output=Unsaid),
         r"no JSON Schema can be made of the class Unsaid: ",
     ),
-    "a strategy": (lambda: role(strategy="memry"), r"^t.seat: its strategy is 'memry'; say"),
+    "a strategy": (lambda: role(strategy="memry"), r"^t.seat: its strategy is 'memry'; write"),
     "no tokens": (
         lambda: settings(max_tokens=0),
         r"^CallSettings: max_tokens is 0, .*; give max_tokens from 1",
