@@ -51,6 +51,9 @@ GOOD = {
     ),
     "codex": codex(REPLY),
     "codex, with lines of a log": "reading prompt from stdin...\n" + codex(REPLY),
+    "claude, with colours in the result": json.dumps(
+        {**CLAUDE, **USED, "result": f"\x1b[32m{REPLY}\x1b[0m"}
+    ),
     "gemini, one object": json.dumps(
         {
             "response": REPLY,
