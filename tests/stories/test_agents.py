@@ -267,6 +267,7 @@ async def test_a_call_without_a_permission_is_paid_for(tmp_path: Path) -> None:
     assert result.stories[0].status == "paused"
     async with SqliteStore.open(Workspace.at(at.workspace).database) as store:
         records = store.read(f"run/{result.run_id}")
+    paid: Any
     (paid,) = [record.data for record in records if record.kind == "attempt_failed"]
     assert (paid["usage"]["cost"], paid["usage"]["input_tokens"]) == (0.5, 12)
 
