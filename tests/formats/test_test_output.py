@@ -198,3 +198,63 @@ def test_a_rust_test_that_has_to_panic_keeps_its_name() -> None:
     assert statuses["no_stone"] == "passed"
     assert statuses["too_heavy"] == "failed"
     assert not any("should panic" in name for name in statuses)
+
+
+MOCHA = """
+  ✔ stands alone
+  1) breaks at once
+  change
+    ✔ is given in few coins (90ms)
+    - comes later
+    2) refuses too little
+
+
+  2 passing (128ms)
+  1 pending
+  2 failing
+
+  1) breaks at once:
+     Error: no coins
+      at Context.<anonymous> (spec/a.js:10:29)
+
+  2) change
+       refuses too little:
+
+      AssertionError [ERR_ASSERTION]: Missing expected exception.
+      + expected - actual
+"""
+
+
+def test_mocha_marks_a_failing_test_by_a_number_alone() -> None:
+    cases = read_test_output(MOCHA)
+    assert [(case.name, case.status) for case in cases] == [
+        ("stands alone", "passed"),
+        ("breaks at once", "failed"),
+        ("is given in few coins", "passed"),
+        ("comes later", "skipped"),
+        ("refuses too little", "failed"),
+    ]
+    assert "Error: no coins" in cases[1].message
+    assert "Missing expected exception" in cases[4].message
+    assert "Missing" not in cases[1].message
+
+
+def test_a_runner_that_lists_a_part_of_its_tests_tells_nothing_of_each() -> None:
+    vitest = (
+        " ✓ src/a.test.js (1 test) 3ms\n ❯ src/b.test.js (1 test | 1 failed) 9ms\n     × two 8ms\n"
+    )
+    assert not read_test_output(f"{vitest}\n      Tests  1 failed | 1 passed (2)\n")
+    jest = "PASS src/a.test.js\nFAIL src/b.test.js\n  ● g › two\n\nTests:       1 failed, 2 total\n"
+    assert not read_test_output(jest)
+    plain = (
+        f"F.\n{'=' * 70}\nFAIL: test_two (t.T.test_two)\n{'-' * 70}\nno\n\nRan 2 tests in 0.001s\n"
+    )
+    assert not read_test_output(plain)
+
+
+def test_a_runner_that_lists_all_of_its_tests_tells_each() -> None:
+    vitest = "  ✓ a.test.js > one 1ms\n  × a.test.js > two 8ms\n  ↓ a.test.js > three\n"
+    total = "      Tests  1 failed | 1 passed | 1 skipped (3)\n"
+    assert len(read_test_output(f"{vitest}\n{total}")) == 3
+    jest = "PASS a.test.js\n  g\n    ✓ one (2 ms)\n    ✓ two\n\nTests:       2 passed, 2 total\n"
+    assert [case.name for case in read_test_output(jest)] == ["one", "two"]

@@ -58,6 +58,28 @@ def test_a_message_has_its_answer_and_what_was_used_by_then() -> None:
     assert [one.usage.input_tokens for one in messages] == [2, 4, 6]
 
 
+def test_a_reply_of_this_process_is_taken_in_only_with_its_own_record() -> None:
+    """The state is the same as the one that is folded from the journal."""
+    call = Reply((Text("I look"), ToolCallPart("c1", "look", {"at": ["x"]})), "tool_calls")
+    folded, live = RunState(), RunState()
+    for state in (folded, live):
+        apply(state, "user_message", said(0, "go"))
+    replied(folded, 0, call)
+    conversation = live.conversation(KEY)
+    record: dict[str, Any] = {**TALK, "ordinal": 0, "reply": call.to_json()}
+    # A record that another task had appended is applied before the one of this reply.
+    conversation.arriving = record["reply"], answer("another reply")
+    replied(live, 0, call)
+    assert live == folded
+    conversation.arriving = record["reply"], call
+    record["ordinal"] = 1
+    apply(live, "model_reply", record)
+    replied(folded, 1, call)
+    assert live == folded
+    assert conversation.pending is call
+    assert conversation.arriving is None
+
+
 def test_a_reset_takes_back_what_was_said_from_there_on_and_what_it_cost_stays() -> None:
     state = talk()
     apply(state, "reset", {**TALK, "to": 1, "turns": 2})

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from transom.store import filesystem_of, is_network
+from transom.store import filesystem_of, is_network, network
 
 MOUNTS = r"""
 21 27 0:19 / /proc rw,nosuid,nodev,noexec,relatime shared:12 - proc proc rw
@@ -67,3 +67,21 @@ def test_this_machine_has_an_answer(tmp_path: Path) -> None:
 def test_no_mounts_no_answer() -> None:
     assert filesystem_of(Path("/x"), "") == ""
     assert not is_network(Path("/x"), "")
+
+
+def test_a_file_system_is_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path that leads into another one by a link says nothing of the folder of the link."""
+    looked_up: list[Path] = []
+
+    def record(path: Path) -> str:
+        looked_up.append(path)
+        return "nfs4" if path.is_relative_to("/proc") else "ext4"
+
+    monkeypatch.setattr(network, "filesystem_of", record)
+    monkeypatch.setattr(network, "_is_network_device", {})
+    (tmp_path / "link").symlink_to("/proc/self")
+    assert is_network(tmp_path / "link" / "not there yet")
+    assert not is_network(tmp_path / "not there yet" / "either")
+    assert not is_network(tmp_path)
+    assert is_network(Path("/proc"))
+    assert len(looked_up) == 2

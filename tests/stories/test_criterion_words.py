@@ -11,6 +11,7 @@ from transom.stories.criterion_words import (
     named_functions,
     quoted_texts,
     states_number,
+    states_order,
 )
 from transom.stories.own_text import text_of_test
 
@@ -144,3 +145,19 @@ def test_functions_are_named_as_code() -> None:
 
 def test_quoted_texts() -> None:
     assert quoted_texts('It prints "a b", then “c”') == ["a b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("criterion", "is_stated"),
+    [
+        ("Guests are sorted by name", True),
+        ("The newest first, at most ten", True),
+        ("Rows keep the order in which they came", True),
+        ("It lists the stops in alphabetical order", True),
+        ("An order of 3 pens costs 4 EUR", False),
+        ("In order to pay, a person signs in", False),
+        ("The first guest pays", False),
+    ],
+)
+def test_an_order_is_stated(criterion: str, is_stated: bool) -> None:
+    assert states_order(criterion) == is_stated

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
+from transom.formats.source_functions import BodyKind
 from transom.stories.progress import describe_stage
 
 
@@ -13,6 +16,10 @@ from transom.stories.progress import describe_stage
         ("1.2/dev#1", "1.2: Dev works"),
         ("story-3/again2/qa#2", "story-3: QA judges (attempt 2)"),
         ("US1/proof#1/bodies-raise", "US1: the tests run again, with functions that raise"),
+        (
+            "US1/proof#2/bodies-named-1",
+            "US1: the tests run again, with a failure in what a criterion names",
+        ),
         ("1.2/tests-before", "1.2: the tests run on the baseline"),
         ("tests-trial/run", "the test command is tried with a test that fails"),
         ("1.2/dev#1/begin", ""),
@@ -22,3 +29,11 @@ from transom.stories.progress import describe_stage
 )
 def test_a_stage_is_described(stage: str, line: str) -> None:
     assert describe_stage(stage) == line
+
+
+def test_each_kind_of_other_bodies_has_a_line() -> None:
+    kinds: list[str] = []
+    for part in get_args(BodyKind):
+        kinds += get_args(part) or [part]
+    assert len(kinds) > 20
+    assert [kind for kind in kinds if not describe_stage(f"1.2/proof#1/bodies-{kind}")] == []

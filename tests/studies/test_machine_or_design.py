@@ -244,3 +244,24 @@ def test_at_most_one_in_twenty_outages_in_words_of_designs_is_called_the_designs
 def test_no_fault_of_a_design_in_words_of_machines_is_called_the_machines() -> None:
     for source, code, text in IN_OTHER_WORDS["design"]:
         assert severity(text, code)[1] in ("design", "unclear"), (source, text)
+
+
+ENDS_WITH_0 = yaml.safe_load(
+    Path(__file__).with_name("data").joinpath("convergence.yaml").read_text("utf-8")
+)
+
+
+def test_at_most_one_in_twenty_solves_that_say_that_they_did_not_converge_is_solved() -> None:
+    solved = []
+    for source, text in ENDS_WITH_0["unconverged"]:
+        if severity(text, 0)[0] is None:
+            solved.append((source, text))
+    assert len(solved) <= 0.05 * len(ENDS_WITH_0["unconverged"]), solved
+
+
+def test_at_most_one_in_fifty_solves_that_mention_convergence_otherwise_failed() -> None:
+    failed = []
+    for source, text in ENDS_WITH_0["solved"]:
+        if severity(text, 0)[0] is not None:
+            failed.append((source, text))
+    assert len(failed) <= 0.02 * len(ENDS_WITH_0["solved"]), failed

@@ -16,7 +16,8 @@ from transom.checklist.building.checker import (
 )
 from transom.checklist.claims.absent_texts import texts_of_patterns
 from transom.checklist.claims.claim_data import shipped_claims
-from transom.checklist.claims.claim_files import limit_of, write_claim
+from transom.checklist.claims.claim_files import write_claim
+from transom.checklist.claims.claim_limits import limit_of
 from transom.checklist.claims.claim_spec import write_claim_text
 from transom.checklist.claims.ranking import read_at_once
 from transom.checklist.copies import adopt_edits, export

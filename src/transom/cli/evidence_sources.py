@@ -87,8 +87,7 @@ def data_folder(
         if sources.jira is None or again:
             return data
         # The folder says which features there are; Jira has their issues.
-        keys = [feature.jira_key for feature in data.features if feature.jira_key]
-        return DataFolder(folder, fetch_issues(sources.jira, keys, os.environ))
+        return DataFolder(folder, fetch_issues(sources.jira, _jira_keys(folder), os.environ))
     if folder is None and sources.jira is None:
         raise InputError(
             "no data were given",
@@ -111,21 +110,30 @@ def data_folder(
     # With a data folder, its features select the issues; without one, the query does.
     issues: dict[str, dict[str, Json]] = {}
     if sources.jira is not None:
-        known = DataFolder(folder).features if folder is not None else ()
-        keys = [feature.jira_key for feature in known if feature.jira_key]
-        issues = fetch_issues(sources.jira, keys, os.environ, jql=jql)
-    # What a code host says of a commit is evidence for every feature.
-    documents: dict[str, Json] = {}
-    if sources.github is not None:
-        documents |= fetch_github(sources.github)
-    if sources.gitlab is not None:
-        documents |= fetch_gitlab(sources.gitlab)
+        issues = fetch_issues(sources.jira, _jira_keys(folder), os.environ, jql=jql)
     collect(
         target,
         data=folder,
         artifacts=[session.cwd / path for path in sources.artifacts],
         issues=issues,
-        documents=documents,
+        documents=_documents_of_hosts(sources),
     )
     # Without a data folder, the issues lie in the collection as files.
     return DataFolder(target, issues if folder is not None else None)
+
+
+def _jira_keys(folder: Path | None) -> list[str]:
+    """Return the Jira keys of the features in a data folder; none without a folder."""
+    if folder is None:
+        return []
+    return [feature.jira_key for feature in DataFolder(folder).features if feature.jira_key]
+
+
+def _documents_of_hosts(sources: EvidenceSources) -> dict[str, Json]:
+    """Return what code hosts say of a commit, which is evidence for every feature."""
+    documents: dict[str, Json] = {}
+    if sources.github is not None:
+        documents |= fetch_github(sources.github)
+    if sources.gitlab is not None:
+        documents |= fetch_gitlab(sources.gitlab)
+    return documents

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import signal
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
@@ -34,6 +36,9 @@ from transom.errors import ProviderError, RunBusy, StoreError, TransomError
 from transom.store import Store
 from transom.workers import ITEM
 
+_PATIENCE = 30.0  # seconds for which a database may be away when a hand begins
+_PAUSE = 1.0
+
 
 async def _serve(session: Session, entry: dict[str, Any]) -> NoReturn:
     """Do the jobs that arrive on the standard input."""
@@ -41,11 +46,23 @@ async def _serve(session: Session, entry: dict[str, Any]) -> NoReturn:
     reader = asyncio.StreamReader(limit=1 << 24)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     options: CheckArguments = arguments_of(entry, "check batch")["options"]
-    async with session.open_store() as store, asyncio.TaskGroup() as group:
+    async with await _opened_store(session) as store, asyncio.TaskGroup() as group:
         while line := await reader.readline():
             group.create_task(_answer_job(session, store, options, json.loads(line)))
         # The batch has ended, so no process reads the answers of the jobs at work.
         os._exit(1)
+
+
+async def _opened_store(session: Session) -> Store:
+    """Open the database; one that is away, such as in a restart, may come back soon."""
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return session.open_store()
+        except StoreError:
+            if time.monotonic() > deadline:
+                raise
+        await asyncio.sleep(_PAUSE)
 
 
 async def _answer_job(
@@ -110,6 +127,8 @@ def serve() -> int:
     # Slurm and systemd send SIGTERM to all processes of a worker, which lets its jobs come to their
     # end. A function, since what is ignored would be ignored by every program started here, too.
     signal.signal(signal.SIGTERM, _leave_it_to_the_parent)
+    # The worker tells that the database is away, for all of its hands.
+    logging.getLogger("transom.store.postgres.outages").setLevel(logging.ERROR)
     # Unbuffered, so that no job is read with it.
     with open(0, "rb", buffering=0, closefd=False) as lines:
         place = json.loads(lines.readline())
@@ -121,7 +140,11 @@ def serve() -> int:
     )
     session = Session.start(options).recorded_session(place["entry"])
     session = replace(session, shared_purse=place.get("purse", ""), is_part=True)
-    return session.execute(lambda: _serve(session, place["entry"]))
+    try:
+        return session.execute(lambda: _serve(session, place["entry"]))
+    except StoreError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +18,9 @@ from transom.cli.ending import orderly_end
 from transom.cli.knowledge import PlaybookScope, opened
 from transom.errors import InputError, SettingsError, install_hint
 from transom.runs.history import RunHistory
+
+if TYPE_CHECKING:
+    from transom.server import Certificate
 
 Host = Annotated[
     str,
@@ -69,12 +72,7 @@ def serve(
         raise SettingsError("the extra `server` is not installed", hint=install_hint("server"))
     from transom import server
 
-    certificate = None
-    if certificate_file and key_file:
-        certificate = server.Certificate(certificate_file, key_file)
-        certificate.context()
-    elif certificate_file or key_file:
-        raise InputError("--tls-cert and --tls-key need each other", hint="give both")
+    certificate = _certificate(certificate_file, key_file)
     _check_exposure(host, is_encrypted=bool(certificate or proxy_name))
     token = server.new_token()
     # Bound before anything is opened, so that a port in use is reported at once.
@@ -113,6 +111,24 @@ def serve(
             asyncio.run(store.close())
         session.progress("stopped")
     return 0
+
+
+def _certificate(certificate_file: Path | None, key_file: Path | None) -> Certificate | None:
+    """Return the certificate of the server; None if it does not encrypt.
+
+    Raises:
+        InputError: one of the files is missing, or cannot be used.
+    """
+    from transom import server
+
+    if not certificate_file and not key_file:
+        return None
+    if not certificate_file or not key_file:
+        raise InputError("--tls-cert and --tls-key need each other", hint="give both")
+    certificate = server.Certificate(certificate_file, key_file)
+    # Loaded at once, so that a wrong file is an error of this command and not of a first visitor.
+    certificate.context()
+    return certificate
 
 
 async def _forget_interruption() -> None:

@@ -76,17 +76,23 @@ def fetch_github(text: str, environ: Mapping[str, str] = os.environ) -> dict[str
             documents["metrics/github_runs.json"] = {"workflow_runs": _latest_runs(runs)}
         if checks:
             documents["metrics/github_checks.json"] = {"check_runs": list[Json](checks)}
-        for kind in ("code-scanning", "dependabot", "secret-scanning"):
-            # A repository without the scanner has no such path: it is absent, not clean.
-            alerts = _rows(client, f"{base}/{kind}/alerts", _PAGE)
-            if alerts:
-                documents[f"metrics/github_{kind}_alerts.json"] = list[Json](alerts)
-        reviews = _github_reviews(client, base, ref)
-        if reviews:
-            documents["reviews/github_reviews.json"] = {"reviews": reviews}
-        releases = _rows(client, f"{base}/releases", _PAGE)
-        if releases:
-            documents["planning/github_releases.md"] = _release_notes(releases)
+        return documents | _further_github_documents(client, base, ref)
+
+
+def _further_github_documents(client: RestClient, base: str, ref: str) -> dict[str, Json]:
+    """Return the alerts, reviews and releases of a repository, as far as it has them."""
+    documents: dict[str, Json] = {}
+    for kind in ("code-scanning", "dependabot", "secret-scanning"):
+        # A repository without the scanner has no such path: it is absent, not clean.
+        alerts = _rows(client, f"{base}/{kind}/alerts", _PAGE)
+        if alerts:
+            documents[f"metrics/github_{kind}_alerts.json"] = list[Json](alerts)
+    reviews = _github_reviews(client, base, ref)
+    if reviews:
+        documents["reviews/github_reviews.json"] = {"reviews": reviews}
+    releases = _rows(client, f"{base}/releases", _PAGE)
+    if releases:
+        documents["planning/github_releases.md"] = _release_notes(releases)
     return documents
 
 
@@ -149,27 +155,35 @@ def fetch_gitlab(text: str, environ: Mapping[str, str] = os.environ) -> dict[str
         documents: dict[str, Json] = {
             "metrics/gitlab_pipeline.json": {**pipeline, "jobs": list(jobs)}
         }
-        # Not all editions of GitLab have the parts below; a missing one is absent, not clean.
-        tests = client.get(f"{base}/pipelines/{number}/test_report", optional=True)
-        if isinstance(tests, dict) and tests.get("total_count"):
-            documents["metrics/gitlab_test_report.json"] = tests
-        findings = _rows(client, f"{base}/vulnerabilities", _PAGE)
-        if findings:
-            listed = list[Json](findings)
-            documents["metrics/gitlab_vulnerabilities.json"] = {"vulnerabilities": listed}
-        approvals: list[Json] = []
-        # Merge requests are found by commit; a branch may have moved on since the pipeline.
         commit = str(pipeline.get("sha") or ref)
-        for request in _rows(client, f"{base}/repository/commits/{commit}/merge_requests", _PAGE):
-            path = f"{base}/merge_requests/{request.get('iid')}/approvals"
-            approval = client.get(path, optional=True)
-            if isinstance(approval, dict):
-                approvals.append(approval)
-        if approvals:
-            documents["reviews/gitlab_approvals.json"] = {"reviews": approvals}
-        releases = _rows(client, f"{base}/releases", _PAGE)
-        if releases:
-            documents["planning/gitlab_releases.md"] = _release_notes(releases)
+        return documents | _further_gitlab_documents(client, base, str(number), commit)
+
+
+def _further_gitlab_documents(
+    client: RestClient, base: str, pipeline: str, commit: str
+) -> dict[str, Json]:
+    """Return the tests, findings, approvals and releases of a project, as far as it has them."""
+    # Not all editions of GitLab have these parts; a missing one is absent, not clean.
+    documents: dict[str, Json] = {}
+    tests = client.get(f"{base}/pipelines/{pipeline}/test_report", optional=True)
+    if isinstance(tests, dict) and tests.get("total_count"):
+        documents["metrics/gitlab_test_report.json"] = tests
+    findings = _rows(client, f"{base}/vulnerabilities", _PAGE)
+    if findings:
+        listed = list[Json](findings)
+        documents["metrics/gitlab_vulnerabilities.json"] = {"vulnerabilities": listed}
+    approvals: list[Json] = []
+    # Merge requests are found by commit; a branch may have moved on since the pipeline.
+    for request in _rows(client, f"{base}/repository/commits/{commit}/merge_requests", _PAGE):
+        path = f"{base}/merge_requests/{request.get('iid')}/approvals"
+        approval = client.get(path, optional=True)
+        if isinstance(approval, dict):
+            approvals.append(approval)
+    if approvals:
+        documents["reviews/gitlab_approvals.json"] = {"reviews": approvals}
+    releases = _rows(client, f"{base}/releases", _PAGE)
+    if releases:
+        documents["planning/gitlab_releases.md"] = _release_notes(releases)
     return documents
 
 

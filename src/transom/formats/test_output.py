@@ -57,17 +57,30 @@ _MARKED = re.compile(
     r"^\s*(?P<mark>[✔✓√✖✕×✗○﹣↓])\s+(?P<name>.+?)(?: \(?\d[\d.]*\s?m?s\)?)?"
     r"(?P<directive> # (?:SKIP|TODO).*)?$"
 )
+# `✓ src/a.test.js (3 tests) 12ms`
+_TEST_FILE = re.compile(r"\.[cm]?[jt]sx? \(\d+ tests?\b")
+_TOTAL = re.compile(
+    r"^(?:Tests: {1,20}(?:[^\n]{1,200}, )?(\d+) total| {2,20}Tests {2}[^\n]{1,200}\((\d+)\))$",
+    re.MULTILINE,
+)
 _MARKS: dict[str, CaseStatus] = {
     **dict.fromkeys("✔✓√", "passed"),
     **dict.fromkeys("✖✕×✗", "failed"),
     **dict.fromkeys("○﹣↓", "skipped"),
 }
+_MOCHA_END = re.compile(r"^ {2}\d+ passing \(\d[\d.]*\w+\)$", re.MULTILINE)
+_MOCHA = re.compile(
+    r"^ {2,100}(?:(?P<passed>[✔✓√])|(?P<skipped>-)|(?P<number>\d{1,6})\))[ ](?P<name>\S.*?)"
+    r"(?: \(\d+ms\))?$",
+    re.MULTILINE,
+)
+_MOCHA_FAILURE = re.compile(r"^ {2}(\d{1,6})\) ", re.MULTILINE)
 _MOST_MESSAGE = 4_000
 
 
 def read_test_output(text: str) -> tuple[JUnitCase, ...]:
     """Return the cases that a runner printed; none if the form is unknown."""
-    for read in (_go, _cargo, _unittest, _tap, _marked):
+    for read in (_go, _cargo, _unittest, _mocha, _tap, _marked):
         if cases := tuple(read(text)):
             return cases
     return ()
@@ -102,6 +115,26 @@ def _events(text: str) -> Iterator[dict[str, Any]]:
             yield row
 
 
+def _mocha(text: str) -> Iterator[JUnitCase]:
+    """Read the lines of Mocha's reporter `spec`, which marks a failing test by a number alone: that
+    of its message below the summary.
+    """
+    end = _MOCHA_END.search(text)
+    if end is None:
+        return
+    pieces = _MOCHA_FAILURE.split(text[end.end() :])
+    details = dict(zip(pieces[1::2], pieces[2::2], strict=False))
+    for match in _MOCHA.finditer(text, 0, end.start()):
+        status: CaseStatus = "passed" if match["passed"] else "skipped"
+        message = ""
+        if match["number"]:
+            status = "failed"
+            # The title of the test stands before its error, each line with blanks before it.
+            rows = [row.strip() for row in details.get(match["number"], "").splitlines()]
+            message = "\n".join(rows).strip()
+        yield JUnitCase(match["name"], status, message[:_MOST_MESSAGE], message)
+
+
 def _cargo(text: str) -> Iterator[JUnitCase]:
     """Read the lines of `cargo test`.
 
@@ -133,6 +166,7 @@ def _unittest(text: str) -> Iterator[JUnitCase]:
     messages = _unittest_messages(lines)
     bad = set[str]()
     name = ""
+    is_listed = False
     for line in lines:
         head = _UNITTEST.match(line)
         if head:
@@ -142,11 +176,13 @@ def _unittest(text: str) -> Iterator[JUnitCase]:
             status = _UNITTEST_STATUS[result[1]]
             if status in ("failed", "error"):
                 bad.add(name)
+            is_listed = True
             yield JUnitCase(name, status, messages.get(name, ""))
             # A failed sub-test is followed by other sub-tests, with their own names.
             name = ""
-    # What a test prints may look like its result; the blocks at the end tell all failures.
-    for name in messages.keys() - bad:
+    # What a test prints may look like its result; the blocks at the end tell all failures. Without
+    # `-v` they alone are printed, and say nothing of the other tests.
+    for name in messages.keys() - bad if is_listed else ():
         yield JUnitCase(name, "failed", messages[name])
 
 
@@ -223,7 +259,13 @@ def _marked(text: str) -> Iterator[JUnitCase]:
     """Read lines that begin with a mark. A name that has none of a failure's lines has no
     message.
     """
+    cases = []
     for line in text.splitlines():
-        if match := _MARKED.match(line):
+        match = _MARKED.match(line)
+        if match and not _TEST_FILE.search(match["name"]):
             status: CaseStatus = "skipped" if match["directive"] else _MARKS[match["mark"]]
-            yield JUnitCase(match["name"], status, "")
+            cases.append(JUnitCase(match["name"], status, ""))
+    # Jest and Vitest list the tests of some files alone: those that fail, or the only one.
+    totals = [int(match[1] or match[2]) for match in _TOTAL.finditer(text)]
+    if not totals or sum(totals) == len(cases):
+        yield from cases

@@ -84,10 +84,7 @@ def decide(
         overturned: verdicts on this feature and stage that a person overturned.
     """
     wanted_subject = _wanted_subject(policy, feature, as_of, named)
-    missing = []
-    for row in unread:
-        if row.could_matter:
-            missing.append(row.source)
+    missing = [row.source for row in unread if row.could_matter]
     # Files that nobody read may be what a criterion misses, so it may not call it absent.
     judge = Judge(readings, ledger, wanted_subject, missing)
     criteria_wanted = policy.criteria_for(target)

@@ -20,6 +20,8 @@ _THROUGH_FUSE = """
 beegfs ceph ceph-fuse curlftpfs davfs2 gcsfuse glusterfs juicefs mfs moosefs rclone s3fs
 seaweedfs smbnetfs sshfs vmhgfs-fuse
 """
+_is_network_device: dict[int, bool] = {}
+"""Whether a file system, by its device number, is on a network."""
 _NETWORK = frozenset(_IN_KERNEL.split()) | {f"fuse.{name}" for name in _THROUGH_FUSE.split()}
 
 
@@ -61,4 +63,17 @@ def _types_of_mounts(mountinfo: str) -> dict[str, str]:
 
 def is_network(path: Path, mountinfo: str | None = None) -> bool:
     """Whether `path` is on a network or cluster file system."""
-    return filesystem_of(path, mountinfo) in _NETWORK
+    if mountinfo is not None:
+        return filesystem_of(path, mountinfo) in _NETWORK
+    # The kernel writes its list of mounts anew for each reader, which costs as much as opening a
+    # database. A file system has one type, so it is looked up once for each.
+    resolved = path.resolve()
+    for folder in (resolved, *resolved.parents):
+        try:
+            device = folder.stat().st_dev
+        except OSError:  # it does not exist yet
+            continue
+        if device not in _is_network_device:
+            _is_network_device[device] = filesystem_of(folder) in _NETWORK
+        return _is_network_device[device]
+    return False

@@ -26,6 +26,11 @@ _BOUND = re.compile(
     r"|same|identical|again|twice|repeat\w{0,3}|back)\b",
     re.IGNORECASE,
 )
+_ORDER = re.compile(
+    r"\b(?:sorted|sorts|alphabetical\w{0,2}|chronological\w{0,2}|ascending|descending"
+    r"|\w{1,12}est first|(?:in|keeps?) (?:the )?(?:\w{1,20} )?order(?! (?:to|of|with)\b))\b",
+    re.IGNORECASE,
+)
 # The names that errors have in the languages that are run here.
 _ERROR = re.compile(r"\b(?:[A-Z]\w*(?:Error|Exception)|Err[A-Z]\w*)\b")
 
@@ -81,6 +86,11 @@ def states_number(criterion: str) -> bool:
     is_english = bool(_ENGLISH.search(criterion))
     has_number = next(written_numbers(_QUOTED.sub("", criterion)), None) is not None
     return is_english and has_number and not _BOUND.search(criterion)
+
+
+def states_order(criterion: str) -> bool:
+    """Whether a criterion states the order of something, in words of English."""
+    return bool(_ORDER.search(criterion))
 
 
 def missing_errors(criterion: str, text: str, code: str) -> list[str]:

@@ -163,7 +163,8 @@ def _names(text: str) -> tuple[str, ...]:
     names = []
     for match in _TEST_NAME.finditer(text):
         name = match[1] or match[2] or match[0]
-        if re.search(r"\w", name):
+        # A sign that joins the names of a group and of its test is part of the name.
+        if re.search(r"\w", name) or name in (">", "›"):
             names.append(name.strip())
     return tuple(names)
 

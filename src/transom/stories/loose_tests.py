@@ -7,6 +7,7 @@ and give other results.
     a tenth more, or less     a test that passes with both is no test for a certain number
     lower, and higher values  a test that passes with both checks no value
     another result each time  a test that notices this alone compares the code with itself
+    lists in reverse order    a test that passes is no test for an order
     other arguments           what a function does is checked by no test of the project
 
 Most tests notice the first, so the others are rarely run.
@@ -38,11 +39,13 @@ class NamedInCriteria:
         errors: tests for a certain error, which neither they nor the code name.
         functions: test -> the changed functions that its criterion names, and it, too.
         numbers: tests for a certain number.
+        orders: tests for the order of something.
     """
 
     errors: frozenset[str] = frozenset()
     functions: Mapping[str, frozenset[str]] = field(default_factory=dict)
     numbers: frozenset[str] = frozenset()
+    orders: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ class LooseTests:
         loose: they pass with any value, or look at its shape, and no other test looks inside.
         mirrors: they compare the changed code with itself.
         any_error: they pass with any error.
+        unordered: they are for an order, and pass with lists in the reverse order.
         ranged: they pass with a value near the one that they get, and not with a useless one.
         wide: those of them for a certain number that pass with a tenth more or less of it.
         judged: those of them that ask the changed code itself whether the value is right.
@@ -61,6 +65,7 @@ class LooseTests:
     loose: frozenset[str] = frozenset()
     mirrors: frozenset[str] = frozenset()
     any_error: frozenset[str] = frozenset()
+    unordered: frozenset[str] = frozenset()
     ranged: frozenset[str] = frozenset()
     wide: frozenset[str] = frozenset()
     judged: frozenset[str] = frozenset()
@@ -126,7 +131,12 @@ async def find_loose_tests(
         any_error &= await passed_with("other-error") or frozenset()
     if any_error:
         any_error -= await passed_with("no-error") or any_error
-    return LooseTests(loose - mirrors, mirrors, any_error, ranged, wide, judged)
+    unordered = named.orders & tests
+    if unordered:
+        unordered &= await passed_with("reversed") or frozenset()
+    if unordered:
+        unordered -= await passed_with("no-order") or unordered
+    return LooseTests(loose - mirrors, mirrors, any_error, unordered, ranged, wide, judged)
 
 
 async def _of_numbers(tests: frozenset[str], passed_with: PassedWith) -> frozenset[str]:

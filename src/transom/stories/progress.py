@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 _STAGE = re.compile(
-    r"(?P<story>.+?)(?:/again\d+)?/(?P<step>[a-z-]+)(?:#(?P<number>\d+))?(?:/(?P<part>[a-z-]+))?"
+    r"(?P<story>.+?)(?:/again\d+)?/(?P<step>[a-z-]+)(?:#(?P<number>\d+))?"
+    r"(?:/(?P<part>[a-z-]+?)(?:-\d+)?)?"
 )
 _STEPS = {
     "sm": "SM drafts the story",
@@ -35,6 +36,12 @@ _PROOFS = {
     "bodies-no-error": "the tests run again, with functions that raise no errors",
     "bodies-arguments": "the tests run again, with functions that get other arguments",
     "bodies-no-arguments": "the tests run again, with functions that refuse arguments",
+    "bodies-above": "the tests run again, with functions that return a tenth more",
+    "bodies-below": "the tests run again, with functions that return a tenth less",
+    "bodies-no-number": "the tests run again, without numbers",
+    "bodies-reversed": "the tests run again, with functions that return lists in reverse order",
+    "bodies-no-order": "the tests run again, without lists",
+    "bodies-named": "the tests run again, with a failure in what a criterion names",
     "values-lower": "the tests run again, with lower constants and settings",
     "values-higher": "the tests run again, with higher constants and settings",
     "bodies-zero": "the tests run again, with functions that return zero values",

@@ -60,6 +60,7 @@ class Proof(StoryRecord):
         loose: tests that get a plain value of the changed code, and pass with another value.
         mirrors: tests that compare the changed code with itself.
         any_error: tests that pass with any error, and were named for a certain one.
+        unordered: tests for an order that pass with lists in the reverse order.
         ranged: tests that pass with a value near the right one.
         wide: those of them for a certain number that pass with a tenth more or less of it.
         judged: those of them that ask the changed code itself whether the value is right.
@@ -79,6 +80,7 @@ class Proof(StoryRecord):
     loose: tuple[str, ...] = ()
     mirrors: tuple[str, ...] = ()
     any_error: tuple[str, ...] = ()
+    unordered: tuple[str, ...] = ()
     ranged: tuple[str, ...] = ()
     wide: tuple[str, ...] = ()
     judged: tuple[str, ...] = ()
@@ -277,6 +279,7 @@ async def _moved(
         loose=tuple(sorted(found.loose)),
         mirrors=tuple(sorted(found.mirrors)),
         any_error=tuple(sorted(found.any_error)),
+        unordered=tuple(sorted(found.unordered)),
         ranged=tuple(sorted(found.ranged)),
         wide=tuple(sorted(found.wide)),
         judged=tuple(sorted(found.judged)),

@@ -14,16 +14,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from transom.studies.convergence import CONVERGENCE, says_no_convergence
+from transom.studies.convergence import statements
 from transom.studies.job_files import Deck
 from transom.studies.job_output import JobOutput
-from transom.studies.taxonomy import Severity, Taxonomy
+from transom.studies.taxonomy import Severity, Taxonomy, load_taxonomy
+
+# What a program that judges outputs of its own needs.
+__all__ = [
+    "Diagnosis",
+    "FailureEvidence",
+    "JobOutput",
+    "Taxonomy",
+    "classify",
+    "diagnosis",
+    "load_taxonomy",
+]
 
 _LINES, _CHARACTERS = 5, 700
 _LAST = 30  # last lines of a failed run, in which words count without a message mark
 # a displacement beyond so many model sizes, or this length, means a free body
 _FARTHEST, _FAR = 1000, 1e7
-_LATEST = 12  # last lines of a run, in which its last word on convergence counts
 _RESIDUAL = 1.0  # residual as a share of the external work; near 1 the system is not solved
 _OPEN = {"convergence_failure", "no_result", "solver_error", "crash", "not_finite"}
 """Classes of symptoms; a free body in the deck is the cause behind them."""
@@ -208,7 +218,8 @@ def _unfinished(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
             by_file_name = tool.file is not None and fnmatch.fnmatch(name.lower(), tool.file)
             if not by_file_name and not re.search(tool.of, text, re.MULTILINE):
                 continue
-            is_known = True
+            # Some solvers have marks of their own, and say `no convergence` of each iteration.
+            is_known = tool.otherwise == "convergence_failure" or tool.unconverged is not None
             if tool.unconverged and (line := re.search(tool.unconverged, text, re.MULTILINE)):
                 yield "convergence_failure", FailureEvidence("completion", line[0].strip(), name)
             if not re.search(tool.ends, text, re.MULTILINE):
@@ -225,16 +236,14 @@ def _unfinished(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
 def _unconverged(name: str, text: str, taxonomy: Taxonomy) -> Iterator[_Seen]:
     """Yield that the last word on convergence, near the end of an output, is that there is none."""
     lines = text.rstrip().splitlines()
-    for number in range(len(lines), max(0, len(lines) - _LATEST), -1):
-        line = lines[number - 1]
-        if not CONVERGENCE.search(line):
-            continue
+    for index, verdict in statements(lines):
+        line = lines[index]
         is_machine = taxonomy.names_machine(line)
-        if says_no_convergence(line):
+        if verdict == "unconverged":
             # A licence server may fail to converge, too, but so may the flow through a server rack.
             failure = "no_result" if is_machine else "convergence_failure"
             words = " ".join(line.split())[:_CHARACTERS]
-            yield failure, FailureEvidence("completion", words, name, number)
+            yield failure, FailureEvidence("completion", words, name, index + 1)
         elif is_machine and not taxonomy.names_design(line):
             continue  # that a machine's clock converged says nothing about the solution
         return

@@ -119,20 +119,12 @@ def steps(
     points = np.array([_place(study, numeric, item) for item in candidates]) - centre
     expected: Any = np.column_stack([np.ones(len(points)), points]) @ model
     costs = expected[:, 0] + _VIOLATION * np.maximum(0, expected[:, 1:]).sum(axis=1)
-    failed = []
-    for trial in trials:
-        if trial.kind == "failed":
-            failed.append(trial)
+    failed = [trial for trial in trials if trial.kind == "failed"]
     if failed:
         failed_places = (
             np.array([_place(study, numeric, trial.params) for trial in failed]) - centre
         )
-        differing = []
-        for trial in failed:
-            differing.append(
-                sum(trial.params.get(name) != choice for name, choice in choices.items())
-            )
-        farther = _OTHER * np.array(differing)
+        farther = _OTHER * np.array([_differing(trial, choices) for trial in failed])
         costs += _FAILS * (_nearest(points, failed_places, farther) < _nearest(points, places))
         costs += _FAILS * (_fails(points, places, failed_places, farther) > _LIKELY)
     rejecting = _rules(study, trials)
@@ -199,3 +191,8 @@ def _place(study: Study, names: Sequence[str], design: Mapping[str, Number]) -> 
         value = float(design[name])
         point.append(math.log(value) if low > 0 else value / ((high - low) or 1.0))
     return point
+
+
+def _differing(trial: StudyTrial, choices: Mapping[str, Number]) -> int:
+    """Return in how many choices a trial differs from the best design."""
+    return sum(trial.params.get(name) != choice for name, choice in choices.items())

@@ -9,6 +9,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from transom.canonical import compact_bytes
 from transom.telemetry.otlp_json import RESOURCE, SCOPE
 
@@ -61,7 +63,7 @@ class TraceFile:
         """
         if self._end < 0:
             return None
-        line = (_BEFORE + compact_bytes(span) + _AFTER).ljust(PLACE - 1) + b"\n"
+        line = _line_of(span).ljust(PLACE - 1) + b"\n"
         try:
             if not self._free_places:
                 return self._new_place(line)
@@ -77,7 +79,7 @@ class TraceFile:
         if self._end < 0:
             return
         try:
-            os.write(self._end, _BEFORE + compact_bytes(span) + _AFTER + b"\n")
+            os.write(self._end, _line_of(span) + b"\n")
         except OSError as error:
             self._report(error)
         # The place is emptied last: after a kill in between, the span is in the file twice, and
@@ -113,3 +115,13 @@ class TraceFile:
         if not self._failed:
             self._failed = True
             _log.warning("%s: the trace has gaps from here on (%s)", self._path, error.strerror)
+
+
+def _line_of(span: dict[str, Any]) -> bytes:
+    """Return a span as an export request of its own."""
+    try:
+        # Numbers that JSON does not have are texts already, so nothing needs to be looked for.
+        encoded = orjson.dumps(span)
+    except TypeError:  # an unpaired surrogate
+        encoded = compact_bytes(span)
+    return _BEFORE + encoded + _AFTER

@@ -9,7 +9,8 @@ import pytest
 from tests.checklist.claims.honest_reports import HONEST, STA, STA_LOG, HonestReport
 from tests.checklist.claims.support import judge
 from transom.checklist.atoms import ClaimRow
-from transom.checklist.claims.claim_files import interest_of, write_claim
+from transom.checklist.claims.claim_files import write_claim
+from transom.checklist.claims.claim_interest import interest_of
 from transom.checklist.item import parse_item
 from transom.checklist.judging import check
 from transom.formats.reports import FactInterest, read_report_pieces, shipped_formats

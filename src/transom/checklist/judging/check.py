@@ -11,7 +11,7 @@ from typing import Any
 
 from transom import __version__
 from transom.checklist.atoms import CheckerConfig, checker_type
-from transom.checklist.claims.claim_files import (
+from transom.checklist.claims.claim_interest import (
     interest_of,
     is_of_headers,
     match_of_claim,
@@ -110,26 +110,14 @@ async def check_files(
     else:
         question = item.description if item else config.description
         outcome, account = await _run(checker, config, inputs, runner, as_of, question)
-    warnings = [*_warnings(checker, item), *outcome.warnings]
-    for path, text in account.remarks:
-        warnings.append(Note(source_file=path, message=text))
-    # The warning stands in the verdict itself, since nobody reads the log of an old run.
-    if runner.level is Level.NONE:
-        warnings.append(Note(message=UNSAFE))
+    warnings = _all_warnings(checker, item, outcome, account, runner.level)
     status = _status(checker, outcome, fail_on_unused=fail_on_unused)
     unread = account.unread if status == "PASS" else ()
     if unread:
         # Nothing was read, so there is no PASS that a person could let through.
         status = "NEEDS_MODEL"
     caps = [*account.caps, *_caps_of_unmeasured(outcome, account)]
-    overturned = overturned_verdict(item, status)
-    if item is not None and overturned is not None:
-        warnings.insert(0, note_of_overturned(item, overturned))
-        if status == "PASS":
-            caps.append(cap_of_overturned(overturned))
-        else:
-            # There is nothing to accept in a FAIL: a person says what is meant.
-            status = "NEEDS_REVIEW"
+    status = _after_overturned(item, status, caps, warnings)
     capped = cap_verdict(
         status,
         caps,
@@ -152,6 +140,41 @@ async def check_files(
         as_of=as_of,
         doubted=checker.doubts,
     )
+
+
+def _all_warnings(
+    checker: LoadedChecker,
+    item: Item | None,
+    outcome: Outcome,
+    account: CheckAccount,
+    level: Level,
+) -> list[Note]:
+    """Return the warnings of the checker, of its run, and of how it was run."""
+    warnings = [*_warnings(checker, item), *outcome.warnings]
+    for path, text in account.remarks:
+        warnings.append(Note(source_file=path, message=text))
+    # The warning stands in the verdict itself, since nobody reads the log of an old run.
+    if level is Level.NONE:
+        warnings.append(Note(message=UNSAFE))
+    return warnings
+
+
+def _after_overturned(
+    item: Item | None, status: Status, caps: list[Cap], warnings: list[Note]
+) -> Status:
+    """Return the status after a verdict that a person overturned is weighed.
+
+    A cap or a warning that follows from it is added to the lists.
+    """
+    overturned = overturned_verdict(item, status)
+    if item is None or overturned is None:
+        return status
+    warnings.insert(0, note_of_overturned(item, overturned))
+    if status == "PASS":
+        caps.append(cap_of_overturned(overturned))
+        return status
+    # There is nothing to accept in a FAIL: a person says what is meant.
+    return "NEEDS_REVIEW"
 
 
 def _caps_of_unmeasured(outcome: Outcome, account: CheckAccount) -> Iterator[Cap]:

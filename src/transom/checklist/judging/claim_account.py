@@ -17,7 +17,7 @@ from transom.checklist.claims.claim_data import (
     measure_name,
     shipped_claims,
 )
-from transom.checklist.claims.claim_files import limit_of
+from transom.checklist.claims.claim_limits import limit_of
 from transom.checklist.claims.stated_checks import with_stated_check
 from transom.checklist.judging.claim_view import ClaimView, UnreadMatter
 from transom.evidence.caps import Cap

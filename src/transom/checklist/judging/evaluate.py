@@ -8,6 +8,7 @@ with the patterns of the run (`compare`); in a run without patterns they are jud
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from transom.checklist.atoms import (
     CheckerConfig,
@@ -87,10 +88,7 @@ async def evaluate(config: CheckerConfig, evidence: GatheredEvidence, logic: Log
         if item.mode == "forbid" and item.id not in violated:
             found_items.append(absent_as_wanted(item, evidence))
     found_items = _without_absences(found_items, config)
-    # Reports list items in the order of the checker, whatever was judged first.
-    positions = {item.id: index for index, item in enumerate(config.items)}
-    for entries in (found_items, missing_items, extra_items):
-        entries.sort(key=lambda entry: positions[entry.id])
+    _sort_by_checker(config, found_items, missing_items, extra_items)
     return Outcome(
         found_items=tuple(found_items),
         missing_items=tuple(missing_items),
@@ -99,6 +97,13 @@ async def evaluate(config: CheckerConfig, evidence: GatheredEvidence, logic: Log
         unmeasured=tuple(unmeasured),
         warnings=(*skipped, *_contradictions(config.items, evidence)),
     )
+
+
+def _sort_by_checker(config: CheckerConfig, *lists: list[Any]) -> None:
+    """Sort lists of judged items: reports have the checker's order, whatever was judged first."""
+    positions = {item.id: index for index, item in enumerate(config.items)}
+    for entries in lists:
+        entries.sort(key=lambda entry: positions[entry.id])
 
 
 def _without_absences(found_items: list[CheckedItem], config: CheckerConfig) -> list[CheckedItem]:

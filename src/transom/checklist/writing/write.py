@@ -85,15 +85,7 @@ async def write_spec(
         *check_analysis(sections["analysis"].value, artifact=ROUNDS[0].file),
         *check_spec(parsed, artifact=name),
     ]
-    # The name of the file says whether somebody has to look at it.
-    path, twin = reversed(copies) if findings else copies
-    text = needs_review(document.value, findings) if findings else document.value
-    await export(
-        run.store, path, text.encode("utf-8"), artifact=document.path, progress=run.progress
-    )
-    retract(run.store, twin)
-    if twin in edited:
-        _remove_twin(twin, document.value)
+    path = await _export_for_person(run, document, findings, copies, edited)
     result = SpecResult(
         status="NEEDS_REVIEW" if findings else "READY",
         item_id=item.item_id,
@@ -106,6 +98,31 @@ async def write_spec(
         run_id=run.id,
     )
     return WrittenSpec(document, path, result, sections["section4"])
+
+
+async def _export_for_person(
+    run: Run,
+    document: Artifact[str],
+    findings: Sequence[Finding],
+    copies: Sequence[Path],
+    edited: Sequence[Path],
+) -> Path:
+    """Write the file for a person, and return its path.
+
+    Args:
+        copies: its two names, without findings and with them.
+        edited: those of them that a person edited.
+    """
+    # The name of the file says whether somebody has to look at it.
+    path, twin = reversed(copies) if findings else copies
+    text = needs_review(document.value, findings) if findings else document.value
+    await export(
+        run.store, path, text.encode("utf-8"), artifact=document.path, progress=run.progress
+    )
+    retract(run.store, twin)
+    if twin in edited:
+        _remove_twin(twin, document.value)
+    return path
 
 
 def _remove_twin(twin: Path, text: str) -> None:

@@ -146,13 +146,7 @@ async def build(
                 "there is no build to resume", place=str(itemspec), hint="leave out --resume"
             )
         async with session.open_run("check-build", inputs, name=name, store=store) as run:
-            if options.reset_iterations:
-                await give_help(run, reset=True)
-            if options.checkpoint:
-                stages = rewind(run, options.checkpoint)
-                run.progress(
-                    f"back to {options.checkpoint}: {counted(len(stages), 'stage')} to do again"
-                )
+            await _go_back(run, options)
             target = None
             # Without a folder of one's own, the checker stays in its run.
             if places.out:
@@ -392,6 +386,15 @@ async def _finish(run: Run, result: answers.Answer | None, checker: Path | None 
         return
     status = result.counted_as if isinstance(result, Verdict) else result.status
     await run.finish(status, waits=answers.waits_for(result, checker))
+
+
+async def _go_back(run: Run, options: CheckArguments) -> None:
+    """Take a build back to an earlier stage, or give it new attempts, if the options say so."""
+    if options.reset_iterations:
+        await give_help(run, reset=True)
+    if options.checkpoint:
+        stages = rewind(run, options.checkpoint)
+        run.progress(f"back to {options.checkpoint}: {counted(len(stages), 'stage')} to do again")
 
 
 def _say_inputs(item: Item | None, places: Places, fallback: Path, result: answers.Answer) -> None:

@@ -16,6 +16,7 @@ from psycopg_pool import ConnectionPool
 from transom.errors import StoreError
 from transom.store.location import PostgresAddress
 from transom.store.postgres.errors import lost_connection, typed_errors
+from transom.store.postgres.outages import end_outage, watch_outages
 
 T = TypeVar("T")
 PostgresConnection: TypeAlias = psycopg.Connection[Any]
@@ -74,7 +75,10 @@ def open_pool(
         with psycopg.connect(text, **settings) as connection:
             _check_encoding(connection, address)
 
+        watch_outages()
+
         def prepare(connection: PostgresConnection) -> None:
+            end_outage()
             connection.execute(f"SET idle_in_transaction_session_timeout = '{MOST_IDLE_SECONDS}s'")
             if configure is not None:
                 configure(connection)

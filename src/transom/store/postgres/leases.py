@@ -109,7 +109,11 @@ class PostgresLeases:
         return lease
 
     def _token_from_database(self, stream: str) -> int | None:
-        with self._pool.connection() as connection, connection.transaction():
+        with (
+            self._pool.connection() as connection,
+            connection.pipeline(),
+            connection.transaction(),
+        ):
             # Appends take this lock, too: none of an earlier holder is half done.
             connection.execute("SELECT pg_advisory_xact_lock($1)", (lock_of("stream", stream),))
             rows = connection.execute(_TAKE, (stream, self._name, LEASE_SECONDS)).fetchall()
