@@ -196,6 +196,22 @@ async def test_a_pause_ends_the_stream_and_resuming_tells_the_whole_message(
     ]
 
 
+async def test_a_stream_that_was_not_entered_says_so_instead_of_waiting_for_ever() -> None:
+    script = ScriptedProvider({SEAT.name: ["First."]})
+    async with Agent(SEAT, provider=script) as agent:
+        with pytest.raises(RunError, match="it is not begun; say async with"):
+            async for _ in agent.stream("go"):
+                pass
+    assert script.requests == []
+
+
+def test_a_stream_without_asyncio_that_was_not_entered_says_so() -> None:
+    with SyncAgent(Agent(SEAT, provider=ScriptedProvider({SEAT.name: ["First."]}))) as agent:
+        answer = agent.stream("go")
+        with pytest.raises(RunError, match="it is not begun"):
+            next(answer)
+
+
 async def test_a_stream_that_is_entered_twice_sends_nothing_again() -> None:
     script = ScriptedProvider({SEAT.name: ["First.", "Second."]})
     async with Agent(SEAT, provider=script) as agent:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from transom import Agent
 from transom.errors import InputError, ProviderError
-from transom.llm import Block, Reply, Request, Text, ToolCallPart, Window
+from transom.llm import Block, Reply, Request, Text, ToolCallPart, ToolResults, Window
 from transom.llm.naming import imported
 from transom.testing import ScriptedProvider, asks, assert_hidden, assert_sees
 
@@ -60,3 +61,29 @@ def test_an_error_in_a_module_of_the_user_has_its_line(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match=r"bell_desk.py:3\).* answers of a role are a list"):
         imported("bell_desk:porter", tmp_path, "--agent")
+
+
+async def test_a_list_is_one_reply_with_several_calls() -> None:
+    counted = []
+
+    def count(item: str) -> str:
+        """Count."""
+        counted.append(item)
+        return item
+
+    def script(request: Request) -> str | list[str | ToolCallPart]:
+        last = request.window.turns[-1]
+        if isinstance(last, ToolResults):
+            return " ".join(str(len(last.results)) for _ in last.results)
+        return ["Both.", asks("count", item="bolts"), asks("count", item="nuts")]
+
+    answer = await Agent("Count.", tools=[count], provider=ScriptedProvider(script)).send("go")
+    assert (answer.text, counted) == ("2 2", ["bolts", "nuts"])
+    queue = ScriptedProvider({"agent": [[asks("count", item="a"), asks("count", item="b")], "x"]})
+    answer = await Agent("Count.", tools=[count], provider=queue).send("go")
+    assert (answer.text, counted[2:]) == ("x", ["a", "b"])
+
+
+async def test_a_function_that_returns_nothing_is_an_error() -> None:
+    with pytest.raises(ProviderError, match="returned None"):
+        await Agent("Count.", provider=ScriptedProvider(lambda request: None)).send("go")  # type: ignore[arg-type, return-value]

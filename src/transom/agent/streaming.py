@@ -40,10 +40,8 @@ class AnswerStream(Generic[Out]):
 
     async def response(self) -> Response[Out]:
         """Wait for the end of the message and return its response; see `Agent.send`."""
-        if self._work is None:
-            raise RunError("it is not begun", place="stream", hint="say async with agent.stream()")
         # A caller that waits no longer does not stop the message.
-        return await asyncio.shield(self._work)
+        return await asyncio.shield(self._begun())
 
     async def __aenter__(self) -> Self:
         # The message would be sent once more, and its tools would be called again.
@@ -66,9 +64,17 @@ class AnswerStream(Generic[Out]):
         return self
 
     async def __anext__(self) -> Event:
+        self._begun()  # else no event would ever arrive
         event = await self._events.get()
         if event is not None:
             return event
         self._events.put_nowait(None)  # asked once more, it is still over
         await self.response()
         raise StopAsyncIteration
+
+    def _begun(self) -> asyncio.Task[Response[Out]]:
+        """Return the work on the message; RunError if the stream was not entered."""
+        if self._work is None:
+            hint = "say async with agent.stream(...) as answer"
+            raise RunError("it is not begun", place="stream", hint=hint)
+        return self._work

@@ -257,7 +257,9 @@ def _same_date(
     # One bound that is certainly broken decides, whatever is unclear beside it.
     if "different" in answers:
         return "different"
-    return "unclear" if "unclear" in answers else "same"
+    if "unclear" in answers:
+        return "unclear"
+    return "same"
 
 
 def _same_or_later(printed: PrintedDate, bound: PrintedDate) -> Sameness:
@@ -265,7 +267,9 @@ def _same_or_later(printed: PrintedDate, bound: PrintedDate) -> Sameness:
     is_earlier = is_before(printed, bound)
     if is_earlier is None:
         return "unclear"
-    return "different" if is_earlier else "same"
+    if is_earlier:
+        return "different"
+    return "same"
 
 
 def _same_day(wish: PrintedDate | UnknownDate, printed: PrintedDate) -> Sameness:
@@ -277,8 +281,9 @@ def _same_day(wish: PrintedDate | UnknownDate, printed: PrintedDate) -> Sameness
         return "same" if printed.day == wish.day else "different"
     if wish.earliest <= printed.earliest and printed.latest <= wish.latest:
         return "same"
-    is_apart = wish.latest <= printed.earliest or printed.latest <= wish.earliest
-    return "different" if is_apart else "unclear"
+    if wish.latest <= printed.earliest or printed.latest <= wish.earliest:
+        return "different"
+    return "unclear"
 
 
 def _wish(requirement: IdentityRequirement) -> str:

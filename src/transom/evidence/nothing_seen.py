@@ -45,39 +45,42 @@ class NothingFinder:
         self.signals = tuple(sorted({*forms, *words.results, "coverage"}))
         before = _one_of(words.before)
         nouns = _one_of(form for noun in words.nouns for form in (noun, _plural(noun)))
-        things = rf"(?:{before} ){{0,2}}{nouns}(?:\(s\))?"
-        many = rf"(?:{before} ){{0,2}}{_one_of(_plural(noun) for noun in words.nouns)}"
-        done = _one_of(participles)
+        noun_phrase = rf"(?:{before} ){{0,2}}{nouns}(?:\(s\))?"
+        plural_phrase = rf"(?:{before} ){{0,2}}{_one_of(_plural(noun) for noun in words.nouns)}"
+        participle = _one_of(participles)
         result = _one_of([*participles, *words.results])
         were = r"(?:(?:were|was|are|is|have been) )?"
         no_things = r"(?:0|no|zero|none of) (?:of (?:the )?)?(?:the )?(?:\d{1,12} )?"
-        labels = rf"(?:{things} {done}|{done} {things})"
-        result_labels = rf"(?:{things} {result}|{result} {things})"
-        covered = rf"(?:(?:{things}|annotation|check|rule|constraint|comparison) ){{1,2}}coverage"
+        labels = rf"(?:{noun_phrase} {participle}|{participle} {noun_phrase})"
+        result_labels = rf"(?:{noun_phrase} {result}|{result} {noun_phrase})"
+        covered = (
+            rf"(?:(?:{noun_phrase}|annotation|check|rule|constraint|comparison) ){{1,2}}coverage"
+        )
         no_share = rf"0(?:{_WHOLE}{_SHARE}?|(?:\.0{{1,9}})? ?%)"
         layouts = [
             # 0 nets were annotated; none of the 318 endpoints checked
-            rf"{_NUMBER_BEGINS}{no_things}{things} {were}{done}{_NOT_NARROWED}",
+            rf"{_NUMBER_BEGINS}{no_things}{noun_phrase} {were}{participle}{_NOT_NARROWED}",
             # 0 of 318 nets matched; 0/318 nets matched
-            rf"{_NUMBER_BEGINS}0{_WHOLE} {things} {were}{result}{_NOT_NARROWED}",
+            rf"{_NUMBER_BEGINS}0{_WHOLE} {noun_phrase} {were}{result}{_NOT_NARROWED}",
             # Verifying 0 nets
-            rf"\b{_one_of(forms)} (?:only )?(?:0|zero) {things}{_NOT_NARROWED}",
+            rf"\b{_one_of(forms)} (?:only )?(?:0|zero) {noun_phrase}{_NOT_NARROWED}",
             # Compared 0 of 318 nets
-            rf"\b{_one_of([*forms, *words.results])} 0{_WHOLE} {things}{_NOT_NARROWED}",
+            rf"\b{_one_of([*forms, *words.results])} 0{_WHOLE} {noun_phrase}{_NOT_NARROWED}",
             # Nets annotated: 0
             rf"{_BEGIN}{labels}{_SIGN}(?:0|none|no|nil|zero){_SHARE}?{_END}",
             # Annotated nets 0; "checked window 0" is the name of one
-            rf"{_BEGIN}{done} {many} 0{_SHARE}?{_END}",
+            rf"{_BEGIN}{participle} {plural_phrase} 0{_SHARE}?{_END}",
             # Compared: 0 devices
-            rf"{_BEGIN}{done}{_SIGN}(?:0|none|no|zero) {things}{_END}",
+            rf"{_BEGIN}{participle}{_SIGN}(?:0|none|no|zero) {noun_phrase}{_END}",
             # Matched nets: 0 of 318
             rf"{_BEGIN}{result_labels}(?:{_SIGN}| )0{_WHOLE}{_SHARE}?{_END}",
             # Annotated: 0 of 318 nets
-            rf"{_BEGIN}{result}{_SIGN}0{_WHOLE} {things}{_END}",
+            rf"{_BEGIN}{result}{_SIGN}0{_WHOLE} {noun_phrase}{_END}",
             # Nets: 318 total, 0 annotated
-            rf"{_BEGIN}{things}{_SIGN}(?:\d[\d,]{{0,15}} (?:in )?(?:all|total), )?0 {done}{_END}",
+            rf"{_BEGIN}{noun_phrase}{_SIGN}(?:\d[\d,]{{0,15}} (?:in )?(?:all|total), )?0"
+            rf" {participle}{_END}",
             # Annotation coverage: 0/318 = 0%
-            rf"(?:{covered}|coverage of {things}){_SIGN}{no_share}{_END}",
+            rf"(?:{covered}|coverage of {noun_phrase}){_SIGN}{no_share}{_END}",
         ]
         self.patterns = tuple(re.compile(layout, re.IGNORECASE) for layout in layouts)
 

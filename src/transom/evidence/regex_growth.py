@@ -156,7 +156,7 @@ class _Hostile:
         for branch in branches:
             before = beginning
             for part in branch:
-                if part.many:
+                if part.is_repeated:
                     for repeated in self._samples(part):
                         yield before, repeated
                 yield from self._repeats(part.branches, before)

@@ -34,14 +34,14 @@ class RegexPart:
         source: the expression of a character, without its repeat.
         branches: the alternatives of a group.
         low: how often it must be there.
-        many: whether it may be there more than a few times.
+        is_repeated: whether it may be there more than a few times.
     """
 
     kind: Literal["character", "group", "around", "empty"]
     source: str = ""
     branches: tuple[Branch, ...] = ()
     low: int = 1
-    many: bool = False
+    is_repeated: bool = False
 
 
 class PartReader:
@@ -146,11 +146,11 @@ class PartReader:
             return
         self._position = repeat.end()
         if sign := repeat["sign"]:
-            part.low, part.many = int(sign == "+"), sign != "?"
+            part.low, part.is_repeated = int(sign == "+"), sign != "?"
             return
         part.low = int(repeat["low"] or 0)
         highest = repeat["high"] if repeat["range"] else repeat["low"]
-        part.many = not highest or int(highest) > _MANY
+        part.is_repeated = not highest or int(highest) > _MANY
 
 
 def _characters(branches: tuple[Branch, ...]) -> Iterator[RegexPart]:

@@ -187,7 +187,9 @@ def find_unit(spelling: str) -> str | None:
 
 def quantity_of(unit: str) -> str | None:
     """Return what a canonical unit measures (`time`, `share`, ...), or None if it is not known."""
-    return _UNITS[unit][0] if unit in _UNITS else None
+    if unit not in _UNITS:
+        return None
+    return _UNITS[unit][0]
 
 
 def factor_between(unit: str, other: str) -> Decimal | None:
@@ -201,8 +203,9 @@ def factor_between(unit: str, other: str) -> Decimal | None:
 
 def factor_to_base(unit: str) -> Decimal | None:
     """Return the factor from a unit to the base unit of its quantity, or None for a count."""
-    listed = _UNITS.get(unit)
-    return listed[1] if listed else None
+    if unit not in _UNITS:
+        return None
+    return _UNITS[unit][1]
 
 
 def unit_of_key(key: str) -> UnitSource | None:

@@ -82,8 +82,10 @@ class Provider(Protocol):
 
 @dataclass(frozen=True)
 class Chain:
-    """Providers in order of preference. It falls back before the first reply of a stage, never
-    within a stage.
+    """Providers in order of preference.
+
+    If a provider fails before the first reply of a stage, the next one is asked. From the first
+    reply on, the stage keeps the provider that gave it.
 
     Attributes:
         providers: at least one.

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from transom.errors import InputError, ProviderError
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import OnDelta
 from transom.llm.provider import Provider
-from transom.llm.reply import Reply, Usage
+from transom.llm.reply import Reply, Stop, Usage
 from transom.llm.shapes import Request
 from transom.llm.tokens import estimate_tokens
 from transom.llm.turns import Text, ToolCallPart
 
-Reaction: TypeAlias = str | ToolCallPart | Reply
+Reaction: TypeAlias = str | ToolCallPart | Reply | Sequence[str | ToolCallPart]
 AnswerFunction: TypeAlias = Callable[[Request], Reaction | Awaitable[Reaction]]
 Answer: TypeAlias = Reaction | Exception | AnswerFunction
 _PIECE = re.compile(r"\S*\s*")
@@ -29,8 +30,8 @@ class ScriptedProvider(Provider):
 
     Args:
         script: role name -> answers in order, or a function request -> answer; a function alone
-            answers every role. An answer is a text, a call (see `asks`), a reply, an error to
-            raise, or a function that returns one.
+            answers every role. An answer is a text, a call (see `asks`), a list of both for one
+            reply, a reply, an error to raise, or a function that returns one.
         name: the provider's name.
         local: whether blocks marked local may reach it.
         caps: its capabilities; all of them by default, so that a test need not list them.
@@ -86,7 +87,7 @@ class ScriptedProvider(Provider):
         # An answer of a list may be a function as well.
         if callable(answer):
             answer = answer(request)
-            if not isinstance(answer, Reaction) and inspect.isawaitable(answer):
+            if inspect.isawaitable(answer):
                 answer = await answer
         reply = answer if isinstance(answer, Reply) else _reply(answer)
         if on_delta:
@@ -122,6 +123,15 @@ def _stream(reply: Reply, on_delta: OnDelta) -> None:
 
 
 def _reply(answer: object) -> Reply:
-    if isinstance(answer, ToolCallPart):
-        return Reply((answer,), stop="tool_calls")
-    return Reply((Text(str(answer)),))
+    if answer is None:
+        raise ProviderError("the function of the script returned None", hint="return an answer")
+    parts: list[Text | ToolCallPart] = []
+    stop: Stop = "end"
+    for number, part in enumerate(answer if isinstance(answer, list | tuple) else [answer]):
+        if isinstance(part, ToolCallPart):
+            # Two calls of one tool are told apart by their ids.
+            parts.append(replace(part, id=f"{part.id}-{number}") if number else part)
+            stop = "tool_calls"
+        else:
+            parts.append(Text(str(part)))
+    return Reply(tuple(parts), stop=stop)

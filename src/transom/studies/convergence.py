@@ -39,7 +39,8 @@ _MENTION = re.compile(
 )
 _DENIED = re.compile(
     # a verb: `has not yet converged`, `was not enough cycles to converge`, `n'a pas convergé`
-    rf"\b(?:not|never|nicht|pas|n[ãa]o|(?:has|have|had|did|does|do|is|was|were|are|could|can)n['’]?t"
+    rf"\b(?:not|never|nicht|pas|n[ãa]o"
+    rf"|(?:has|have|had|did|does|do|is|was|were|are|could|can)n['’]?t"
     rf"|cannot|fail(?:s|ed|ure|ing)?|unable|nie|niet|non|no)[ -]{{1,2}}{_WORDS}{_STEM}"
     # a noun: `no SCF convergence`, `without converging`, `keine Konvergenz`
     rf"|\b(?:without|before|lack of|keine?|ohne|geen|zonder|sans|sin|sem|senza|mancata|brak|bez"

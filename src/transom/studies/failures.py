@@ -17,7 +17,18 @@ from typing import TypeAlias
 from transom.studies.convergence import statements
 from transom.studies.job_files import Deck
 from transom.studies.job_output import JobOutput
-from transom.studies.taxonomy import Severity, Taxonomy
+from transom.studies.taxonomy import Severity, Taxonomy, load_taxonomy
+
+# What a program that judges outputs of its own needs.
+__all__ = [
+    "Diagnosis",
+    "FailureEvidence",
+    "JobOutput",
+    "Taxonomy",
+    "classify",
+    "diagnosis",
+    "load_taxonomy",
+]
 
 _LINES, _CHARACTERS = 5, 700
 _LAST = 30  # last lines of a failed run, in which words count without a message mark

@@ -17,7 +17,8 @@ RESOURCE = {"attributes": [{"key": "service.name", "value": {"stringValue": "tra
 SCOPE = {"name": "transom"}
 ERROR = 2
 """The status code of a failed span in OTLP."""
-_OTLP_TYPES = frozenset({str, bool, int, float})
+_NUMBERS = frozenset({bool, int, float})
+_OTLP_TYPES = _NUMBERS | {str}
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ def attribute_pairs(attributes: Mapping[str, Any]) -> tuple[list[dict[str, Any]]
             wrapped: dict[str, Any] = {"stringValue": value}
         elif kind is int:
             wrapped = {"intValue": f"{value}"}
+        elif kind is bool:
+            wrapped = {"boolValue": value}
         elif value is None:
             continue
         else:
@@ -83,7 +86,8 @@ def otlp_value(value: Any) -> Value:
         return typed_value
     if isinstance(value, list | tuple):
         # OpenTelemetry has no lists with values of several types.
-        if {type(item) for item in value} in ({int}, {float}, {bool}):
+        kinds = {type(item) for item in value}
+        if len(kinds) == 1 and kinds <= _NUMBERS:
             return [*value]
         return [str(item) for item in value]
     if isinstance(value, dict):
@@ -123,21 +127,19 @@ def row_of(span: Mapping[str, Any]) -> SpanRow:
 
 def _wrap(value: Value) -> dict[str, Any]:
     """Return a value as OTLP's JSON writes it: integers of 64 bits, NaN and infinities as texts."""
-    match value:
-        # A bool is an int, too, so its case comes first.
-
-        case bool():
-            return {"boolValue": value}
-        case str():
-            return {"stringValue": value}
-        case int():
-            return {"intValue": str(value)}
-        case float() if math.isnan(value):
+    if isinstance(value, str):
+        return {"stringValue": value}
+    # A bool is an int, too, so it comes first.
+    if isinstance(value, bool):
+        return {"boolValue": value}
+    if isinstance(value, int):
+        return {"intValue": str(value)}
+    if isinstance(value, float):
+        if math.isnan(value):
             return {"doubleValue": "NaN"}
-        case float() if math.isinf(value):
+        if math.isinf(value):
             return {"doubleValue": "Infinity" if value > 0 else "-Infinity"}
-        case float():
-            return {"doubleValue": value}
+        return {"doubleValue": value}
     if not value:
         return {"arrayValue": {}}
     return {"arrayValue": {"values": [_wrap(item) for item in value]}}

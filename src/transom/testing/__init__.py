@@ -25,8 +25,8 @@ __all__ = [
 
 
 def asks(tool: str, /, **arguments: Json) -> ToolCallPart:
-    """Return a scripted tool call. For several calls in one reply, pass the provider a `Reply` with
-    all of them.
+    """Return a scripted tool call. A list of calls and texts is one reply with all of them, if a
+    function of the script returns it, or if it is one of the answers of a role.
     """
     return ToolCallPart(f"call-{tool}", tool, dict(arguments))
 

@@ -19,7 +19,7 @@ from transom.checklist.building.prober import Check, Prober, RealFile, quoted
 from transom.checklist.judging.runner import AtomWorker, Scope, Seen, declared, extract, hand_over
 from transom.errors import InputError
 from transom.evidence.findings import Finding
-from transom.formats.text_files import clean
+from transom.formats.text_decoding import clean
 
 _SHOWN = 5
 _QUOTED = re.compile(r"(?P<quote>['\"])(?P<text>[^'\"\n]+)(?P=quote)")
@@ -117,12 +117,12 @@ def _with_text(finding: Finding, file: RealFile) -> Finding:
     if not finding.message.startswith("crash: "):
         return finding
     quotation = _QUOTED.search(finding.message)
-    numbers = [
-        number
-        for number, line in enumerate(file.lines, 1)
-        if quotation and quotation["text"] in line
-    ]
-    line = f"; line {numbers[0]} holds that text: {quoted(file, numbers[0])}" if numbers else ""
+    line = ""
+    # The error quotes what it stumbled over, which is often a part of a line.
+    for number, text in enumerate(file.lines, 1):
+        if quotation and quotation["text"] in text:
+            line = f"; line {number} holds that text: {quoted(file, number)}"
+            break
     return replace(finding, message=f"{finding.message} (while it reads {file.name}{line})")
 
 

@@ -10,7 +10,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from transom.checklist.atoms import ClaimRow
-from transom.evidence.numbers import NumberLimit, read_bound
+from transom.evidence.number_limits import NumberLimit, read_bound
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 
@@ -97,6 +97,7 @@ class HeaderPart(_Part):
     @property
     def stems(self) -> tuple[str, ...]:
         """The texts, in lower case, of lines that may read one in other words."""
+        # `parasitics` stands in lines as "parasitic" too.
         return tuple(word.rstrip("s") for word in self.read_as)
 
     def keywords_of(self, item: Literal["loading", "version"]) -> tuple[str, ...]:
@@ -173,6 +174,7 @@ def shipped_claims() -> ClaimsFile:
 def limited_measure(parameters: Mapping[str, str]) -> LimitedMeasure | None:
     """Return the measure that the parameters of a limit name, or None if there is none."""
     name = parameters.get("measure")
+    # Several measures have one name, such as the worst slack of setup and that of hold.
     measures = [measure for measure in shipped_claims().measures if measure.name == name]
     for measure in measures:
         if measure.check == parameters.get("check"):
@@ -204,6 +206,7 @@ def bad_facts(claim: Claim, parameters: Mapping[str, str]) -> tuple[FactPattern,
     if measure is None:
         return claim.bad
     bad = list(claim.bad)
+    # A report may print the violated part alone, such as the total negative slack.
     if measure.negative_part is not None:
         bad.append(FactPattern(name=measure.negative_part, below=0, breaks_limit=True))
     for pattern in measure.contradicted_by:
@@ -229,6 +232,7 @@ def is_in_scope(scope: Mapping[str, str], claim_scope: Mapping[str, str]) -> boo
     """
     for key, word in claim_scope.items():
         default = "" if key == "check" else word
+        # Without a word for the check nobody knows which one it is, so it does not fit.
         if scope.get(key, default) != word:
             return False
     return True

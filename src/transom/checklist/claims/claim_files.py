@@ -76,8 +76,12 @@ def _asks_of_each(description: str, claim: Claim) -> bool:
     if _GRANULAR.search(text):
         return True
     # A measurement such as `endpoint_slack` begins with its thing.
-    names = [pattern.name.split("_") for patterns in claim.proof for pattern in patterns]
-    things = {re.escape(words[0]) for words in names if len(words) > 1}
+    things = set()
+    for patterns in claim.proof:
+        for pattern in patterns:
+            thing, underscore, _ = pattern.name.partition("_")
+            if underscore:
+                things.add(re.escape(thing))
     return any(re.search(_OF_EACH.format(thing=thing), text) for thing in things)
 
 

@@ -55,10 +55,10 @@ class ClaimSubject:
         self.item, self.row, self.config = item, row, config
         self.claim: Claim = shipped_claims().claims[row.name]
         self.categories = [*dict.fromkeys(each.category for each in config.items)]
-        self.proof = [
-            " or ".join(fact_words(pattern, row) for pattern in group)
-            for group in proof_facts(self.claim, row.parameters)
-        ]
+        self.proof = []
+        for group in proof_facts(self.claim, row.parameters):
+            # One of a group is enough, and each group is needed.
+            self.proof.append(" or ".join(fact_words(pattern, row) for pattern in group))
         self.bad = [fact_words(pattern, row) for pattern in bad_facts(self.claim, row.parameters)]
         self.rules = self._report_rules()
 
@@ -128,6 +128,7 @@ def is_about(rule: ReportRule, part: HeaderPart) -> bool:
 def header_sample(part: HeaderPart, rules: Iterable[ReportRule]) -> dict[str, object]:
     """Return the fields of a head, from the first example of the format that reads it."""
     values: dict[str, object] = dict.fromkeys(part.fields)
+    # The format of the head has the kind in its name; that of the log has it not.
     own = [rule.format.name for rule in rules if part.kind in rule.format.name]
     for name in dict.fromkeys(own):
         compiled_format = load_format(SHIPPED / f"{name}.yaml")
@@ -153,9 +154,9 @@ def example_measurement(rules: Sequence[ReportRule], names: set[str]) -> tuple[s
                         value = measurement.value or measurement.text or measurement.name
                         content = measurement.content.split("\n")[0]
                         # An ItemSpec holds no absolute path, in examples neither.
-                        subject, value, content = (
-                            _FOLDERS.sub("", text) for text in (subject, value, content)
-                        )
+                        subject = _FOLDERS.sub("", subject)
+                        value = _FOLDERS.sub("", value)
+                        content = _FOLDERS.sub("", content)
                         return subject, value, content, measurement.line
     return "report", "0", "", 1
 

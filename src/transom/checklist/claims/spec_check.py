@@ -40,8 +40,10 @@ class CheckText:
         ]
         for validation in self.subject.config.items:
             lines += [*self._item_lines(validation), ""]
-        pattern = [each.id for each in self.subject.config.items if each.check == "pattern"]
-        existence = [each.id for each in self.subject.config.items if each.check == "existence"]
+        ids_of_check: dict[str, list[str]] = {"pattern": [], "existence": []}
+        for each in self.subject.config.items:
+            ids_of_check[each.check].append(each.id)
+        pattern, existence = ids_of_check["pattern"], ids_of_check["existence"]
         order = ", ".join(pattern) if pattern else "not applicable; nothing is compared with a list"
         edges = self._edge_cases()
         lines += [
@@ -85,6 +87,7 @@ class CheckText:
     def _item_words(self, each: ValidationItem) -> tuple[str, str, str, str]:
         """Return purpose, completeness, PASS and FAIL condition of a validation item."""
         part = self.subject.part(each.category)
+        # A file that need not be read fails only if the log reads it and says that it failed.
         if part and each.select.endswith(".loaded") and part.kind in self.subject.claim.optional:
             return (
                 f"proves that a {part.title} was read, if the log has a command for it",
@@ -107,6 +110,7 @@ class CheckText:
                 f"{names} are all in the head of the {part.title}",
                 f"one of {names} is missing or blank, or there is no {part.title} to look at",
             )
+        # What a report says against the list breaks it, also if every listed value appears.
         if each.select.startswith("refuting."):
             refuted = f"{self.subject.bad_words()}"
             return (

@@ -102,6 +102,7 @@ class ParsingText:
             part = self.subject.part(key)
             rules = self.subject.rules
             if part:
+                # The line of a file's head, and not the command that reads it.
                 rules = [rule for rule in rules if part.kind in rule.format.name]
             if rules:
                 _, value, content, line = example_measurement(rules, self.subject.proof_names())

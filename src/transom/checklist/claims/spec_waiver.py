@@ -31,6 +31,7 @@ class WaiverText:
         covered = dict[str, list[str]]()
         if supported:
             for number, scenario in enumerate(self._waiver_scenarios(), 1):
+                # What is left of a scenario afterwards are its labels.
                 names = scenario.pop("items")
                 for name in names.split(" and "):
                     covered.setdefault(name, []).append(f"3.{number}")
@@ -76,6 +77,7 @@ class WaiverText:
                 )
         if scenarios:
             return scenarios
+        # Claims on reports have no situations of their own: a person waives what is violated.
         for each in self.subject.config.items:
             keywords = _words_of_name(each.name, self.subject.claim) or [each.id]
             scenarios.append(

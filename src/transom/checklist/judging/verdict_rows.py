@@ -52,6 +52,7 @@ class CheckedItem(Shape):
     parsed_fields: dict[str, Json] = Field(default_factory=dict)
     severity: Literal["INFO", "ERROR"] = "INFO"
     reason: str
+    # Left out if it is the usual one, so that the bytes of older verdicts stay the same.
     mode: Annotated[
         Literal["require", "forbid", "allow"], Field(exclude_if=lambda mode: mode == "require")
     ] = "require"

@@ -68,7 +68,10 @@ async def write_spec(
     run_file = run.folder / "spec" / "document" / name
     copies = [folder / form.format(item.item_id) for form in (READY_NAME, REVIEW_NAME)]
     # Edits come first, since the rounds below are made from them.
-    edited = [copy for copy in copies if _adopted(run, copy, run_file)]
+    edited = []
+    for copy in copies:
+        if _adopted(run, copy, run_file):
+            edited.append(copy)
     await take_back_rounds(run, debug_folder(folder, item.item_id))
     sections = await write_sections(
         run, item, sizes, settings, memory, parallel=parallel, prompts=prompts

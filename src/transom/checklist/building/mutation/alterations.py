@@ -105,14 +105,13 @@ def _values(entry: Entry) -> Iterator[str | float]:
     True and false stand for something that is written otherwise.
     """
     for category, fields in entry.parsed_fields.items():
-        for value in (
-            fields.values() if isinstance(fields, dict) and category != REFERENCE_FIELD else ()
-        ):
-            if (
-                isinstance(value, str | int | float)
-                and not isinstance(value, bool)
-                and str(value).strip()
-            ):
+        # A reference names another file, and no value of this one.
+        if category == REFERENCE_FIELD or not isinstance(fields, dict):
+            continue
+        for value in fields.values():
+            if isinstance(value, bool) or not isinstance(value, str | int | float):
+                continue
+            if str(value).strip():
                 yield value
 
 
@@ -138,11 +137,11 @@ def other_token(token: str) -> str:
     A token without a digit gets another last letter: `MET` -> `MEx`.
     """
     # The exponent stays: another one would change the number beyond any limit.
-    digits = [
-        index
-        for index, sign in enumerate(re.split(r"[eE](?=[-+]?\d+$)", token)[0])
-        if sign.isdigit()
-    ]
+    without_exponent = re.split(r"[eE](?=[-+]?\d+$)", token)[0]
+    digits = []
+    for index, sign in enumerate(without_exponent):
+        if sign.isdigit():
+            digits.append(index)
     position = digits[-1] if digits else len(token) - 1
     sign = token[position]
     if digits:

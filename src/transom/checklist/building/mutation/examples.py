@@ -198,9 +198,10 @@ class Examples:
         """
         lines, name = example.text.split("\n"), self.name_of(example)
         answer = await self.prober.answer(name, _ended(example.text))
-        own_entries = [
-            entry for entry in answer.entries if entry.line_number and _belongs(entry, item)
-        ]
+        own_entries = []
+        for answered in answer.entries:
+            if answered.line_number and _belongs(answered, item):
+                own_entries.append(answered)
         if not own_entries:
             return next((line for line in reversed(lines) if line.strip()), None)
         deciding = [entry for entry in own_entries if _decides(item, entry, example)]

@@ -67,7 +67,9 @@ async def try_patterns(
 ) -> PatternTrial:
     """Search for the patterns in the sandbox: they are others' work and may run without end."""
     judged = _judged(spec, config)
-    patterns = [pattern for extraction in spec.guide.extractions for pattern in extraction.patterns]
+    patterns: list[SpecPattern] = []
+    for extraction in spec.guide.extractions:
+        patterns += extraction.patterns
     names = _names_of_atom_a(prober.code, spec)
     asked_names = _questions_about(names, files)
     # Names can be asked about without any pattern.
