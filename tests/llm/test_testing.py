@@ -86,4 +86,4 @@ async def test_a_list_is_one_reply_with_several_calls() -> None:
 
 async def test_a_function_that_returns_nothing_is_an_error() -> None:
     with pytest.raises(ProviderError, match="returned None"):
-        await Agent("Count.", provider=ScriptedProvider(lambda request: None)).send("go")  # type: ignore[return-value]
+        await Agent("Count.", provider=ScriptedProvider(lambda request: None)).send("go")  # type: ignore[arg-type, return-value]
