@@ -12,14 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.evidence.tables import assert_forms, load_rows
+from transom.evidence.number_limits import NumberLimit, compare, read_bound
 from transom.evidence.numbers import (
-    NumberLimit,
     PrintedNumber,
     UnknownNumber,
-    compare,
     convert,
     find_decimal_mark,
-    read_bound,
     read_number,
     share_of,
 )

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from tests.formats.reading import whole_text
 from tests.fuzzing import examples
 from transom.errors import InputError
-from transom.formats.text_files import FileChanged, TextFile, decode_text
+from transom.formats.text_decoding import decode_text
+from transom.formats.text_files import FileChanged, TextFile
 
 _WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 _TEXTS = st.lists(

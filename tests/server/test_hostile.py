@@ -37,7 +37,7 @@ TEXTS = (
     "javascript:steal()",
     "]]><iframe src=//evil.example>",
     "<style>*{display:none}</style><base href=//evil.example>",
-    "{{ 7 * 191 }}{% raw %}",
+    "{{ 7001 * 1000003 }}{% raw %}",
     "\r\n\r\nevent: message\ndata: <script>steal()</script>\n\n",
     "\u2028<a href=\u0001javascript:steal()>x</a>\u202e",
     "<meta http-equiv=refresh content='0;//evil.example'>",
@@ -179,10 +179,12 @@ def test_no_text_becomes_markup_on_any_page(
             ), path
             continue
         page = Markup(answer.text)
-        holding += any(word in answer.text for word in ("steal()", "7 * 191", "evil.example"))
+        holding += any(
+            word in answer.text for word in ("steal()", "7001 * 1000003", "evil.example")
+        )
         if page.trouble:
             trouble[path] = page.trouble
-        assert "1337" not in answer.text, path
+        assert "7001021003" not in answer.text, path
         for link in page.links:
             address = urlsplit(urljoin(path, link))
             if not address.netloc and address.path not in ("/cancel", "/resume"):
@@ -343,6 +345,7 @@ def test_no_request_is_hidden_in_another(url: str, book: Playbook) -> None:
     insights = f"POST {path}/insights HTTP/1.1\r\n{own}"
     for shape in (
         f"{insights}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        f"GET {path} HTTP/1.1\r\n{own}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         f"{insights}Content-Length: 5\r\nContent-Length: {len(hidden)}\r\n\r\n",
         f"{insights}Content-Length: +5\r\n\r\n",
         f"{insights}Content-Length: 0x5\r\n\r\n",

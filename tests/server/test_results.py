@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
+from typing import Any
 
 from starlette.testclient import TestClient
 
@@ -151,3 +154,47 @@ def test_a_run_is_called_by_its_question() -> None:
         "Is it ready?",
         "is-it-re",
     ]
+
+
+def leave_check(history: RunHistory, block: str, name: str, status: str, **more: Any) -> str:
+    """Leave a check of an item of a block, with its verdict; return its id."""
+    item = f"/chip/{block}/{name}.yaml"
+    run = finish(history, name, status, kind="check", inputs={"item": item, "item_id": name})
+    verdict = {
+        "item_id": name, "status": status, "checker_type": 1, "capability_type": 1,
+        "made_by": {"transom": "0"}, "sandbox_level": "L3", "as_of": "2026-01-01", "inputs": [],
+    } | more  # fmt: skip
+    folder = folder_of(history, run) / "run" / "verdict"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "verdict.json").write_text(json.dumps(verdict))
+    return run
+
+
+def test_a_batch_shows_blocks_and_items_what_fails_first_and_who_waived(
+    browser: TestClient, history: RunHistory
+) -> None:
+    entry = {"id": "2.1", "name": "Slack", "value": NASTY, "source_file": "a.rpt"}
+    waiver = {"pattern": NASTY, "match": "exact", "matched_text": "x", "owner": "Ines"}
+    waived = entry | {"reason": "below 0", "origin": "extra", "tag": "[WAIVER]", "waiver": waiver}
+    found = {"found_items": [entry | {"reason": "is there"}]}
+    leave_check(history, "cpu", "STA-1", "PASS", **found, waived=[waived])
+    failing = leave_check(
+        history, "cpu", "DRC-1", "FAIL", missing_items=[entry | {"reason": "is empty"}]
+    )
+    leave_check(history, "dsp", "STA-1", "PASS", **found)
+    targets = ["/chip/cpu/STA-1.yaml", "/chip/cpu/DRC-1.yaml", "/chip/dsp/STA-1.yaml", "/gone.yaml"]
+    batch = finish(history, "batch", "FAIL", kind="check-batch", inputs={"targets": [*targets]})
+    page = browser.get(f"/runs/{batch}").text
+    for text in ("1 FAIL", "cpu", "dsp", "no item", "1 missing", "Ines", "1 item has no verdict"):
+        assert text in page, text
+    rows = re.findall(r'<td class="name"><a href="/runs/([^"]+)">', page)
+    assert rows[0] == failing and len(rows) == 3
+    assert markup_in(page) == []
+    document = browser.get(f"/api/runs/{batch}/result").json()
+    assert [check["item_id"] for check in document["checks"]] == ["STA-1", "DRC-1", "STA-1"]
+    # The files that the batch was given stand below each other.
+    stages = browser.get(f"/runs/{batch}/stages").text
+    assert "<div><code>/chip/dsp/STA-1.yaml</code></div>" in stages
+    # An item that is checked again keeps its earlier result in sight.
+    leave_check(history, "cpu", "DRC-1", "PASS", **found)
+    assert "Earlier: " in browser.get(f"/runs/{failing}").text

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from transom.errors import InputError
 from transom.evals.scenario_models import Scenario
-from transom.formats.text_files import decode_text
+from transom.formats.text_decoding import decode_text
 from transom.formats.yaml_files import read_bytes
 from transom.formats.yaml_models import nearest_key
 

@@ -14,7 +14,8 @@ from html.parser import HTMLParser
 from typing import Any, Final
 
 from transom.errors import InputError, install_hint
-from transom.formats.text_files import decode_text, unpacked_bytes
+from transom.formats.text_decoding import decode_text
+from transom.formats.text_files import unpacked_bytes
 
 MOST_BYTES: Final = 64 << 20
 OFFICE_SUFFIXES: Final = (".html", ".htm", ".docx", ".pdf")

@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element
 
 from transom.formats.data_text import parse_data
 from transom.formats.json_tree import JsonNode, quote_of
-from transom.formats.text_files import decode_text
+from transom.formats.text_decoding import decode_text
 from transom.formats.xml_paths import read_xml, value_at
 
 _MOST_PASSAGE = 20_000

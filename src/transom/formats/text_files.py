@@ -13,7 +13,6 @@ lines, and is never held in memory as a whole:
 
 from __future__ import annotations
 
-import codecs
 import gzip
 import hashlib
 import io
@@ -26,21 +25,19 @@ from pathlib import Path
 from typing import Final
 
 from transom.errors import InputError
+from transom.formats.text_decoding import (
+    HEAD_BYTES,
+    MOST_BYTES_OF_A_CHARACTER,
+    Decoder,
+    decode_text,
+)
 
 MAX_TEXT_BYTES: Final = 256 << 20
 STREAMED_BYTES: Final = 64 << 30
 """Limit of a text that is never held as a whole; it stops a small file that inflates forever."""
 _CHUNK = 1 << 20
 _BUFFER: Final = 1 << 17
-_HEAD: Final = 512  # bytes by which the encoding is recognised
 _GZIP: Final = b"\x1f\x8b"
-_SHORTEST_UNMARKED: Final = 8  # bytes
-_MARK: Final = "\ufeff"
-_REPLACED: Final = "\ufffd"
-_MOST_BYTES_OF_A_CHARACTER: Final = 4
-# str.splitlines() splits at these, editors and grep do not: form feeds are common in reports.
-_NO_LINE_ENDS: Final = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
-_SPACES: Final = str.maketrans(dict.fromkeys(_NO_LINE_ENDS, " "))
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,7 @@ class TextFile:
         self.path = path
         self.facts: Facts | None = None
         self._limit, self._longest_line = limit, longest_line
-        self._decoder = _Decoder()
+        self._decoder = Decoder()
         self._seen: tuple[int, ...] | None = None
 
     @property
@@ -194,7 +191,7 @@ class TextFile:
         self._seen = seen
 
     def _decoded(self, hashed: _Hashed, longest: int | None) -> Iterator[str]:
-        self._decoder = decoder = _Decoder()
+        self._decoder = decoder = Decoder()
         ends_in_line = False
         stream = self._limited(_unpacked(hashed))
         for block in self._whole_lines(decoder.as_utf_8(stream), longest):
@@ -206,7 +203,7 @@ class TextFile:
 
     def _limited(self, stream: io.BufferedReader[_Hashed] | gzip.GzipFile) -> Iterator[bytes]:
         """Yield a head, by which the encoding is recognised, and then chunks."""
-        total, wanted = 0, _HEAD
+        total, wanted = 0, HEAD_BYTES
         while chunk := stream.read(wanted):
             total += len(chunk)
             if total > self._limit:
@@ -222,7 +219,7 @@ class TextFile:
         """Yield blocks of whole lines; if `longest` is given, no more of a long line than its
         beginning.
         """
-        most = None if longest is None else longest * _MOST_BYTES_OF_A_CHARACTER
+        most = None if longest is None else longest * MOST_BYTES_OF_A_CHARACTER
         # Parts of a line whose end has not come yet, and the length of the whole line so far.
         held: list[bytes] = []
         length = 0
@@ -251,12 +248,6 @@ class TextFile:
         return InputError(problem, place=str(self.path), hint=hint)
 
 
-def decode_text(data: bytes) -> str:
-    """Return the text of a file's bytes, decoded as `TextFile` decodes them; not decompressed."""
-    decoder = _Decoder()
-    return decoder.text(b"".join(decoder.as_utf_8([data])))
-
-
 def unpacked_bytes(data: bytes, limit: int, where: str) -> bytes:
     """Return what a gzip file packs, recognised by its first bytes; other bytes as they are.
 
@@ -275,78 +266,6 @@ def unpacked_bytes(data: bytes, limit: int, where: str) -> bytes:
     if len(unpacked) > limit:
         raise TooLarge(f"holds more than {limit >> 20} MiB of text", place=where, hint="split it")
     return unpacked
-
-
-class _Decoder:
-    """The encoding of one text, as far as it was read.
-
-    Attributes:
-        encoding: `utf-8`, `utf-16`, or `latin-1` after a line that is not UTF-8.
-        newlines: number of line ends so far.
-    """
-
-    def __init__(self) -> None:
-        self.encoding = "utf-8"
-        self.newlines = 0
-        self._odd_lines = 0
-        self._first_odd = ""
-
-    @property
-    def note(self) -> str | None:
-        """The encoding in words, if it is unusual."""
-        if self.encoding == "utf-16":
-            damaged = f", with damaged characters ({self._first_odd})" if self._odd_lines else ""
-            return f"read as UTF-16{damaged}"
-        if not self._odd_lines:
-            return None
-        if self._odd_lines == 1:
-            return f"is not UTF-8 ({self._first_odd}); read as Latin-1"
-        lines = f"{self._odd_lines} lines (first: {self._first_odd})"
-        return f"is not UTF-8 in {lines}; read as Latin-1"
-
-    def as_utf_8(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield the chunks in an encoding that keeps ASCII, so that a line ends at each `\\n`."""
-        convert: codecs.IncrementalDecoder | None = None
-        for number, chunk in enumerate(chunks):
-            wide = _wide_encoding(chunk[:_HEAD]) if number == 0 else None
-            if wide is not None:
-                self.encoding = "utf-16"
-                convert = codecs.getincrementaldecoder(wide)("replace")
-            yield chunk if convert is None else convert.decode(chunk).encode()
-        if convert is not None:
-            yield convert.decode(b"", final=True).encode()
-
-    def text(self, block: bytes) -> str:
-        """Return the text of a block of whole lines."""
-        try:
-            text = block.decode()
-        except UnicodeDecodeError:
-            lines = enumerate(block.split(b"\n"), self.newlines + 1)
-            text = "\n".join(self._line(line, number) for number, line in lines)
-        if self.encoding == "utf-16" and _REPLACED in text:
-            self._count_damaged(text)
-        self.newlines += block.count(b"\n")
-        # Files that were joined have their marks at the beginnings of lines.
-        if _MARK in text:
-            text = text.removeprefix(_MARK).replace(f"\n{_MARK}", "\n")
-        return clean(text)
-
-    def _line(self, line: bytes, number: int) -> str:
-        try:
-            return line.decode()
-        except UnicodeDecodeError as error:
-            self.encoding = "latin-1"
-            self._count(f"byte 0x{line[error.start]:02x} in line {number}")
-            return line.decode("latin-1")
-
-    def _count_damaged(self, text: str) -> None:
-        for number, line in enumerate(text.split("\n"), self.newlines + 1):
-            if _REPLACED in line:
-                self._count(f"line {number}")
-
-    def _count(self, place: str) -> None:
-        self._odd_lines += 1
-        self._first_odd = self._first_odd or place
 
 
 class _Hashed(io.RawIOBase):
@@ -376,37 +295,9 @@ def _unpacked(hashed: _Hashed) -> io.BufferedReader[_Hashed] | gzip.GzipFile:
     return gzip.GzipFile(fileobj=stream) if stream.peek(2).startswith(_GZIP) else stream
 
 
-def _wide_encoding(head: bytes) -> str | None:
-    """Return the encoding of a text that has two bytes for each ASCII character, or None."""
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    if len(head) < _SHORTEST_UNMARKED:
-        return None
-    # In ASCII text the high byte of each pair is zero, and the low one never is.
-    most = 3 * len(head) // 8
-    first, second = head[0::2].count(0), head[1::2].count(0)
-    if second >= most and first == 0:
-        return "utf-16-le"
-    if first >= most and second == 0:
-        return "utf-16-be"
-    return None
-
-
 def _beginning(line: bytes, length: int) -> bytes:
     """Return at most `length` bytes of a longer line, and no part of a UTF-8 character."""
-    for end in range(length, max(0, length - _MOST_BYTES_OF_A_CHARACTER), -1):
+    for end in range(length, max(0, length - MOST_BYTES_OF_A_CHARACTER), -1):
         if line[end : end + 1] and line[end] & 0xC0 != 0x80:  # a character begins here
             return line[:end]
     return line[:length]
-
-
-def clean(text: str) -> str:
-    """Return the text with `\n` as its only line end; a piece must not end between `\r` and
-    `\n`.
-    """
-    if "\r" in text:
-        text = text.replace("\r\n", "\n")
-    # Searching for nine characters is much faster than translating.
-    if any(character in text for character in _NO_LINE_ENDS):
-        return text.translate(_SPACES)
-    return text

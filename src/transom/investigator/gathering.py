@@ -26,7 +26,7 @@ from transom.errors import (
 )
 from transom.formats.measurements import Kind, MeasurementShape, Observation, Reading
 from transom.formats.office_text import text_bytes
-from transom.formats.text_files import decode_text
+from transom.formats.text_decoding import decode_text
 from transom.investigator.features import Feature
 from transom.investigator.ledger import Evidence, Ledger
 from transom.investigator.reading.analysis import read_analysis_file

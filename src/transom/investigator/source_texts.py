@@ -14,7 +14,7 @@ from transom.evidence.facts import Fact, FactSource
 from transom.formats.data_text import parse_data
 from transom.formats.office_text import text_bytes
 from transom.formats.places import PlaceIndex
-from transom.formats.text_files import decode_text
+from transom.formats.text_decoding import decode_text
 
 MOST_CONTENT = 30_000
 """Characters of a source that its reader sees whole."""

@@ -19,7 +19,7 @@ from transom.canonical import Json, pretty_json
 from transom.errors import InputError
 from transom.formats.jira import Issue, read_issue
 from transom.formats.json_tree import parse_json
-from transom.formats.text_files import decode_text
+from transom.formats.text_decoding import decode_text
 from transom.formats.yaml_models import nearest_key
 from transom.investigator.features import ISSUE_FILES, Feature, SourceFile, is_inside, may_be_issue
 from transom.investigator.reading.analysis import load_bytes

@@ -9,7 +9,8 @@ from typing import Any
 from transom.canonical import Json, compact_json
 from transom.errors import InputError, ToolRefused
 from transom.formats.json_tree import parse_json
-from transom.formats.text_files import TextFile, decode_text
+from transom.formats.text_decoding import decode_text
+from transom.formats.text_files import TextFile
 from transom.investigator.features import Feature
 from transom.investigator.reading.recognition import ANALYSIS_TYPES
 from transom.investigator.sources import DataFolder

@@ -36,7 +36,7 @@ def score_chart(scores: Sequence[tuple[str, int]]) -> Chart | None:
         marks.append(ChartPoint(x, y, style, f"{time[:16].replace('T', ' ')} UTC: {score:+d}"))
     axes = (
         Axis("outcomes", "0", str(len(scores))),
-        Axis("score", short_number(min(numbers)), short_number(max(numbers))),
+        Axis("for minus against", short_number(min(numbers)), short_number(max(numbers))),
     )
     legend = (("feasible", "an outcome for it"), ("failed", "an outcome against it"))
     line = ChartLine(" ".join(points), "best", "score")

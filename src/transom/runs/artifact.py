@@ -138,10 +138,13 @@ def write_file(path: Path, data: bytes) -> Path:
 
 
 async def write_output(path: Path, data: bytes) -> None:
-    """Write as `write_file` does, in a thread: syncing takes long, and would hold up other runs.
+    """Write as `write_file` does; in a thread if other tasks would wait until it is synced.
 
     A cancellation is raised once the file is written, since the file belongs to the run until then.
     """
+    if len(asyncio.all_tasks()) == 1:
+        write_file(path, data)
+        return
     writing = asyncio.get_running_loop().run_in_executor(None, write_file, path, data)
     try:
         await asyncio.shield(writing)

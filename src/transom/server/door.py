@@ -121,6 +121,10 @@ class Door:
         # First of all: another site must not learn whether the token of a browser is valid.
         if refusal := self._foreign(scope):
             return await refusal(scope, receive, send)
+        # Whoever stands in front of the server may have taken the other length.
+        if _values(scope, b"content-length") and _values(scope, b"transfer-encoding"):
+            refusal = problem(400, "the request has two lengths", headers={"Connection": "close"})
+            return await refusal(scope, receive, send)
         # The page that asks for the token needs its style.
         if scope["path"].startswith(f"{STATIC}/"):
             return await self._app(scope, receive, send)

@@ -33,7 +33,7 @@ _SIGNS = {
     "neutral": "–",
 }
 _COLOURS = {
-    "passed": ("done", "PASS", "READY"),
+    "passed": ("done", "passed", "PASS", "READY"),
     "failed": ("failed", "FAIL", "NOT_READY", "ERROR"),
     "waiting": (
         "paused",
@@ -127,6 +127,8 @@ def duration(seconds: float) -> str:
     """Return a time in the two units that matter, e.g. `3 min 5 s`."""
     total = round(seconds)
     # Whole seconds would make short steps look alike.
+    if 0 < seconds < 0.1:
+        return f"{1000 * seconds:.0f} ms"
     if seconds < 10:
         return f"{seconds:.1f} s"
     if total < 60:

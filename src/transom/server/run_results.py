@@ -6,23 +6,27 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel
 
 from transom.checklist.judging import Verdict
-from transom.checklist.judging.verdict import VERDICT_FILE
-from transom.checklist.judging.verdict_report import part_of
+from transom.checklist.judging.rollup import WORST_FIRST, block_items, roll_up
+from transom.checklist.judging.verdict import VERDICT_FILE, together
+from transom.checklist.judging.verdict_report import headline, part_of, reason_of, summary
 from transom.errors import InputError, NotFoundError, SettingsError, install_hint
 from transom.formats.html_report import evidence_lines
 from transom.investigator.concluding import kept_answer
 from transom.investigator.report import page_parts
 from transom.investigator.result import Investigation
-from transom.runs.history import RunView
+from transom.runs.history import RunView, all_runs
 from transom.runs.summarising import RunRow
 from transom.server.site import Site
 from transom.stories import StoryResult, kept_results
 from transom.studies.charts import study_charts
+
+_MOST_ITEMS = 500
+"""Items of a batch whose verdicts its page reads."""
 
 
 @dataclass(frozen=True)
@@ -52,16 +56,55 @@ def investigation_of(site: Site, row: RunRow) -> Investigation | None:
     return answer.investigation if answer else None
 
 
-def _check(site: Site, run: RunView) -> RunResult | None:
-    folder = site.runs.workspace.run_folder(run.row.name, run.row.id)
+def _verdict_of(site: Site, row: RunRow) -> Verdict | None:
+    """Return the verdict of a check; None if it has none yet."""
+    folder = site.runs.workspace.run_folder(row.name, row.id)
     path = folder / "run" / "verdict" / VERDICT_FILE
-    if not path.is_file():
+    return Verdict.model_validate_json(path.read_bytes()) if path.is_file() else None
+
+
+def _check(site: Site, run: RunView) -> RunResult | None:
+    verdict = _verdict_of(site, run.row)
+    if verdict is None:
         return None
-    verdict = Verdict.model_validate_json(path.read_bytes())
     part = part_of(verdict)
+    values: dict[str, Any] = {"part": part}
     # No other file is shown: a verdict may name any, e.g. after somebody edited it.
-    lines_of = evidence_lines([part], _inputs_of(run, verdict).get)
-    return RunResult("_result_check.html", _document(verdict), {"part": part, "lines_of": lines_of})
+    values["lines_of"] = evidence_lines([part], _inputs_of(run, verdict).get)
+    ends = [record for record in run.records if record.kind == "closed"]
+    # Each time that the item was checked again; the last one is the verdict itself.
+    values["earlier"] = [(record.at, cast("Any", record.data)["status"]) for record in ends[:-1]]
+    return RunResult("_result_check.html", _document(verdict), values)
+
+
+def _batch(site: Site, run: RunView) -> RunResult | None:
+    """Return the items of a batch, each by its newest check, as one table of blocks and items."""
+    checks: dict[str, RunRow] = {}
+    for row in all_runs(site.runs.store):
+        if row.kind == "check":
+            checks.setdefault(str(row.inputs.get("item")), row)
+    targets = [str(target) for target in run.row.inputs.get("targets", ())]
+    rows: list[tuple[RunRow, Verdict]] = []
+    paths: list[Path] = []
+    for target in targets[:_MOST_ITEMS]:
+        check = checks.get(target)
+        verdict = _verdict_of(site, check) if check else None
+        if check and verdict:
+            rows.append((check, verdict))
+            paths.append(Path(target))
+    if not rows:
+        return None
+    verdicts = [verdict for _, verdict in rows]
+    document = together(verdicts)
+    values = {
+        "rows": sorted(rows, key=lambda row: WORST_FIRST.index(row[1].counted_as)),
+        "totals": summary(document),
+        "table": roll_up(verdicts, block_items(paths)),
+        "hidden": len(targets) - len(rows),
+        "headline": headline,
+        "reason_of": reason_of,
+    }
+    return RunResult("_result_batch.html", _document(document), values)
 
 
 def _inputs_of(run: RunView, verdict: Verdict) -> dict[str, Path]:
@@ -160,6 +203,7 @@ def _document(model: BaseModel) -> dict[str, Any]:
 # Runs of programs that use `transom` as a library have other kinds, and no result to show.
 _READERS: Mapping[str, Callable[[Site, RunView], RunResult | None]] = {
     "check": _check,
+    "check-batch": _batch,
     "investigate": _investigation,
     "study": _study,
     "story": _epic,

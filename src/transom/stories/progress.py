@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 _STAGE = re.compile(
-    r"(?P<story>.+?)(?:/again\d+)?/(?P<step>[a-z-]+)(?:#(?P<number>\d+))?(?:/(?P<part>[a-z-]+?)(?:-\d+)?)?"
+    r"(?P<story>.+?)(?:/again\d+)?/(?P<step>[a-z-]+)(?:#(?P<number>\d+))?"
+    r"(?:/(?P<part>[a-z-]+?)(?:-\d+)?)?"
 )
 _STEPS = {
     "sm": "SM drafts the story",

@@ -42,13 +42,16 @@ def learn(run: Run, playbook: Playbook, state: BuildState) -> None:
     reflector = Reflector(playbook, ErrorPatterns(_PATTERNS))
     authors = {"parser": "build/parser", "logic": "build/logic"}
     passed = state.result is not None and state.result.status == "done"
-    # The findings after draft N are what draft N was wrong about.
-    for number, findings in enumerate(
-        [*(attempt.because for attempt in state.attempts), () if passed else state.findings]
-    ):
+    # The findings that led to a repair are what the draft before it was wrong about.
+    findings_of_drafts = [attempt.because for attempt in state.attempts]
+    # Nothing is wrong with the last draft of a build that passed.
+    findings_of_drafts.append(() if passed else tuple(state.findings))
+    for number, findings in enumerate(findings_of_drafts):
+        # Draft 0 is that of the parser and the logic; each later one is a repair.
         if number:
             role = state.attempts[number - 1].role
-            authors["parser" if role == "repair_a" else "logic"] = numbered(f"build/{role}", number)
+            author = "parser" if role == "repair_a" else "logic"
+            authors[author] = numbered(f"build/{role}", number)
         of_parser = []
         for finding in findings:
             if route([finding]) == (ATOM_A,):

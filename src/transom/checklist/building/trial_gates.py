@@ -19,7 +19,7 @@ from transom.checklist.building.prober import Check, Prober, RealFile, quoted
 from transom.checklist.judging.runner import AtomWorker, Scope, Seen, declared, extract, hand_over
 from transom.errors import InputError
 from transom.evidence.findings import Finding
-from transom.formats.text_files import clean
+from transom.formats.text_decoding import clean
 
 _SHOWN = 5
 _QUOTED = re.compile(r"(?P<quote>['\"])(?P<text>[^'\"\n]+)(?P=quote)")

@@ -10,7 +10,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from transom.checklist.atoms import ClaimRow
-from transom.evidence.numbers import NumberLimit, read_bound
+from transom.evidence.number_limits import NumberLimit, read_bound
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 

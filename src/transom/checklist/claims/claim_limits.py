@@ -10,7 +10,8 @@ from transom.checklist.claims.claim_data import (
     limited_measure,
 )
 from transom.errors import InputError
-from transom.evidence.numbers import NumberLimit, PrintedNumber, read_bound
+from transom.evidence.number_limits import NumberLimit, read_bound
+from transom.evidence.numbers import PrintedNumber
 from transom.evidence.units import factor_to_base, quantity_of
 
 

@@ -32,7 +32,7 @@ from transom.checklist.claims.sentences import (
 )
 from transom.checklist.narrowing import narrowing_of
 from transom.evidence.account import words_of_question
-from transom.evidence.numbers import NumberLimit, read_bound
+from transom.evidence.number_limits import NumberLimit, read_bound
 from transom.evidence.units import quantity_of
 
 MOST_CANDIDATES: Final = 3
@@ -40,6 +40,12 @@ _LEAST_SCORE: Final = 0.3
 _WITHOUT_NEEDED: Final = 0.5
 _SHORTEST_MISSPELLED: Final = 5
 _LONG_WORD: Final = 9
+# Commands such as verifyConnectivity and check_timing are two words of a description.
+_COMMAND: Final = re.compile(r"\b(verify|check|report)(?:_(?=[a-z])|(?=[A-Z][a-z]))")
+_ADVERB: Final = "ly"
+_JOINED: Final = re.compile(
+    r"\b(?:no|zero|without|of)(?: \w+){0,2} (?P<first>\w+) or (?P<second>\w+)"
+)
 _WORD: Final = re.compile(r"[a-z_]+[a-z0-9_]*")
 _OPENING: Final = re.compile(
     r"^(?:please )?(?:(?:confirm|verify|check|ensure|make sure)(?: that)?|the check is that) "
@@ -271,7 +277,7 @@ def _candidate(
     name: str, claim: Claim, description: str, listed: Collection[str]
 ) -> ClaimCandidate | None:
     """Return a claim as a candidate, or None if the description lacks its parameters."""
-    parts = parts_of(_plain_limit(description))
+    parts = parts_of(_plain_limit(_COMMAND.sub(r"\1 ", description)))
     description = parts.asks
     lowered = description.lower()
     filled = _fill_parameters(claim, description, listed)
@@ -289,7 +295,11 @@ def _candidate(
         if facets.count(word.facet) == 1:
             narrowing.update(_WORD.findall(word.words))
     known_words = [*claim.words, *claim.fixed.values(), *narrowing]
-    has_limit = bool(used_words)
+    has_limit = "limit" in claim.parameters
+    # "No opens or shorts" denies both, while "setup or hold is met" asks for one of two.
+    for match in _JOINED.finditer(lowered):
+        if is_denied and _is_bad_news(match["first"]) and _is_bad_news(match["second"]):
+            used_words.append("or")
     covered = total = 0.0
     for word in words:
         weight = _weight(word)
@@ -324,11 +334,11 @@ def _fill_parameters(
     if "text" in claim.parameters:
         absence = guess_absence(sentence)
         return None if absence is None else (_text_of(absence), [*absence.words])
-    if claim.list != "forbidden":
-        return {}, []
-    if not is_denied_once(sentence):
+    listed_in_sentence = [text for text in listed if text.lower() in sentence.lower()]
+    if claim.list == "forbidden" and not is_denied_once(sentence):
         return None
-    return {}, [text for text in listed if text.lower() in sentence.lower()]
+    # A sentence may name what the item lists.
+    return {}, listed_in_sentence if claim.list else []
 
 
 def _left_out(description: str, used_words: Collection[str]) -> tuple[str, ...]:
@@ -391,7 +401,7 @@ def _fill_limit(description: str) -> tuple[dict[str, str], list[str]] | None:
 
 
 def _is_in(word: str, phrases: Iterable[str]) -> bool:
-    return any(word in _WORD.findall(phrase) for phrase in phrases)
+    return any(word in _WORD.findall(phrase.lower()) for phrase in phrases)
 
 
 def _is_bad_news(word: str) -> bool:
@@ -409,6 +419,8 @@ def _weight(word: str) -> float:
 def same_word(word: str, other: str) -> bool:
     """Return whether two words are the same up to number and a typing error."""
     if word == other or word.rstrip("s") == other.rstrip("s"):
+        return True
+    if word.removesuffix(_ADVERB) == other:
         return True
     shorter = min(len(word), len(other))
     if shorter < _SHORTEST_MISSPELLED:

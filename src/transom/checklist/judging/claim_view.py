@@ -22,7 +22,8 @@ from transom.checklist.claims.claim_data import (
 )
 from transom.checklist.claims.claim_limits import holds_limit
 from transom.evidence.caps import Cap
-from transom.evidence.numbers import NumberLimit, PrintedNumber, UnknownNumber
+from transom.evidence.number_limits import NumberLimit
+from transom.evidence.numbers import PrintedNumber, UnknownNumber
 from transom.evidence.units import quantity_of
 from transom.formats.reports import Measurement
 from transom.formats.reports.readings import WHOLE

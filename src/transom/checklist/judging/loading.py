@@ -24,7 +24,7 @@ from transom.checklist.patterns import config_problems
 from transom.checklist.results import BuildRecord
 from transom.checklist.vectors import STANDARD_SOURCE
 from transom.errors import InputError
-from transom.formats.text_files import decode_text
+from transom.formats.text_decoding import decode_text
 from transom.formats.yaml_files import (
     YamlFile,
     dump_yaml,

@@ -12,7 +12,8 @@ from transom.formats.reports.format_rules import CompiledFormat
 from transom.formats.reports.readings import FactInterest, FileReading
 from transom.formats.reports.sought_texts import TextSearch
 from transom.formats.reports.trees import json_lines, kind_of_tree, xml_lines
-from transom.formats.text_files import STREAMED_BYTES, TextFile, clean
+from transom.formats.text_decoding import clean
+from transom.formats.text_files import STREAMED_BYTES, TextFile
 
 # A JSON document is held as a whole; a cut one is not well-formed, and is reported as such.
 _MOST_PIECES_OF_JSON: Final = 64

@@ -25,6 +25,12 @@ _HEAD: Final = re.compile(r"^Report : (?P<name>timing|power|constraint|qor|globa
 _HEAD_OPTION: Final = re.compile(r"^\s+(?P<options>-[a-z_]+(?:\s.*)?)$")
 _PROMPT: Final = r"^\s*(?:[\w.]+(?: [\w/~.]+)?> ?|% )?"
 _WITH_OPTION: Final = re.compile(_PROMPT + r"[a-z]+(?:_[a-z0-9]+)+ +-[a-z_]+\b[^:=]*$")
+# A command with the path that it reads or writes, and the heading of a step of OpenROAD's flow:
+# `write_db results/a.odb`, `finish report_wns`.
+_WITH_PATH: Final = re.compile(
+    _PROMPT + r"(?:read|write|load|save|source)(?:_\w+)? [\w.~-]*/[\w./-]+$"
+)
+_HEADING: Final = re.compile(r"^[a-z]+(?: [a-z]+){0,2} report_[a-z_]+$")
 # A step after which the reports that follow are no longer those of an earlier command.
 _STEP: Final = re.compile(
     _PROMPT + r"(?:read|link|set|create|write|define|current|get|source|puts|exit|initialize)\b"
@@ -117,7 +123,8 @@ def head_options(line: str) -> tuple[str, ...]:
 
 def is_command(line: str) -> bool:
     """Return whether a line echoes some command with its options, and says nothing of its own."""
-    return _WITH_OPTION.match(line) is not None
+    patterns = (_WITH_OPTION, _WITH_PATH, _HEADING)
+    return any(pattern.match(line) is not None for pattern in patterns)
 
 
 def is_step(line: str) -> bool:

@@ -12,7 +12,7 @@ from transom.errors import InputError
 from transom.formats.data_text import parse_data
 from transom.formats.measurements import Observation, Reading, Remark, SubjectFact
 from transom.formats.office_text import text_bytes
-from transom.formats.text_files import decode_text
+from transom.formats.text_decoding import decode_text
 from transom.formats.xml_paths import read_xml, tag_of
 from transom.investigator.reading.counts import case_status, failing_cases, read_counts
 from transom.investigator.reading.coverage import read_coverage

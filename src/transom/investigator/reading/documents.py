@@ -12,7 +12,8 @@ from transom.errors import InputError
 from transom.formats.data_text import data_suffix
 from transom.formats.measurements import Observation, Reading, State
 from transom.formats.office_text import OFFICE_SUFFIXES, text_bytes
-from transom.formats.text_files import TextFile, decode_text
+from transom.formats.text_decoding import decode_text
+from transom.formats.text_files import TextFile
 from transom.investigator.reading.document_lines import MOST_REMARKS, DocumentReader
 from transom.investigator.reading.vocabulary import words
 

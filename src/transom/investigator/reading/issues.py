@@ -9,7 +9,7 @@ from transom.evidence.trouble import TroubleFinder
 from transom.formats.jira import Issue, LinkedIssue, read_issue, status_changes
 from transom.formats.json_tree import parse_json, quote_of
 from transom.formats.measurements import Observation, Operand, Reading, Remark
-from transom.formats.text_files import decode_text
+from transom.formats.text_decoding import decode_text
 from transom.investigator.reading.analysis import steering
 from transom.investigator.reading.quoting import observe
 from transom.investigator.reading.severities import read_severities

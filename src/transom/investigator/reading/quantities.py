@@ -5,15 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from transom.evidence.numbers import (
-    Comparator,
-    NumberLimit,
-    PrintedNumber,
-    UnknownNumber,
-    convert,
-    read_bound,
-    read_number,
-)
+from transom.evidence.number_limits import NumberLimit, read_bound
+from transom.evidence.numbers import Comparator, PrintedNumber, UnknownNumber, convert, read_number
 from transom.evidence.units import PERCENT, RATIO, UnitSource, find_unit, unit_of_key
 from transom.investigator.reading.tree import Node
 from transom.investigator.reading.vocabulary import key_words, word_set

@@ -12,7 +12,7 @@ from transom.formats.data_text import data_suffix
 from transom.formats.jira import read_issue, status_changes
 from transom.formats.measurements import Kind
 from transom.formats.office_text import OFFICE_SUFFIXES
-from transom.formats.text_files import decode_text
+from transom.formats.text_decoding import decode_text
 from transom.formats.written_forms import FORM_SUFFIXES, read_form
 from transom.investigator.reading.analysis import tool_report
 from transom.investigator.reading.counts import read_counts

@@ -24,7 +24,7 @@ from urllib.parse import unquote
 from pydantic import BaseModel, ConfigDict, Field
 
 from transom.formats.measurements import Remark
-from transom.formats.text_files import decode_text
+from transom.formats.text_decoding import decode_text
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 from transom.investigator.reading.reviews import sentence

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from transom.errors import NotFoundError
-from transom.formats.text_files import decode_text
+from transom.formats.text_decoding import decode_text
 from transom.server.children import launch
 from transom.server.commands import FORMS, filled
 from transom.server.forms import form_of

@@ -71,7 +71,7 @@ def call_view(call: JournaledCall, longest: int | None = None) -> CallView:
     for tool in call.request.tools:
         pieces.append((f"tool {tool.name}", "stable", call.tokens(tool), tool.description, ""))
     for block in call.request.window.blocks:
-        note = f"{block.trust}, {block.egress}"
+        note = f"trust: {block.trust}, egress: {block.egress}"
         pieces.append((block.name, str(block.tier), call.tokens(block), block.text, note))
     for number, turn in enumerate(call.request.window.turns, 1):
         text = json.dumps(turn.to_json(), indent=2, ensure_ascii=False)

@@ -105,14 +105,13 @@ def _values(entry: Entry) -> Iterator[str | float]:
     True and false stand for something that is written otherwise.
     """
     for category, fields in entry.parsed_fields.items():
-        for value in (
-            fields.values() if isinstance(fields, dict) and category != REFERENCE_FIELD else ()
-        ):
-            if (
-                isinstance(value, str | int | float)
-                and not isinstance(value, bool)
-                and str(value).strip()
-            ):
+        # A reference names another file, and no value of this one.
+        if category == REFERENCE_FIELD or not isinstance(fields, dict):
+            continue
+        for value in fields.values():
+            if isinstance(value, bool) or not isinstance(value, str | int | float):
+                continue
+            if str(value).strip():
                 yield value
 
 
