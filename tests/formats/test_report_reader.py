@@ -342,3 +342,12 @@ def test_the_shipped_formats_are_read_without_their_examples_and_nothing_else() 
             # A group that becomes the value of a measurement is no scope.
             values = {measure.group for measure in rule.measures}
             assert groups - values == set(rule.scope_groups), rule.pattern
+
+
+def test_lines_that_wait_for_a_confirmation_that_never_comes_keep_their_numbers() -> None:
+    table = own_format(**TABLE)
+    waiting = own_format("own.waiting", begins=["^Draft$"], confirmed_by=["^Confirmed$"])
+    text = "Draft\nfirst stray line\nsecond stray line\n\nCells of the day\nnand = 7\nSum: 7\n"
+    reading = read_report_text(text, [table, waiting])
+    lines = {shape.text: shape.lines for shape in reading.unexplained}
+    assert lines["first stray line"] == [2] and lines["second stray line"] == [3]

@@ -51,7 +51,7 @@ async def test_a_function_may_answer_one_role_and_a_list_another() -> None:
 
 @pytest.mark.parametrize("answers", ["Hello", 3, None, asks("look"), Reply((Text("Hello"),))])
 def test_answers_that_are_no_list_are_refused(answers: Any) -> None:
-    with pytest.raises(InputError, match=r'are a list, and this is .+; say {"clerk": \[...\]}'):
+    with pytest.raises(InputError, match=r'are a list, and this is .+; write {"clerk": \[...\]}'):
         ScriptedProvider({"clerk": answers})
 
 
@@ -86,4 +86,4 @@ async def test_a_list_is_one_reply_with_several_calls() -> None:
 
 async def test_a_function_that_returns_nothing_is_an_error() -> None:
     with pytest.raises(ProviderError, match="returned None"):
-        await Agent("Count.", provider=ScriptedProvider(lambda request: None)).send("go")  # type: ignore[return-value]
+        await Agent("Count.", provider=ScriptedProvider(lambda request: None)).send("go")  # type: ignore[arg-type, return-value]

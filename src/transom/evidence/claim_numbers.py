@@ -291,6 +291,10 @@ class NumberClaim:
         claimed = self.context.kinds[SUBJECT]
         subjects = list[frozenset[str]]()
         for support in cited:
+            # "138 lines have no test" may be counted from a share of lines.
+            own = zip(self.context.kinds[:SUBJECT], support.kinds[:SUBJECT], strict=True)
+            if support.unit == "%" and not self.unit and any(words & kind for words, kind in own):
+                return False
             if support.value is not None:
                 subjects.append(support.kinds[SUBJECT])
         if not claimed or not subjects:

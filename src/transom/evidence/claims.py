@@ -59,14 +59,18 @@ InSources = Callable[[Fact], bool]
 """Whether any source has a number, an id or, as a fact without a value, a quotation."""
 
 _CITATION = re.compile(r"\[([A-Za-z]+\d+)\]")
+# "am 20. Oktober" is no end of a sentence.
+_NO_MONTH = r"(?!(?<=\d\.\s)(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)[a-zä]*)"
 _SENTENCE = re.compile(
-    r"(?<=[.!?])(?<!^\d\.)(?<!^\d\d\.)(?:\s*\[[A-Za-z]+\d+\])*\s+(?=[A-ZÀ-ÖØ-Þ\d\"“'*_(-])|\n+",
+    r"(?<=[.!?])(?<!^\d\.)(?<!^\d\d\.)(?:\s*\[[A-Za-z]+\d+\])*\s+"
+    rf"{_NO_MONTH}(?=[A-ZÀ-ÖØ-Þ\d\"“'*_(-])|\n+",
     re.MULTILINE,
 )
 _QUOTED = re.compile(r"[\"“«]\s?([^\"“”«»\n]{2,600})[\"”»]|(?<![\w'])'([^'\n]{8,400})'(?!\w)")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s")
 _NUMBER_NAMES = (
-    "one two three four five six seven eight nine ten eleven twelve",
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen twenty",
     "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
     "un deux trois quatre cinq six sept huit neuf dix onze douze",
     "uno dos tres cuatro cinco seis siete ocho nueve diez once doce",
@@ -89,7 +93,7 @@ def _number_words() -> dict[str, int]:
 
 
 NUMBER_WORDS = _number_words()
-"""Number words up to twelve, in seven languages."""
+"""Number words up to twelve in seven languages, and up to twenty in English."""
 _NUMBER_WORD = re.compile(
     rf"\b(?:{'|'.join(word for word in NUMBER_WORDS if word != 'one')}"
     r"|(?<=\bonly )one|(?<=\bjust )one|^\s*one(?= \w))\b",
@@ -111,6 +115,11 @@ _ALL = re.compile(
     r"\b(?:all|both|every|each|none|no|alle[nrs]?|beide[nrs]?|jede[nrs]?|kein\w{0,2}|tous|toutes"
     r"|les deux|aucune?|todos|todas|ambos|ambas|ning[uú]n\w?|tutti|tutte|entrambi|entrambe"
     r"|nessun\w?)\b",
+    re.IGNORECASE,
+)
+_EVERY = re.compile(
+    r"\b(?:all|both|every|each|alle[nrs]?|beide[nrs]?|jede[nrs]?|tous|toutes|les deux|todos|todas"
+    r"|ambos|ambas|tutti|tutte|entrambi|entrambe)\b",
     re.IGNORECASE,
 )
 _ISO_DAY = re.compile(r"\b\d{4}-\d{2}-\d{2}")
@@ -242,19 +251,32 @@ def check_sentence(
     for judgement in sorted(judgements, key=lambda judgement: not judgement.is_unsourced):
         if judgement.status == "undecided":
             return CheckedSentence(line, "undecided", judgement.why, judgement.is_unsourced)
-    if judgements:
-        return CheckedSentence(line, "supported")
+    return CheckedSentence(line, *_without_doubt(sentence, supports, ids, source, bool(judgements)))
+
+
+def _without_doubt(
+    sentence: str,
+    supports: Mapping[str, Support],
+    ids: Sequence[str],
+    source: Support | None,
+    has_figures: bool,
+) -> tuple[ClaimStatus, str]:
+    """Return the status of a sentence of which no figure is doubtful, and what it lacks."""
+    if has_figures and source is not None and ids:
+        # "All 6 people were trained" needs more than the 6.
+        passages = " ".join(supports[key].whole for key in ids)
+        if _EVERY.search(sentence) and not _EVERY.search(passages):
+            return "undecided", "nothing that it cites is about all of them"
+    if has_figures:
+        return "supported", ""
     # A sentence without figures and quotations has nothing that could be shown, but one of all,
-    # or of an outcome without its entry, says more than anybody checked.
-    why = ""
-    # In a text on many sources nobody knows which of them would have to show it.
-    if source is None:
-        return CheckedSentence(line, "undecided")
-    if _ALL.search(sentence):
-        why = "no entry that it cites is about all of them"
-    elif not ids and kinds_of(sentence)[STATE]:
-        why = "cites nothing for what it states"
-    return CheckedSentence(line, "undecided", why)
+    # or of an outcome without its entry, says more than anybody checked. In a text on many sources
+    # nobody knows which of them would have to show it.
+    if source is not None and _ALL.search(sentence):
+        return "undecided", "no entry that it cites is about all of them"
+    if source is not None and not ids and kinds_of(sentence)[STATE]:
+        return "undecided", "cites nothing for what it states"
+    return "undecided", ""
 
 
 class _SentenceCheck:
@@ -297,7 +319,7 @@ class _SentenceCheck:
         """Return the text with number words before counted nouns as digits of the same length."""
 
         def digits(match: re.Match[str]) -> str:
-            number = str(NUMBER_WORDS[match[0].lower()])
+            number = str(NUMBER_WORDS[match[0].strip().lower()])
             shown = number.rjust(len(match[0]))
             with_digits = f"{text[: match.start()]}{shown}{text[match.end() :]}"
             fact = Fact(number, match.end() - len(number), Decimal(number))
@@ -319,10 +341,14 @@ class _SentenceCheck:
 
     def _counts_alike(self, fact: Fact, text: str) -> bool:
         """Return whether a cited text has another number before the noun of this one."""
-        nouns = list(following_words(fact, text))[:1]
+        nouns = list(following_words(fact, text))[:2]
         for support in self._cited:
-            for words in words_by_number(support.whole).values():
-                if nouns and nouns[0] in words:
+            # The source may write its numbers as words, too.
+            whole = _NUMBER_WORD.sub(
+                lambda match: str(NUMBER_WORDS[match[0].strip().lower()]), support.whole
+            )
+            for words in words_by_number(whole).values():
+                if not words.isdisjoint(nouns):
                     return True
         return False
 
@@ -372,7 +398,9 @@ class _SentenceCheck:
 
     def _unshown(self, fact: Fact, why: str) -> ClaimJudgement:
         """Return that nothing cited shows a fact, and whether any source has it."""
-        if self._in_sources is None or self._in_sources(fact):
+        # A reader has no calculator to cite, so a figure of its own may be a sum or a share.
+        is_calculable = self._source is not None and fact.value is not None
+        if self._in_sources is None or is_calculable or self._in_sources(fact):
             return ClaimJudgement("undecided", why)
         # The source may print the decimal point as a comma.
         with_comma = Fact(fact.text.replace(".", ","), 0)
@@ -381,6 +409,9 @@ class _SentenceCheck:
 
     def _of_number(self, fact: Fact) -> ClaimJudgement:
         """Return whether a number is that of a cited entry, of the same quantity."""
+        # `0000` is a code, not a number.
+        if re.fullmatch(r"0\d+", fact.text):
+            return self._of_name(fact)
         unit = unit_behind(fact, self._unquoted)
         claim = NumberClaim(fact, unit, self._unquoted, context_of(fact, self._unquoted))
         judgement = claim.judge(self._cited)

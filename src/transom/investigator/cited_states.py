@@ -26,6 +26,8 @@ _PART_OF = re.compile(
     r"\b(?P<part>\w+) (?:of|out of|von|sur|de|su|di) (?:the |its |den |les |los )?(?P<whole>\w+)\b",
     re.IGNORECASE,
 )
+_LONG_WORD = re.compile(r"[^\W\d_]{5,}")
+_ONE = ("einer", "eine", "eines", "un", "une", "uno", "una", "um", "uma", "een")
 _SHARE_OF = re.compile(
     r"\b(?:half|most|some|many|few|a third|two thirds|a quarter|the majority|die hälfte|ein drittel"
     r"|die meisten|einige|la moitié|un tiers|la plupart|certains?|la mitad|un tercio|la mayoría"
@@ -35,6 +37,12 @@ _SHARE_OF = re.compile(
 _NO = re.compile(r"\b(?:no|keine?[nrsm]?|aucune?|ning[uú]n\w?|nessun\w?)\b", re.IGNORECASE)
 _ARTICLES = {"a", "an", "the", "no", "any", "its"}
 _LONGEST_STATE = 3  # words; more are a passage, not a state
+_CLASSES = {
+    "pass": frozenset({"good"}),
+    "fail": frozenset({"bad"}),
+    "pending": frozenset({"open"}),
+    "skipped": frozenset({"open"}),
+}
 _LONGEST_ROW = 8  # words of a line of a table
 # Figures that are better the higher they are.
 AT_LEAST = (".throughput", ".availability", ".success_rate", ".line", ".branch", ".pass_rate")
@@ -72,8 +80,10 @@ def denied_state(sentence: str, rows: Sequence[Evidence]) -> str:
         return ""
     stated = set[bool]()
     tells_outcome = False
-    plain = with_figures_of_parts(_QUOTED.sub(" ", _CITATION.sub(" ", sentence)), rows)
-    for clause in clauses_of(plain):
+    # What a failed case says of itself may sound good: "attendu REFUS, obtenu OK".
+    if any(row.measure.endswith(".case") and row.value and row.value in sentence for row in rows):
+        return ""
+    for clause in clauses_of(with_figures_of_parts(_own_words(sentence, rows), rows)):
         is_outcome = has_outcome(clause.text)
         # "Two are done and one has not been started" says something bad, too.
         if clause.tone == "denies" or (clause.tone == "asserts" and is_outcome):
@@ -90,8 +100,7 @@ def unrepeated_state(sentence: str, rows: Sequence[Evidence]) -> str:
 
     "The sign-off was given [E1]", where E1 is `pending`, is perhaps no lie: "it was given a date".
     """
-    plain = _QUOTED.sub(" ", _CITATION.sub(" ", sentence))
-    stated = _stated_classes(plain)
+    stated = _stated_classes(_own_words(sentence, rows))
     for row in rows:
         classes = _classes_of(row)
         if classes and stated and not classes & stated:
@@ -99,6 +108,23 @@ def unrepeated_state(sentence: str, rows: Sequence[Evidence]) -> str:
             is_passage = "{" in row.value or not row.value
             return name if is_passage else f"{name}: {row.value[:60]}"
     return ""
+
+
+def _own_words(sentence: str, rows: Sequence[Evidence]) -> str:
+    """Return a sentence without citations, quotations and the words of the titles that it cites.
+
+    "Every door accepts the PIN 0000" repeats the title of a finding.
+    """
+    plain = _QUOTED.sub(" ", _CITATION.sub(" ", sentence))
+    titles = set[str]()
+    for row in rows:
+        if row.measure.endswith(_BAD_ENTRIES):
+            titles.update(word[:_BEGINNING] for word in fold(row.label).split())
+
+    def without_title(match: re.Match[str]) -> str:
+        return " " if fold(match[0])[:_BEGINNING] in titles else match[0]
+
+    return _LONG_WORD.sub(without_title, plain)
 
 
 def wrong_comparison(sentence: str, row: Evidence, *, is_kept: bool) -> str:
@@ -131,8 +157,8 @@ def _classes_of(row: Evidence) -> frozenset[str]:
     # A line of a table, such as `Renewal;failed;Omar`, has its status among other cells.
     if row.measure == "cited" and _LONGEST_STATE < len(plain) <= _LONGEST_ROW:
         statuses = set(vocabulary.statuses.find(plain))
-        if statuses in ({"pass"}, {"fail"}):
-            return frozenset({"good"} if statuses == {"pass"} else {"bad"})
+        if len(statuses) == 1:
+            return _CLASSES.get(statuses.pop(), frozenset())
     if len(plain) > _LONGEST_STATE or row.value.strip()[:1].isdigit():
         return frozenset()
     status = vocabulary.status_of(row.value)
@@ -237,7 +263,16 @@ def _part_from(text: str, start: int) -> str:
 def _number_of(word: str) -> int | None:
     if word.isdigit():
         return int(word)
-    return NUMBER_WORDS.get(word.casefold())
+    return 1 if word.casefold() in _ONE else NUMBER_WORDS.get(word.casefold())
+
+
+def has_part(text: str) -> bool:
+    """Whether a text speaks of a part of a whole: two of three, half of them."""
+    for match in _PART_OF.finditer(text):
+        part, whole = _number_of(match["part"]), _number_of(match["whole"])
+        if part is not None and whole is not None and part < whole:
+            return True
+    return _SHARE_OF.search(text) is not None
 
 
 def is_good(row: Evidence) -> bool | None:

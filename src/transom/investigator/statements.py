@@ -21,6 +21,7 @@ from transom.evidence.facts import facts_of
 from transom.investigator.cited_states import (
     AT_LEAST,
     denied_state,
+    has_part,
     is_good,
     repeated_rows,
     unrepeated_state,
@@ -262,7 +263,12 @@ class _Sentence:
         of the criterion is then shown beside it.
         """
         # The name of a criterion is said of the criterion, not of what its source says.
-        if not self.standing.source or clause.state != "met" or _named_in(clause.text):
+        if not self.standing.source or _named_in(clause.text):
+            return False
+        # "One of three has approved" is no word on the whole; its figures are checked elsewhere.
+        if has_part(self.sentence) and clause.state in ("met", "approved"):
+            return True
+        if clause.state != "met":
             return False
         if not self.rows:
             return not clause.is_universal

@@ -174,7 +174,7 @@ class FilePass:
             for command in commands:
                 self._take(number, command, zeroed(command))
             return
-        plan = self._planner.plan_of(shape, self._open, self._state, self._number, raw_line)
+        plan = self._planner.plan_of(shape, self._open, self._state, number, raw_line)
         if not plan.has_effect:
             return
         self._state.keep_direct(raw_shape, plan)
@@ -329,7 +329,7 @@ class FilePass:
         if current.format.prompt is not None:
             line = current.format.prompt.sub("", line)
         self._state = self._planner.state_of(self._open)
-        plan = self._planner.plan_of(shape, self._open, self._state, self._number, line)
+        plan = self._planner.plan_of(shape, self._open, self._state, number, line)
         current.take(number, line, plan.rules, rest_is_quiet=plan.rest_is_quiet)
 
     def _begin(self, report_format: CompiledFormat, number: int, line: str) -> None:
