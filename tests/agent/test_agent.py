@@ -167,16 +167,16 @@ async def test_a_text_is_a_path_too(tmp_path: Path) -> None:
         # Each is of another type on purpose: no type checker has looked at what a newcomer writes.
         (
             lambda: Agent(3, provider=scripted()),  # type: ignore[arg-type]  # on purpose
-            'role is of type int; say "You know the stock.", or Role("clerk"',
+            'role is of type int; write "You know the stock.", or Role("clerk"',
         ),
-        (lambda: Agent(SEAT, provider=scripted(), at="x"), "at is of type str; say at=Home"),  # type: ignore[arg-type]  # on purpose
+        (lambda: Agent(SEAT, provider=scripted(), at="x"), "at is of type str; pass at=Home"),  # type: ignore[arg-type]  # on purpose
         (
             lambda: Agent(SEAT, provider=scripted(), tools=[len]),
             "this is <built-in function len>; give the function",
         ),
         (
             lambda: Agent(SEAT, provider=scripted(), tools=3),  # type: ignore[arg-type]  # on purpose
-            "tools is of type int; say tools=[...]",
+            "tools is of type int; pass tools=[...]",
         ),
         (lambda: Home(".transom", 3), "the value of name is of type int"),  # type: ignore[arg-type]  # on purpose
         (lambda: Budget(tokens="5"), "tokens must be a number from 0 on, and is '5'"),  # type: ignore[arg-type]  # on purpose
@@ -255,7 +255,7 @@ async def test_a_tool_that_a_role_names_has_to_be_given() -> None:
         assert (await agent.send("go")).text == "ok"
     with pytest.raises(
         InputError,
-        match=r"its strategy is 'bogus'; say 'truncate' or 'sub_conversation' or 'memory'",
+        match=r"its strategy is 'bogus'; write 'truncate' or 'sub_conversation' or 'memory'",
     ):
         replace(SEAT, strategy="bogus")  # type: ignore[arg-type]  # that is the test
 

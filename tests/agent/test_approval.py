@@ -195,7 +195,7 @@ def test_at_the_command_line(
     mail = Mail(tmp_path)
     request = asyncio.run(waiting(mail))
     assert main(["answer", request.run_id, "keep"]) == 2
-    assert "say one of 1: approve; 2: refuse" in capsys.readouterr().err
+    assert "answer with one of 1: approve; 2: refuse" in capsys.readouterr().err
     assert main(["runs", "show", request.run_id]) == 0
     assert f"answer with: transom answer {request.run_id} --question " in capsys.readouterr().out
     assert main(["answer", request.run_id, answer, "--reason", "because"]) == 0
@@ -218,7 +218,7 @@ async def test_an_answer_counts_for_what_was_asked_and_for_nothing_else(tmp_path
     with pytest.raises(InputError, match="waits for no answer"):
         await other.decide("approve", request)
     with pytest.raises(
-        InputError, match=r"'keep' is no answer to send.*say one of 1: approve; 2: refuse"
+        InputError, match=r"'keep' is no answer to send.*answer with one of 1: approve; 2: refuse"
     ):
         await mail.decide("keep", request)
     await mail.decide("approve", request)

@@ -137,7 +137,7 @@ async def test_what_a_provider_returns_wrongly_is_one_clear_error(
 def test_ordinary_mistakes_say_what_to_write() -> None:
     provider = ScriptedProvider({})
     wrong: list[tuple[Any, list[Any], type[Exception], str]] = [
-        (3, [], InputError, 'say "You know the stock.", or Role("clerk", "You know the stock.")'),
+        (3, [], InputError, 'write "You know the stock.", or Role("clerk", "You know the stock.")'),
         ("You know.", [lambda item: item], ToolError, "its parameter item has no type hint"),
         (
             "You know.",

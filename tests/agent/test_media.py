@@ -178,7 +178,7 @@ async def test_a_provider_that_takes_no_images_refuses_in_one_line(scan: Path) -
     request = Request("t.eye", Window((*SEEING.prompt, Block.file("scan", scan))))
     refused = (
         r"^blind: it takes no images, and block scan is \[image/png, \d+ bytes, sha256 [0-9a-f]+\];"
-        r" choose another model, or say that yours takes images"
+        r" choose another model, or state that yours takes images"
     )
     with pytest.raises(RequestRefused, match=refused):
         await Chain((blind,)).answer(request)

@@ -93,7 +93,7 @@ WRONG = {
     "anthropic:claude-sonnet-4-5": (
         "anthropic:claude-sonnet-4-5: there is no key: ANTHROPIC_API_KEY is not set"
     ),
-    "openai": "openai: this provider needs the name of a model; say openai:NAME",
+    "openai": "openai: this provider needs the name of a model; write openai:NAME",
     "replay:none.json": "none.json: cannot read the recording",
     "openai:big,olama:b": "provider: unknown provider 'olama:b'; use replay:PATH",
     "": "provider: unknown provider ''; use replay:PATH",

@@ -160,7 +160,7 @@ async def test_an_error_is_raised_by_the_iteration_and_the_message_can_be_resume
                     pass
         response = await agent.resume()
         assert response is not None and response.text == "done"
-        with pytest.raises(RunError, match="say async with"):
+        with pytest.raises(RunError, match="write async with"):
             await agent.stream("again").response()
 
 
@@ -199,7 +199,7 @@ async def test_a_pause_ends_the_stream_and_resuming_tells_the_whole_message(
 async def test_a_stream_that_was_not_entered_says_so_instead_of_waiting_for_ever() -> None:
     script = ScriptedProvider({SEAT.name: ["First."]})
     async with Agent(SEAT, provider=script) as agent:
-        with pytest.raises(RunError, match="it is not begun; say async with"):
+        with pytest.raises(RunError, match="it is not begun; write async with"):
             async for _ in agent.stream("go"):
                 pass
     assert script.requests == []

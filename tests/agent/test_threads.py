@@ -60,7 +60,8 @@ def beside(
     try:
         assert entered.wait(30)
         with pytest.raises(
-            RunError, match=r"something is under way in it, in another thread.*one thing at a time"
+            RunError,
+            match=r"something is under way in it, in another thread.*one message at a time",
         ):
             door.send("beside")
     finally:

@@ -255,7 +255,7 @@ class Counter(Protocol):
 @pytest.mark.parametrize(
     ("deps", "reason"),
     [
-        (None, r"count: it takes a ToolContext\[Shop\], and its agent has none; say Agent\("),
+        (None, r"count: it takes a ToolContext\[Shop\], and its agent has none; write Agent\("),
         (
             {"bolts": 7},
             r"count: it takes a ToolContext\[Shop\], and its agent has deps of type dict",
@@ -414,7 +414,7 @@ def test_any_type_of_dependencies_is_checked(
 
 def test_an_object_without_a_member_of_the_protocol_is_named_with_it() -> None:
     with pytest.raises(
-        ToolError, match=r"\[Counter\], and its agent has deps of type int without tally; say"
+        ToolError, match=r"\[Counter\], and its agent has deps of type int without tally; write"
     ):
         Agent("You count.", deps=3, tools=[tool_with(Counter)], provider=provider())
 

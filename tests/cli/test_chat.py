@@ -372,7 +372,7 @@ def test_the_command_that_continues_a_chat_finds_its_workspace(shop: Path) -> No
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ([], "--model: a chat needs a model; say --model ollama:NAME"),
+        ([], "--model: a chat needs a model; pass --model ollama:NAME"),
         (["--agent", "shop"], "--agent: 'shop' names no agent; write MODULE:AGENT"),
         (["--agent", "shop:number"], "--agent: shop:number is a int, and no agent"),
         (["--agent", "shop:gone"], "shop:gone cannot be made: AttributeError"),

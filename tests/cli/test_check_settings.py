@@ -511,7 +511,7 @@ WRITTEN = {
     ),
     "# a comment\nmodel: azure:x\n": "transom.yaml:2: model: azure has no address; set llm.openai.",
     "# ours\n# yours\nmodel: rules, azure:x\n": "transom.yaml:3: model: azure has no ",
-    "model: azure\n": "transom.yaml:1: model: unknown provider 'azure'; say azure:NAME",
+    "model: azure\n": "transom.yaml:1: model: unknown provider 'azure'; write azure:NAME",
 }
 
 
@@ -526,7 +526,7 @@ def test_a_provider_that_is_unknown_is_named_where_it_was_written(text: str, des
 def test_an_option_is_named_if_it_was_given(desk: Desk) -> None:
     settle(desk, "model: rules\n")
     line = desk("check", "spec", "VER-01.yaml", "-q", "--model", "azure").line()
-    assert line.startswith("--model: unknown provider 'azure'; say azure:NAME")
+    assert line.startswith("--model: unknown provider 'azure'; write azure:NAME")
 
 
 def test_every_setting_is_obeyed() -> None:

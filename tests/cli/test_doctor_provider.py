@@ -155,7 +155,7 @@ def test_an_address_that_is_none_is_one_line_without_a_password(
     url: str, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "right-key")
-    says = r"'.*' is no address of a server: .*; say http://HOST:PORT or https://HOST$"
+    says = r"'.*' is no address of a server: .*; write http://HOST:PORT or https://HOST$"
     for words in (["--provider", "openai:m"], []):
         done = desk("doctor", *words, "--base-url", url)
         assert re.search(says, done.out + done.err, re.M)

@@ -168,7 +168,7 @@ PROVIDERS = {
     "anthropic:some-model": (
         "anthropic:some-model: there is no key: ANTHROPIC_API_KEY is not set; set it"
     ),
-    "openai": "openai: this provider needs the name of a model; say openai:NAME, e.g. openai:gpt",
+    "openai": "openai: this provider needs the name of a model; write openai:NAME, e.g. openai:gpt",
     "ruls": (
         "--model: unknown provider 'ruls'; use rules, replay:PATH, anthropic:NAME, "
         "openai:NAME, ollama:NAME or package.module:Class"

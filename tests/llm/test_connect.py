@@ -110,7 +110,7 @@ MISTAKES = {
     (
         "openai",
         "",
-    ): "openai: this provider needs the name of a model; say openai:NAME, e.g. openai:gpt-4.1",
+    ): "openai: this provider needs the name of a model; write openai:NAME, e.g. openai:gpt-4.1",
     ("openai:x", ""): "openai:x: there is no key: OPENAI_API_KEY is not set; set it and try again",
     (
         "anthropic:x",
@@ -121,7 +121,7 @@ MISTAKES = {
         "llm.corp/v1",
     ): (
         "openai: 'llm.corp/v1' is no address of a server: it does not begin with http:// or"
-        " https://; say http"
+        " https://; write http"
     ),
 }
 
@@ -160,7 +160,8 @@ def test_an_address_that_is_none_is_refused_without_its_password(kind: str, url:
         connect(f"{kind}:m", OpenAISettings(base_url=url), environ=dict.fromkeys(KEYS, "k" * 9))
     said = str(caught.value)
     assert re.match(
-        rf"{kind}: '.*' is no address of a server: .*; say http://HOST:PORT or https://HOST$", said
+        rf"{kind}: '.*' is no address of a server: .*; write http://HOST:PORT or https://HOST$",
+        said,
     )
     assert "nted" not in said.replace("[planted]", "")  # which is no password, but a host
 

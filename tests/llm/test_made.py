@@ -70,7 +70,7 @@ TRUST: dict[str, Callable[[Any], object]] = {
 def test_no_mark_of_egress_but_those_that_there_are(
     make: Callable[[Any], object], mark: Any
 ) -> None:
-    with pytest.raises(InputError, match=r"its egress is .*; say 'any' or 'local'"):
+    with pytest.raises(InputError, match=r"its egress is .*; write 'any' or 'local'"):
         make(mark)
     make("local")
 
@@ -80,7 +80,7 @@ def test_no_mark_of_egress_but_those_that_there_are(
 def test_no_mark_of_trust_but_those_that_there_are(
     make: Callable[[Any], object], mark: Any
 ) -> None:
-    with pytest.raises(InputError, match=r"its trust is .*; say 'ours' or 'untrusted'"):
+    with pytest.raises(InputError, match=r"its trust is .*; write 'ours' or 'untrusted'"):
         make(mark)
     make("ours")
 
@@ -89,13 +89,13 @@ def test_a_tier_goes_by_its_name_and_no_other() -> None:
     given: Any = "session"
     assert Block("log", "x", given).tier is Tier.SESSION
     given = "sesion"
-    with pytest.raises(InputError, match=r"Block 'log': its tier is 'sesion'; say 'stable' or"):
+    with pytest.raises(InputError, match=r"Block 'log': its tier is 'sesion'; write 'stable' or"):
         Block("log", "x", given)
 
 
 @pytest.mark.parametrize("effect", ["onec", {"look": "onec"}], ids=["all", "one"])
 def test_terms_have_no_effect_but_those_that_there_are(effect: Any) -> None:
-    with pytest.raises(InputError, match="ToolTerms: its effect is 'onec'; say 'pure' or"):
+    with pytest.raises(InputError, match="ToolTerms: its effect is 'onec'; write 'pure' or"):
         ToolTerms(effect=effect)
 
 
@@ -207,7 +207,7 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
     "a prompt of a number": (
         lambda: role(prompt=3),
         (
-            r'^t.seat: the value of prompt is of type int.*say Role\("clerk", "You know the'
+            r'^t.seat: the value of prompt is of type int.*write Role\("clerk", "You know the'
             r' stock."\)'
         ),
     ),
@@ -221,7 +221,7 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "names in one text": (
         lambda: role(sees="role_and_log"),
-        r"^t.seat: the value of sees is of type str.*say \[str",
+        r"^t.seat: the value of sees is of type str.*write \[str",
     ),
     "names that are none": (
         lambda: role(sees={5}),
@@ -233,7 +233,7 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "settings of a dict": (
         lambda: role(settings={"max_tokens": 5}),
-        r"settings is of type dict; say CallS",
+        r"settings is of type dict; write CallS",
     ),
     "an output of another class": (
         lambda: role(output=dict),
@@ -247,7 +247,7 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: role(output=Unsaid),
         r"no JSON Schema can be made of the class Unsaid: ",
     ),
-    "a strategy": (lambda: role(strategy="memry"), r"^t.seat: its strategy is 'memry'; say"),
+    "a strategy": (lambda: role(strategy="memry"), r"^t.seat: its strategy is 'memry'; write"),
     "no tokens": (
         lambda: settings(max_tokens=0),
         r"^CallSettings: max_tokens is 0, .*; give max_tokens from 1",
@@ -292,7 +292,7 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "settings of nothing": (
         lambda: setup("rules", None),
-        r"^Setup: the value of settings is of type NoneType; say Settings",
+        r"^Setup: the value of settings is of type NoneType; write Settings",
     ),
     "no schema": (
         lambda: agent(role(output={"type": "objekt"}), provider=far()),

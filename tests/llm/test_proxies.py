@@ -158,7 +158,7 @@ def test_the_rule(url: str, variables: Environ, proxy: str | None) -> None:
 )
 def test_a_proxy_that_is_none_is_said_without_its_password(value: str) -> None:
     with pytest.raises(
-        SettingsError, match=r"^HTTPS_PROXY: .* is no address of a proxy: .*; say http://HOST"
+        SettingsError, match=r"^HTTPS_PROXY: .* is no address of a proxy: .*; write http://HOST"
     ) as caught:
         connect("openai:m", OpenAISettings(), environ={"HTTPS_PROXY": value, "OPENAI_API_KEY": KEY})
     assert "planted" not in str(caught.value)

@@ -51,7 +51,7 @@ async def test_a_function_may_answer_one_role_and_a_list_another() -> None:
 
 @pytest.mark.parametrize("answers", ["Hello", 3, None, asks("look"), Reply((Text("Hello"),))])
 def test_answers_that_are_no_list_are_refused(answers: Any) -> None:
-    with pytest.raises(InputError, match=r'are a list, and this is .+; say {"clerk": \[...\]}'):
+    with pytest.raises(InputError, match=r'are a list, and this is .+; write {"clerk": \[...\]}'):
         ScriptedProvider({"clerk": answers})
 
 

@@ -41,7 +41,8 @@ async def test_a_question_waits_until_a_person_answers_and_is_asked_once(tmp_pat
     ):
         await life(tmp_path, which)
     with pytest.raises(
-        InputError, match=r"'Payments' is no answer to Which.*; say one of 1: Checkout; 2: Search"
+        InputError,
+        match=r"'Payments' is no answer to Which.*; answer with one of 1: Checkout; 2: Search",
     ):
         await life(tmp_path, which, "Payments")
     assert await life(tmp_path, which, "2") == PersonAnswer("Search", "Ada", "it says so")

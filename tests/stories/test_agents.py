@@ -13,6 +13,8 @@ from tests.stories.projects import EXAMPLE, git, make_project, write
 from tests.stories.test_courses import OPENLY
 from tests.stories.worlds import World
 from transom.config.story_sections import StoriesSettings
+from transom.runs import Workspace
+from transom.store import SqliteStore
 from transom.stories.agent_output import read_agent_output
 from transom.stories.decisions import read_reply
 from transom.stories.shared import StorySettings
@@ -51,6 +53,9 @@ GOOD = {
     ),
     "codex": codex(REPLY),
     "codex, with lines of a log": "reading prompt from stdin...\n" + codex(REPLY),
+    "claude, with colours in the result": json.dumps(
+        {**CLAUDE, **USED, "result": f"\x1b[32m{REPLY}\x1b[0m"}
+    ),
     "gemini, one object": json.dumps(
         {
             "response": REPLY,
@@ -247,6 +252,24 @@ async def test_a_missing_permission_is_said_with_the_words_of_the_agent(tmp_path
     assert story.status == "paused"
     assert "not permitted to use Write" in story.reason
     assert "I need your permission." in story.reason
+
+
+@pytest.mark.slow
+async def test_a_call_without_a_permission_is_paid_for(tmp_path: Path) -> None:
+    mark = tmp_path / "asked"
+    denied = {**CLAUDE, **USED, "result": "May I?", "permission_denials": [{"tool_name": "Write"}]}
+    at = world(
+        tmp_path,
+        f"if test $TRANSOM_ROLE = dev && ! test -f {mark};"
+        f" then touch {mark}; echo '{json.dumps(denied)}'; exit; fi",
+    )
+    result = await at.go("story-1")
+    assert result.stories[0].status == "paused"
+    async with SqliteStore.open(Workspace.at(at.workspace).database) as store:
+        records = store.read(f"run/{result.run_id}")
+    paid: Any
+    (paid,) = [record.data for record in records if record.kind == "attempt_failed"]
+    assert (paid["usage"]["cost"], paid["usage"]["input_tokens"]) == (0.5, 12)
 
 
 @pytest.mark.slow

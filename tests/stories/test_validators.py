@@ -140,3 +140,12 @@ def test_only_new_failures_count_and_nothing_may_get_lost(
 ) -> None:
     problems = compare(TestRun(cases=before), TestRun(cases=after, code=code)).problems
     assert (not problems) if not why else any(why in one for one in problems)
+
+
+def test_tests_that_are_listed_no_longer_are_not_gone() -> None:
+    before = TestRun(cases={"four seats": "passed"})
+    after = TestRun(cases={"jest": "passed"}, only_code=True)
+    assert compare(before, after).problems == ()
+    failing = TestRun(cases={"jest": "failed"}, code=1, only_code=True)
+    (problem,) = compare(before, failing).problems
+    assert "tests fail that did not fail before: jest" in problem

@@ -166,7 +166,7 @@ def test_two_of_one_name_are_refused() -> None:
     [
         ({"effct": "pure"}, "@tool has no term effct; it takes name, effect, needs_approval"),
         ({"description": "Counts."}, "@tool has no term description"),
-        ({"effect": "sometimes"}, "@tool: its effect is 'sometimes'; say 'pure' or"),
+        ({"effect": "sometimes"}, "@tool: its effect is 'sometimes'; write 'pure' or"),
         ({"name": "look", "effect": None}, "look: its effect is None"),
     ],
 )

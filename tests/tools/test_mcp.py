@@ -73,7 +73,7 @@ def stdio(tmp_path: Path, limits: ToolLimits | None = None) -> McpServer:
 
 def test_tools_are_not_read_before_it_is_connected() -> None:
     with pytest.raises(
-        ToolError, match="the MCP server is not connected; say async with McpServer"
+        ToolError, match="the MCP server is not connected; write async with McpServer"
     ):
         _ = McpServer([*SERVER, "stdio"]).tools
 
@@ -220,7 +220,7 @@ async def test_no_redirect_leads_to_another_server_and_no_password_file_is_read(
 )
 def test_a_url_that_is_none_is_refused_without_its_password(where: str) -> None:
     at = where.replace("%", "u:planted@")
-    with pytest.raises(ToolError, match=r"is no URL of an MCP server.*; say http") as caught:
+    with pytest.raises(ToolError, match=r"is no URL of an MCP server.*; write http") as caught:
         McpServer(at)
     assert "planted" not in str(caught.value)
 

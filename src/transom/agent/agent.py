@@ -246,7 +246,7 @@ class Agent(AgentFacts, Generic[Deps_co, Out]):
         for field, text in (("purpose", purpose), ("background", background), ("name", name)):
             check_kind(text, str, field, conversation)
         if not purpose.strip() or "/" in name:
-            hint = 'say open_sub("What of it?"), and leave / out of a name'
+            hint = 'write open_sub("What of it?"), and leave / out of a name'
             problem = "it has no purpose, or a name with /"
             raise InputError(problem, place=conversation, hint=hint)
         sub_session = await open_program_sub(
@@ -254,7 +254,7 @@ class Agent(AgentFacts, Generic[Deps_co, Out]):
         )
         sub_id = sub_session.log.id
         if sub_id in self._subs:
-            hint = "use the agent that has it, or say open_sub(..., name=...)"
+            hint = "use the agent that has it, or write open_sub(..., name=...)"
             problem = f"a sub-conversation {sub_id} was opened already"
             raise RunError(problem, place=conversation, hint=hint)
         # Only what is set in `_start` is its own: it shares role, place, budget and listener.

@@ -356,7 +356,7 @@ def _role_and_text(message: Any, place: str) -> tuple[str, str]:
     """Return the role and the text of a message; the text may stand in parts."""
     role = message.get("role") if isinstance(message, Mapping) else None
     if role not in _ROLES:
-        hint = f"say {' or '.join(_ROLES)}; tools are the agent's own"
+        hint = f"write {' or '.join(_ROLES)}; tools are the agent's own"
         raise InputError(f"its role is {role!r:.40}", place=place, hint=hint)
     content = message.get("content")
     if isinstance(content, str):

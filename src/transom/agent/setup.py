@@ -219,7 +219,7 @@ class AgentPlace:
 
     def __init__(self, role: str, provider: AgentProvider, location: AgentLocation) -> None:
         kinds = (Home, Stage, Run, Named, type(None))
-        hint = 'say at=Home(".transom", "monday"), or leave it out'
+        hint = 'pass at=Home(".transom", "monday"), or leave it out'
         check_kind(location, kinds, "at", "Agent", hint)
         self._home = location if isinstance(location, Home) else None
         self._role = role
@@ -312,15 +312,15 @@ def with_output(role: Role, output: Any) -> Role:
     """Return a role whose answers follow an output."""
     if role.output is not None and role.output != output:
         problem = "the role has an output, and the agent another"
-        raise InputError(problem, place=role.name, hint="say output= once")
+        raise InputError(problem, place=role.name, hint="pass output= once")
     return replace(role, output=output)
 
 
 def checked_tools(role: Role, tools: Iterable[Any], deps: object) -> list[ToolDefinition]:
     """Return the tools as definitions; check them and the role, as a type checker would have."""
-    hint = 'say "You know the stock.", or Role("clerk", "You know the stock.")'
+    hint = 'write "You know the stock.", or Role("clerk", "You know the stock.")'
     check_kind(role, Role, "role", "Agent", hint)
-    check_kind(tools, Iterable, "tools", "Agent", "say tools=[...]")
+    check_kind(tools, Iterable, "tools", "Agent", "pass tools=[...]")
     definitions = [tool.with_deps(deps) for tool in as_tools(list(tools))]
     specs = [tool.spec for tool in definitions]
     missing = [spec.name for spec in role.tools if spec not in specs]

@@ -75,6 +75,6 @@ class AnswerStream(Generic[Out]):
     def _begun(self) -> asyncio.Task[Response[Out]]:
         """Return the work on the message; RunError if the stream was not entered."""
         if self._work is None:
-            hint = "say async with agent.stream(...) as answer"
+            hint = "write async with agent.stream(...) as answer"
             raise RunError("it is not begun", place="stream", hint=hint)
         return self._work

@@ -100,7 +100,7 @@ class SyncAgent(Generic[Deps_co, Out]):
                 raise RunError("it is closed", place="SyncAgent", hint="make another one")
             if not self._busy.acquire(blocking=False):
                 problem = "something is under way in it, in another thread"
-                raise RunError(problem, place="SyncAgent", hint="say one thing at a time")
+                raise RunError(problem, place="SyncAgent", hint="send one message at a time")
             try:
                 # The loop sees the variables of the calling thread, such as its spans.
                 return self._runner.run(work, context=copy_context())

@@ -73,7 +73,7 @@ def input_problems(
                 continue
             hint = ""
             if _SHELL.search(name.written):
-                hint = "; write ${NAME} and say --var NAME=PATH"
+                hint = "; write ${NAME} and pass --var NAME=PATH"
             # People see the path that was tried, since a variable may stand for another folder.
             problem = f"{item.place_of(name.line)}: {name.written}: {message}"
             problems.append(f"{problem}; looked for at {path.absolute()}{hint}")

@@ -78,7 +78,7 @@ def _model(session: Session, *, has_agent: bool) -> Chain | None:
     if has_agent and "model" not in session.overrides:
         return None
     if session.settings.model == RULES and session.answers is None:
-        hint = "say --model ollama:NAME, openai:NAME or anthropic:NAME"
+        hint = "pass --model ollama:NAME, openai:NAME or anthropic:NAME"
         raise InputError("a chat needs a model", place="--model", hint=hint)
     return session.chain()
 

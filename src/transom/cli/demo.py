@@ -296,7 +296,7 @@ def _examples(cwd: Path) -> Path:
         if (place / "examples" / "checks").is_dir():
             return place / "examples"
     raise InputError(
-        "there are no examples here",
+        "no examples found in this folder",
         place=str(cwd),
         hint="install transom again, or run it in a clone",
     )

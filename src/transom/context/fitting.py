@@ -239,7 +239,7 @@ class WindowFitter:
             limit=limit,
             shares=shares,
             hint=(
-                "shorten its input, choose a model with a larger window, or say how large it is"
+                "shorten its input, choose a model with a larger window, or state its size"
                 " (llm.NAME.context_tokens, window.tokens)"
             ),
         )

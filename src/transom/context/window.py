@@ -119,7 +119,7 @@ def check_message(
             limit=room,
             hint=(
                 "split it into several messages, let a tool read the long part, choose a model with"
-                " a larger window, or say how large it is (llm.NAME.context_tokens, window.tokens)"
+                " a larger window, or state its size (llm.NAME.context_tokens, window.tokens)"
             ),
         )
 

@@ -68,7 +68,7 @@ _MARKS: dict[str, CaseStatus] = {
     **dict.fromkeys("✖✕×✗", "failed"),
     **dict.fromkeys("○﹣↓", "skipped"),
 }
-_MOCHA_END = re.compile(r"^ {2}\d+ passing \(\d[\d.]*\w+\)$", re.MULTILINE)
+_MOCHA_END = re.compile(r"^ {2}\d{1,9} passing \(\d{1,9}[a-z]{1,2}\)$", re.MULTILINE)
 _MOCHA = re.compile(
     r"^ {2,100}(?:(?P<passed>[✔✓√])|(?P<skipped>-)|(?P<number>\d{1,6})\))[ ](?P<name>\S.*?)"
     r"(?: \(\d+ms\))?$",

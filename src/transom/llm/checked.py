@@ -50,14 +50,14 @@ def check_kind(
     if not isinstance(value, kind):
         first = kind[0] if isinstance(kind, tuple) else kind
         problem = f"the value of {field} is {kind_of(value)}"
-        raise InputError(problem, place=place, hint=hint or f"say {first.__name__}(...)")
+        raise InputError(problem, place=place, hint=hint or f"write {first.__name__}(...)")
 
 
 def check_choice(value: object, choices: Sequence[object], field: str, place: str) -> None:
     """Refuse a value that is not among the choices with an InputError."""
     # A misspelled mark would otherwise be ignored, and local text leave the machine.
     if value not in choices:
-        hint = f"say {' or '.join(map(repr, choices))}"
+        hint = f"write {' or '.join(map(repr, choices))}"
         raise InputError(f"its {field} is {value!r:.80}", place=place, hint=hint)
 
 
@@ -66,7 +66,7 @@ def tuple_of(value: object, kind: type[T], field: str, place: str, hint: str = "
     # Text and mappings are iterable, but somebody who passes one forgot the brackets.
     if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
         problem = f"the value of {field} is {kind_of(value)}, not a list"
-        raise InputError(problem, place=place, hint=hint or f"say [{kind.__name__}(...)]")
+        raise InputError(problem, place=place, hint=hint or f"write [{kind.__name__}(...)]")
     elements = tuple(value)
     for element in elements:
         check_kind(element, kind, f"an element of {field}", place, hint)

@@ -130,7 +130,7 @@ def named_provider(name: str, around: Surroundings) -> Provider:
     if name == RULES:
         problem = "rules answer only the roles of transom check"
     elif kind in SERVICES:
-        hint = f"say {kind}:NAME (see the page Use a model)"
+        hint = f"write {kind}:NAME (see the page Use a model)"
     raise InputError(problem, place=around.place, hint=hint)
 
 

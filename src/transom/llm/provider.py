@@ -101,7 +101,7 @@ class Chain:
     retry: Retry = field(default_factory=Retry)
 
     def __post_init__(self) -> None:
-        hint = "say Chain((first, second))"
+        hint = "write Chain((first, second))"
         providers = tuple_of(self.providers, object, "providers", "Chain", hint)
         object.__setattr__(self, "providers", providers)
         if not providers:
@@ -266,7 +266,7 @@ def _check_media(name: str, media: Media, provider: Provider) -> None:
             f"it takes no {kind}, and block {name} is {media.text}",
             place=provider.name,
             hint=(
-                f"choose another model, or say that yours takes {kind}: llm.NAME.{kind}: true"
+                f"choose another model, or state that yours takes {kind}: llm.NAME.{kind}: true"
                 " for a server, `caps` for a provider of your own"
             ),
         )

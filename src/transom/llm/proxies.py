@@ -57,7 +57,7 @@ def proxy_of(
     try:
         parse_address(_SOCKS.sub("http", address))
     except ValueError as error:
-        hint = "say http://HOST:PORT, or name the server in NO_PROXY"
+        hint = "write http://HOST:PORT, or name the server in NO_PROXY"
         raise SettingsError(
             f"{safe_address(value)!r} is no address of a proxy: {error}", place=variable, hint=hint
         ) from None

@@ -74,7 +74,7 @@ class ScriptedProvider(Provider):
             # The letters of a text would be answers of their own.
             elif isinstance(answers, str) or not isinstance(answers, Iterable):
                 problem = f"the answers of a role are a list, and this is {answers!r:.80}"
-                hint = f'say {{"{role}": [...]}}'
+                hint = f'write {{"{role}": [...]}}'
                 raise InputError(problem, place=f"ScriptedProvider: {role}", hint=hint)
             else:
                 self._queues[role] = list(answers)

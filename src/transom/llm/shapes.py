@@ -237,7 +237,7 @@ class Role:
         check_name(name, "Role")
         if isinstance(prompt, str):
             prompt = [Block("role", prompt, Tier.STABLE)]
-        hint = 'say Role("clerk", "You know the stock."), or [Block(...)]'
+        hint = 'write Role("clerk", "You know the stock."), or [Block(...)]'
         blocks = tuple_of(prompt, Block, "prompt", name, hint)
         if sees is None:
             visible = [block.name for block in blocks]

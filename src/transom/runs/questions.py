@@ -228,7 +228,9 @@ def _chosen_option(choice: Choice, text: str) -> str:
     by_text |= {option: option for option in options}
     if options and text not in by_text and text.casefold() not in by_text:
         problem = f"{text!r} is no answer to {cut(choice)}"
-        raise InputError(problem, place=choice["stage"], hint=f"say one of {_numbered(options)}")
+        raise InputError(
+            problem, place=choice["stage"], hint=f"answer with one of {_numbered(options)}"
+        )
     return by_text.get(text, by_text.get(text.casefold(), text))
 
 

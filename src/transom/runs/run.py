@@ -93,7 +93,7 @@ class Run(RunHost):
             RunBusy: another process works on it.
             RunError: another version of transom made it, with another format of the journal.
         """
-        check_kind(workspace, Workspace, "workspace", "Run.open", 'say Workspace.at(".transom")')
+        check_kind(workspace, Workspace, "workspace", "Run.open", 'write Workspace.at(".transom")')
         check_kind(chain, Chain, "chain", "Run.open")
         # The row of the first process that opens the run wins, so that two never make two journals.
         key = run_key(kind, inputs)
@@ -200,7 +200,7 @@ class Run(RunHost):
                 closed, or a tool handler of the run calls this.
         """
         refuse_in_tool_call(self, name, "begin a stage of its own run")
-        check_kind(out, ArtifactFile, "out", name, 'say text_file("NAME.txt")')
+        check_kind(out, ArtifactFile, "out", name, 'write text_file("NAME.txt")')
         if name == KEPT:
             raise RunError(
                 f"a stage cannot be called {KEPT!r}: conversations of the run itself are",

@@ -117,7 +117,7 @@ class Stage:
             if not self.is_kept:
                 owner, variable = f"stage {self.name}", "stage"
             problem = f"the second conversation of {owner} needs a name, and {name} is taken"
-            hint = f'say Agent(role, at={variable}.named("..."))'
+            hint = f'write Agent(role, at={variable}.named("..."))'
             raise RunError(problem, place=self.place, hint=hint)
         self._claimed.add(name)
         return name

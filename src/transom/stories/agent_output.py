@@ -75,6 +75,9 @@ def read_agent_output(
     plain, errors = without_colours(stdout), without_colours(stderr)
     events = [] if is_text else _events(plain)
     output = _of_events(events) if events else _of_text(plain)
+    if events:
+        # JSON writes them as `\u001b`, so they are found only when it is read.
+        output = _replaced(output, text=without_colours(output.text))
     # Work that was done counts, whatever the tool says besides.
     if _OWN_FIELD.search(output.text):
         return output

@@ -114,7 +114,8 @@ def compare(before: TestRun, after: TestRun) -> RunComparison:
     """Compare two runs: only new failures count, at least one test ran, none is lost, exit code
     and report agree.
     """
-    # Failures of before are not Dev's. A test that is gone shows nothing any more.
+    # Failures of before are not Dev's. A test that is gone shows nothing any more, but a runner may
+    # list the tests of a single file alone: of several files only its exit code is left.
     new, missing = sorted(after.bad - before.bad), sorted(set(before.cases) - set(after.cases))
     skipped = sorted(after.ids("skipped") & before.ids("passed", "failed", "error"))
     problems = []
@@ -133,7 +134,7 @@ def compare(before: TestRun, after: TestRun) -> RunComparison:
     failures = [f"{name}: {after.messages.get(name, '')[:300]}".rstrip(": ") for name in new]
     for problem, names, between in (
         ("tests fail that did not fail before", failures, "; "),
-        ("tests are gone", [] if after.problem else missing, ", "),
+        ("tests are gone", [] if after.problem or after.only_code else missing, ", "),
         ("tests are skipped now", skipped, ", "),
     ):
         problems += [f"{len(names)} {problem}: {between.join(names[:_NAMED])}"] if names else []

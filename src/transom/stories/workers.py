@@ -31,6 +31,7 @@ from transom.llm import (
     render,
 )
 from transom.llm.deltas import OnDelta, tell
+from transom.llm.purse import FAILED_ATTEMPT
 from transom.sandbox import Level, agent_line, run_openly
 from transom.sandbox.levels import require
 from transom.stories.agent_output import AgentOutput, read_agent_output
@@ -159,7 +160,13 @@ class CommandWorker(_Worker):
             process.stdout, process.stderr, process.code, is_text=self.output == "text"
         )
         # Before the reply is read: an error message would be taken for a summary.
-        await self._refuse(output, worktree, task["role"])
+        try:
+            await self._refuse(output, worktree, task["role"])
+        except ProviderError:
+            # The tool bills a call that did no work, too.
+            if output.usage != Usage() and (note := FAILED_ATTEMPT.get(None)):
+                note(self.name, output.usage)
+            raise
         return output.text.replace("\0", "\N{REPLACEMENT CHARACTER}"), output.usage
 
     def may_change(self, project: Path) -> bool:

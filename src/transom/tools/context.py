@@ -134,7 +134,7 @@ def check_deps(deps: object, context_hint: Any, tool: str) -> None:
                 problem += f" without {', '.join(missing)}"
             is_class = isinstance(hint, type) and not is_protocol(hint)
             value = f"{name}(...)" if is_class else "..."
-            raise ToolError(problem, place=tool, hint=f"say Agent(..., deps={value})")
+            raise ToolError(problem, place=tool, hint=f"write Agent(..., deps={value})")
 
 
 def _fits(value: object, hint: Any) -> bool:

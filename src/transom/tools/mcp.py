@@ -149,7 +149,7 @@ class McpServer:
             ToolError: it was not connected yet.
         """
         if self._tools is None:
-            hint = "say async with McpServer(...) as server, and read server.tools inside"
+            hint = "write async with McpServer(...) as server, and read server.tools inside"
             raise ToolError("the MCP server is not connected", place=self.name, hint=hint)
         return self._tools
 
@@ -286,7 +286,7 @@ def _checked(server: object) -> Server:
             parse_address(server)
         except ValueError as error:
             problem = f"{safe_address(server)!r} is no URL of an MCP server: {error}"
-            hint = "say http://HOST:PORT/PATH or https://HOST/PATH, or give a command as a list"
+            hint = "write http://HOST:PORT/PATH or https://HOST/PATH, or give a command as a list"
             raise ToolError(problem, hint=hint) from None
         return server
     words = tuple(server) if isinstance(server, Sequence) else ()

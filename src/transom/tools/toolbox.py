@@ -75,7 +75,7 @@ class Toolbox:
             raise ToolError(
                 f"a tool is a ToolDefinition, and this is {type(value).__name__}",
                 place="tools",
-                hint='say ToolDefinition("count", "Counts.", {"type": "object"}, count)',
+                hint='write ToolDefinition("count", "Counts.", {"type": "object"}, count)',
             )
         if own_effect := OWN.get(str(tool.name)):
             raise ToolError(

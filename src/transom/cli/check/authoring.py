@@ -143,7 +143,7 @@ async def teach(
     files = own_files(item, places.roots(item, path.parent))
     if not files:
         raise InputError(
-            "none of its input_files is there", place=str(path), hint="teaching needs a real log"
+            "none of its input_files exists", place=str(path), hint="teaching needs a real log"
         )
     # The item names a claim already that nobody taught.
     if item.claim is not None and item.claim.format != format_path(item):
@@ -203,7 +203,7 @@ def _by_marks(logs: MarkedLogs, marks: Marks) -> Lesson | None:
     # A log that was cut off has no bad line.
     if taught.open_ended:
         name = taught.open_ended[0]
-        hint = f"name its last line with --end {name}:LINE, or say --end {NO_END}"
+        hint = f"name its last line with --end {name}:LINE, or pass --end {NO_END}"
         say(
             f"transom: nothing shows that {name} is complete: a log that was cut off would"
             f" pass; {hint}"

@@ -245,7 +245,9 @@ class _Batch:
 
     def _silence(self, seconds: int) -> str:
         open_items = counted(len(self.targets) - len(self.verdicts), "item")
-        return f"no item was done for {seconds} s; still at work on {open_items}"
+        # Items that are given to the workers may wait for one of them.
+        state = "not answered yet:" if self.session.distributed else "still at work on"
+        return f"no item was done for {seconds} s; {state} {open_items}"
 
     async def _process(self, targets: list[Path], jobs: int) -> None:
         """Have a process of its own answer some of the targets."""

@@ -118,7 +118,7 @@ def server_of(
         parse_address(url)
     except ValueError as error:
         problem = f"{safe_address(url)!r} is no address of a server: {error}"
-        hint = "say http://HOST:PORT or https://HOST"
+        hint = "write http://HOST:PORT or https://HOST"
         raise SettingsError(problem, place=kind, hint=hint) from None
     version = getattr(settings, "api_version", None)
     # Many gateways and servers of one's own take no key, so only a known service needs one.
@@ -164,7 +164,7 @@ def connect(
     kind, _, model = name.partition(":")
     vendor = _KINDS[kind].vendor
     if not model:
-        hint = f"say {kind}:NAME, e.g. {kind}:{_KINDS[kind].example}"
+        hint = f"write {kind}:NAME, e.g. {kind}:{_KINDS[kind].example}"
         raise InputError("this provider needs the name of a model", place=kind, hint=hint)
     if find_spec(kind) is None:
         problem = f"the package {kind} is not installed"
