@@ -904,7 +904,7 @@ def _good_written() -> Iterator[FolderRow]:
         for label, value in (("Reviewer", "Ada"), ("Date", DAY), ("Decision", "Approved"))
     )
     heads = f"<html><body><h1>Security review</h1><table>{page}</table></body></html>"
-    put = {SECURITY: None, "reviews/security-review.html": heads}
+    put: Files = {SECURITY: None, "reviews/security-review.html": heads}
     yield FolderRow("security review", "HTML with heads of rows", put)
     for form in FORMS:
         decided = {"Decision": "Approved", "Reviewer": "Ada", "Comment": "No open findings remain."}

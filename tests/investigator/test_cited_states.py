@@ -116,6 +116,13 @@ def test_a_wrong_comparison_with_a_limit_is_found(
     assert wrong_comparison("Nobody named a limit.", row, is_kept=is_kept) == ""
 
 
+def test_a_small_figure_is_not_shown_as_nothing() -> None:
+    rate = Evidence(
+        id="E9", source="l.json", locator="/0", value="0.002", measure="tests.failed", unit="?"
+    )
+    assert rate.fact == "failed tests 0.002 [E9]"
+
+
 def test_a_part_of_a_whole_is_a_figure_if_as_many_entries_are_cited() -> None:
     assert FIGURE in with_figures_of_parts("One of three approved", [ROWS["E2"]])
     assert FIGURE in with_figures_of_parts("2 of 3 are done", [ROWS["E3"]])

@@ -165,3 +165,20 @@ def test_every_further_page_is_listed_and_marked_in_the_header(browser: TestClie
         answer = browser.get(address)
         assert answer.status_code == 200
         assert 'href="/more" aria-current="page"' in answer.text
+
+
+def test_every_answer_of_the_api_has_an_example_of_its_shape(browser: TestClient) -> None:
+    document = browser.get("/openapi.json").json()
+    compared = 0
+    for path, operations in document["paths"].items():
+        if "get" not in operations:
+            continue
+        example = operations["get"]["responses"]["200"]["content"]["application/json"]["example"]
+        if "{" in path:
+            continue
+        answer = browser.get(path).json()
+        assert type(answer) is type(example), path
+        if isinstance(answer, dict):
+            assert answer.keys() == example.keys(), path
+            compared += 1
+    assert compared > 15

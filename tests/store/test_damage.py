@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.store.refusing import refusing
 from transom.errors import StoreError
 from transom.store import Record, SqliteStore, StreamSummary, Tables, find_damage
 
@@ -255,3 +256,54 @@ def test_an_unreadable_row_of_format_1_is_damage(tmp_path: Path) -> None:
 
     asyncio.run(read())
     assert find_damage(path) == ["record 1 of s"]
+
+
+async def test_records_that_share_a_transaction_have_a_chain(tmp_path: Path) -> None:
+    """Other writers, refused records and removed streams come in between."""
+    path = tmp_path / "state.db"
+    async with SqliteStore.open(path) as store, SqliteStore.open(path) as other_store:
+        for number in range(30):
+            stream = f"run/{number % 2}"
+            store.append_soon(stream, "result", number)
+            store.append_soon("run/0", "result", "the same stream, or the other one")
+            if number % 5 == 3:
+                store.append_soon("run/2", "result", "is removed")
+                await store.forget("run/2")
+                store.append_soon("run/2", "result", "begins anew")
+            if number % 7 == 4:
+                with refusing(path, "NEW.kind = 'refused'"), pytest.raises(StoreError):
+                    await store.append(stream, "refused", number)
+            await store.append(stream, "reply", number)
+            await other_store.append(stream, "reply", f"of another process, {number}")
+        await store.append("run/0", "closed", None)
+        assert [record.data for record in store.read("run/1")][:3] == [
+            1,
+            1,
+            "of another process, 1",
+        ]
+        assert len(store.read("run/0")) + len(store.read("run/1")) == 4 * 30 + 1
+    assert find_damage(path, deep=True) == []
+
+
+async def test_a_stream_that_is_removed_and_begins_anew_in_one_transaction(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    async with SqliteStore.open(path) as store:
+        with closing(sqlite3.connect(path, isolation_level=None)) as other_process:
+            other_process.execute("BEGIN IMMEDIATE")
+            before = store.commits
+            # The first one waits for the lock, and the others for the first one.
+            writes = [
+                asyncio.create_task(write)
+                for write in (
+                    store.append("run/1", "reply", "first"),
+                    store.append("run/2", "reply", "is removed"),
+                    store.forget("run/2"),
+                    store.append("run/2", "reply", "begins anew"),
+                )
+            ]
+            await asyncio.sleep(0.1)
+            other_process.execute("ROLLBACK")
+        await asyncio.gather(*writes)
+        assert store.commits - before <= 2
+        assert [record.data for record in store.read("run/2")] == ["begins anew"]
+    assert find_damage(path, deep=True) == []

@@ -64,9 +64,11 @@ class Evidence(MeasurementShape):
             else words_of(self.measure)
         )
         try:
-            value_text = (
-                f"{plain_number(round(float(self.value), 2))}{' ' + self.unit if self.unit else ''}"
-            )
+            number = float(self.value)
+            # 0.002 must not be shown as 0; "?" is the unit of a figure that names none.
+            rounded = round(number, 2) or float(f"{number:.2g}")
+            unit = "" if self.unit in ("", "?") else f" {self.unit}"
+            value_text = f"{plain_number(rounded)}{unit}"
         except ValueError:
             text = self.label if self.label and "{" in self.value else self.value
             if self.label and text != self.label and not self.measure.startswith("performance."):

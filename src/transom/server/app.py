@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from fastapi import Depends, FastAPI
@@ -44,6 +46,7 @@ from transom.server.rendering import STATIC, STATIC_FOLDER
 from transom.server.site import Site
 from transom.store import Store
 
+_EXAMPLES = Path(__file__).with_name("examples.json")
 _PAGES = (
     now,
     waiting,
@@ -61,6 +64,18 @@ _PAGES = (
     memory,
     settings,
 )
+
+
+class _DescribedApp(FastAPI):
+    """An application whose OpenAPI document has an example of each answer."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the OpenAPI document."""
+        document = super().openapi()
+        for path, example in json.loads(_EXAMPLES.read_text(encoding="utf-8")).items():
+            answer = document["paths"][path]["get"]["responses"]["200"]
+            answer["content"]["application/json"]["example"] = example
+        return document
 
 
 def build_app(
@@ -83,7 +98,7 @@ def build_app(
         proxy_name: the name by which browsers reach the proxy in front of it; "" if there is none.
     """
     # No `docs_url`: the viewers of FastAPI load scripts from elsewhere, which `POLICY` forbids.
-    app = FastAPI(
+    app = _DescribedApp(
         title="Transom", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False
     )
     known_settings = known_settings or Settings()

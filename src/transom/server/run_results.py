@@ -25,7 +25,7 @@ from transom.server.site import Site
 from transom.stories import StoryResult, kept_results
 from transom.studies.charts import study_charts
 
-_MOST_ITEMS = 500
+_MOST_ITEMS = 300
 """Items of a batch whose verdicts its page reads."""
 
 

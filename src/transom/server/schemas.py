@@ -76,16 +76,21 @@ class PruneQuery(_Given):
 class FeedbackIn(_Given):
     """The outcome of using an insight."""
 
-    item_id: str = Field(max_length=100)
+    item_id: str = Field(max_length=100, examples=["mis-00001"])
     # Strict: pydantic would also read texts such as "yes" and "off".
-    helpful: bool = Field(strict=True)
+    helpful: bool = Field(strict=True, examples=[True])
 
 
 class InsightIn(_Given):
     """An insight to add: one fact or rule."""
 
     category: InsightCategory
-    content: str = Field(min_length=1, max_length=4_000, pattern=r"\S")
+    content: str = Field(
+        min_length=1,
+        max_length=4_000,
+        pattern=r"\S",
+        examples=["Check the hold corner before the setup corner."],
+    )
     source_trial: Annotated[int | None, BeforeValidator(_no_bool)] = Field(
         default=None, ge=0, le=_MANY * _MANY
     )

@@ -104,6 +104,7 @@ class Committer:
 
     Attributes:
         commits: number of transactions so far.
+        begun: the same, with those that were rolled back.
         quick: number of the last synced transactions in a row that took less than 5 ms. It starts
             at `PROVEN`.
     """
@@ -118,6 +119,7 @@ class Committer:
     ) -> None:
         self._full_sync = full_sync
         self.commits = 0
+        self.begun = 0
         self.quick = PROVEN
         self._connection = connection
         self._path = path
@@ -161,6 +163,7 @@ class Committer:
             connection.execute(f"PRAGMA busy_timeout = {patience}")
             connection.execute(f"PRAGMA synchronous = {'FULL' if sync else 'NORMAL'}")
             self._set = patience, sync
+        self.begun += 1
         try:
             connection.execute("BEGIN IMMEDIATE")
             if sync and not self._has_log:

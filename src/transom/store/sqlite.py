@@ -69,8 +69,11 @@ _FORGET = (
 class SqliteStore:
     """A `Store` in one SQLite file. Create it with `open`; it is an async context manager."""
 
-    def __init__(self, path: Path, writer: Writer, reader: sqlite3.Connection) -> None:
+    def __init__(
+        self, path: Path, committer: Committer, writer: Writer, reader: sqlite3.Connection
+    ) -> None:
         self._path = path
+        self._committer = committer
         self._writer = writer
         self._reader = reader
         self._reading = Lock()
@@ -78,6 +81,8 @@ class SqliteStore:
         # Records that this object appended, and whose summaries are still to count them, with their
         # checksums.
         self._uncounted: dict[int, tuple[int, Record]] = {}
+        # The transaction, the stream and the chain of the record that was appended last.
+        self._newest: tuple[int, str, bytes] = (0, "", b"")
 
     @classmethod
     def open(
@@ -108,7 +113,7 @@ class SqliteStore:
             reader = connect(path, busy_seconds)
             reader.execute("PRAGMA query_only = ON")
             committer = Committer(connection, path, busy_seconds, full_sync=full_sync)
-        return cls(path, Writer(committer, path, after_append), reader)
+        return cls(path, committer, Writer(committer, path, after_append), reader)
 
     @classmethod
     def open_for_reading(cls, path: Path | None, *, busy_seconds: float = _BUSY_SECONDS) -> Self:
@@ -126,7 +131,7 @@ class SqliteStore:
         with typed_errors(location):
             reader = connect_for_reading(path, busy_seconds)
             committer = RefusingCommitter(reader, location, busy_seconds)
-        return cls(location, Writer(committer, location), reader)
+        return cls(location, committer, Writer(committer, location), reader)
 
     @property
     def commits(self) -> int:
@@ -270,6 +275,7 @@ class SqliteStore:
         check_name(stream, "stream")
 
         def remove(connection: sqlite3.Connection) -> None:
+            self._newest = (0, "", b"")
             for statement in _FORGET:
                 connection.execute(statement, {"stream": stream})
             connection.execute(FORGET, (stream,))
@@ -320,9 +326,9 @@ class SqliteStore:
         def insert(connection: sqlite3.Connection) -> int | None:
             for blob_row in blob_rows:
                 connection.execute(_PUT_BLOB, blob_row)
-            last = connection.execute(_LAST_CHAIN, (stream,)).fetchone()
-            chain = chain_of(last[0] if last else None, stream, kind, text, at)
+            chain = chain_of(self._last_chain(connection, stream), stream, kind, text, at)
             seq = connection.execute(_INSERT, (*row, chain)).lastrowid
+            self._newest = self._committer.begun, stream, chain
             record = Record(seq or 0, stream, kind, data, at)
             if summarise is keep_unchanged:
                 if len(self._uncounted) >= _MOST_UNCOUNTED:
@@ -334,6 +340,15 @@ class SqliteStore:
             return seq
 
         return insert
+
+    def _last_chain(self, connection: sqlite3.Connection, stream: str) -> bytes | None:
+        """Return the chain of the last record of a stream, or None if it has no record."""
+        transaction, newest_stream, chain = self._newest
+        # Within a transaction no other process can have appended a record after it.
+        if transaction == self._committer.begun and newest_stream == stream:
+            return chain
+        last = connection.execute(_LAST_CHAIN, (stream,)).fetchone()
+        return last[0] if last else None
 
     def _uncounted_records(
         self, connection: sqlite3.Connection, record: Record, after: int

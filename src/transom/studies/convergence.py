@@ -19,20 +19,20 @@ _LATEST = 40  # last lines of a run that are read: tables of times and reference
 # Dutch, Polish, Czech; Russian, Chinese and Japanese stand by themselves.
 _STEM = r"(?:[ck]onver[gj]\w*|zbie[żz]n\w*)"
 _REACHED = (
-    r"(?:achieved|reached|obtained|attained|met|satisfied|fulfilled|possible|found|erreicht"
+    r"(?:achieved|reached|obtained|attained|met|satisfied|fulfilled|possible|found|erreicht|erzielt"
     r"|attein\w*|alcanz\w*|raggiunt\w*|atingid\w*)"
 )
 _WORDS = r"(?:(?!and\b|or\b|but\b|until\b|which\b|while\b)[\w'’-]+ ){0,5}?"  # of the same clause
-_CAPITALS = r"\bNO[NT]?_CONV\w*(?![\w]*\s*[:=])"
+_CAPITALS = r"\b(?:NO[NT]?|DID_NOT|FAILED_TO)_CONV\w*(?![\w]*\s*[:=])"
 # A limit of iterations is met, or the solution grows without bounds.
 _ABANDONED = (
-    r"\b(?:max\w*\.?|limit)\b[^.;:]{0,30}\b(?:iterations?|trials|cycles)\b[^.;:]{0,20}"
+    r"\b(?:max\w*\.?|limit)\b[^.;:=]{0,30}\b(?:iterations?|trials|cycles)\b[^.;:=]{0,20}"
     r"\b(?:exceeded|reached|exhausted|atteint)\b"
-    r"|\b(?:iterations?|trials|cycles) limit\b[^.;:]{0,20}\b(?:exceeded|reached|exhausted)\b"
-    r"|\b(?:exceed(?:ed|s)?|reached|hit)\b[^.;:]{0,30}\b(?:max\w*\.?|limit)\b[^.;:]{0,30}"
+    r"|\b(?:iterations?|trials|cycles) limit\b[^.;:=]{0,20}\b(?:exceeded|reached|exhausted)\b"
+    r"|\b(?:exceed(?:ed|s)?|reached|hit)\b[^.;:=]{0,30}\b(?:max\w*\.?|limit)\b[^.;:=]{0,30}"
     r"\b(?:iterations?|trials|cycles)\b|\b(?:exceed(?:ed|s)?|reached|hit) the iterations? limit\b"
     r"|\b(?:solution|solver|iterations?|residuals?|run|calculation|has|have|is|newton)\b"
-    r"[\w ]{0,20}\bdiverged\b|\bdivergence (?:was )?(?:detected|occurred)\b"
+    r"[\w ]{0,20}\bdiverged\b|\bdivergence (?:was )?(?:detected|occurred)\b|\bdivergiert\b"
 )
 _MENTION = re.compile(
     rf"{_STEM}|{_CAPITALS}|{_ABANDONED}|сош[ёе]?л|сходи|收[敛斂]|収束", re.IGNORECASE
@@ -50,7 +50,7 @@ _DENIED = re.compile(
     # and in the other order: `convergence was not achieved`, `converge pas`
     rf"|\b{_STEM}(?: criteri(?:on|a)| toleranc\w+)?"
     rf"(?: (?:is|was|were|are|has|have|been|could|can|wurde|ist|n['’]est))*"
-    rf" (?:not|never|nicht|non|pas|n[ãa]o|niet|failed|failure|fails)\b"
+    rf" (?:not|never|nicht|non|pas|n[ãa]o|niet|failed|failure|fails|\w{{2,5}}n['’]t)\b"
     rf"(?: (?:be |been )?{_REACHED})?"
     rf"|\bconvergencia no {_REACHED}"
     # or as the value of a key: `"converged": false`
@@ -90,7 +90,7 @@ _ADVICE = re.compile(
 # It is no event: `if it does not converge`, `may not converge`.
 _NO_EVENT = re.compile(
     r"\b(?:if|whether|unless|in case|when|should|may|might|would|number of|count of|percent\w*"
-    r"|falls|si)\b(?! not (?:have|be) )|%|# of\b",
+    r"|falls|si|that|which)\b(?! not (?:have|be) )|%|# of\b",
     re.IGNORECASE,
 )
 _NONE_BEFORE = re.compile(r"(?:^|[:;,.(=])\s*(?:0|zero|none|no)\b[\w ]{0,30}$", re.IGNORECASE)
@@ -135,7 +135,8 @@ def _verdict(line: str) -> Verdict | None:
     if condition and condition.start() < statement.start():
         return None
     is_name = _NAME.search(statement[0]) is not None
-    if not is_name and _STATISTIC.match(behind):
+    has_value = ":" in statement[0] or "=" in statement[0]
+    if not is_name and not has_value and _STATISTIC.match(behind):
         return None
     if is_name and not _AUXILIARY.search(before) and not _GOES_WITH.match(behind):
         return None
