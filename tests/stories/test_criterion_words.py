@@ -7,6 +7,7 @@ import pytest
 from transom.stories.criterion_words import (
     can_print,
     holds_in_pieces,
+    holds_words,
     missing_errors,
     missing_values,
     named_functions,
@@ -150,6 +151,20 @@ def test_a_text_may_be_printed_by_a_pattern(text: str, quoted: str, can: bool) -
 )
 def test_a_long_text_may_be_written_in_pieces(text: str, holds: bool) -> None:
     assert holds_in_pieces(text, "Closed today, open tomorrow") == holds
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ('assert clock(3725).split() == ["1", "h", "2", "min"]', True),
+        ('assert line.startswith("1 h") and line.endswith("2 min")', True),
+        ('assert clock(3725).split() == ["1", "h", "3", "min"]', False),
+        ('assert clock(3725).split() == ["2", "min", "1", "h"]', False),
+        ("assert clock(3725)", False),
+    ],
+)
+def test_a_text_may_be_compared_word_by_word(text: str, holds: bool) -> None:
+    assert holds_words(text, "1 h 2 min") == holds
 
 
 def test_functions_are_named_as_code() -> None:

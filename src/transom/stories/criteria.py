@@ -13,6 +13,7 @@ from pydantic import Field
 from transom.stories.criterion_words import (
     can_print,
     holds_in_pieces,
+    holds_words,
     missing_errors,
     missing_values,
     named_functions,
@@ -271,7 +272,10 @@ def _what_is_missing(test: str, criterion: str, proof: Proof, files: StoryFiles)
         return f"replaces {name}, which the criterion names"
     quoted = quoted_texts(criterion)
     whole = "\n".join([*files.tests.values(), files.code_now])
-    has_quoted = any(can_print(text, row) or holds_in_pieces(whole, row) for row in quoted)
+    has_quoted = any(
+        can_print(text, row) or holds_in_pieces(whole, row) or holds_words(text, row)
+        for row in quoted
+    )
     if quoted and {*quoted} <= files.unheld and not has_quoted:
         return f'looks for no "{quoted[-1]}": no file of the project holds it'
     # What holds for all values, such as an order or the same seed, needs no value.

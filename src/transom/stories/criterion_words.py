@@ -82,6 +82,16 @@ def holds_in_pieces(text: str, quoted: str) -> bool:
     return quoted.lower() in _SEAM.sub("", text).lower()
 
 
+def holds_words(text: str, quoted: str) -> bool:
+    """Whether the strings of a program have the words of a quoted text, one after the other."""
+    words: list[str] = []
+    for match in _STRING.finditer(text):
+        words += (match[1] or match[2] or match[3] or "").lower().split()
+    wanted = quoted.lower().split()
+    starts = range(len(words) - len(wanted) + 1)
+    return bool(wanted) and any(words[start : start + len(wanted)] == wanted for start in starts)
+
+
 def named_functions(criterion: str, names: Collection[str]) -> frozenset[str]:
     """Return the functions that a criterion names as code: `name(` or in backquotes."""
     return frozenset(_CALLED.findall(criterion)) & {*names}
