@@ -267,6 +267,8 @@ func main() {
 	fmt.Println(Depth{2, ""}.Add(Depth{3, ""}), names, number, failure, IsDeep(4), Lookup(), Value(), Writer() == os.Stdout)
 }
 """
+# A package may have names of libraries of its own.
+GO_NAMES = "package main\n\nvar math, reflect, strings, atomic, unsafe = 1, 2, 3, 4, 5\n"
 GO_RESULTS: dict[BodyKind, str] = {
     "inner": "{-22 zebra} [zebra] -7 none true &{-10 zebra} map[a:-13] true\n",
     "shape": "{5 a} [b ] 0 none true &{1 d} map[a:2] true\n",
@@ -283,7 +285,8 @@ GO_RESULTS: dict[BodyKind, str] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [*GO_RESULTS])
 def test_functions_of_go(tmp_path: Path, kind: BodyKind) -> None:
-    files = {"go.mod": "module x\n\ngo 1.19\n", "main.go": GO_CALLS, **changed("m.go", GO, kind)}
+    files = {"go.mod": "module x\n\ngo 1.19\n", "main.go": GO_CALLS, "names.go": GO_NAMES}
+    files |= changed("m.go", GO, kind)
     assert results_of(tmp_path, files, ["go", "run", "."]) == GO_RESULTS[kind]
 
 

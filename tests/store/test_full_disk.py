@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -91,3 +92,16 @@ def test_room_is_looked_for_where_a_missing_folder_would_be(tmp_path: Path) -> N
     assert not has_no_room(tmp_path / "missing" / "x.db")
     assert has_no_room(tmp_path / "missing" / "x.db", needed=1 << 60)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("blocks", "flags", "is_full"),
+    [(100, 0, True), (0, 0, False), (100, os.ST_RDONLY, False)],
+    ids=["full", "reports no blocks", "for reading only"],
+)
+def test_a_disk_without_free_blocks_is_not_always_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blocks: int, flags: int, is_full: bool
+) -> None:
+    numbers = (4096, 4096, blocks, 0, 0, 0, 0, 0, flags, 255)
+    monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result(numbers))
+    assert has_no_room(tmp_path) == is_full

@@ -6,6 +6,7 @@ import pytest
 
 from transom.stories.criterion_words import (
     can_print,
+    holds_in_pieces,
     missing_errors,
     missing_values,
     named_functions,
@@ -135,6 +136,20 @@ def test_a_number_is_stated_without_a_range(criterion: str, is_stated: bool) -> 
 )
 def test_a_text_may_be_printed_by_a_pattern(text: str, quoted: str, can: bool) -> None:
     assert can_print(text, quoted) == can
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ('assert note() == (\n    "closed today, "\n    "open tomorrow"\n)', True),
+        ("assert note() == 'closed today,' f' open tomorrow'", True),
+        ('assert.equal(note(), "closed today, " +\n  "open tomorrow");', True),
+        ('assert rows == ["closed today, ", "open tomorrow"]', False),
+        ('assert note() == "closed today, "', False),
+    ],
+)
+def test_a_long_text_may_be_written_in_pieces(text: str, holds: bool) -> None:
+    assert holds_in_pieces(text, "Closed today, open tomorrow") == holds
 
 
 def test_functions_are_named_as_code() -> None:

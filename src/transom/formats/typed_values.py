@@ -253,7 +253,7 @@ def rust_other(head: str, before: str, text: str, kind: str, mark: str) -> str:
     if kind == "higher":
         number, word, size = "93", f"x{mark}", 2
     elif kind == "varying":
-        number, word = f"NEXT_{mark}.fetch_add(1, std::sync::atomic::Ordering::SeqCst)", ""
+        number, word = f"NEXT_{mark}.fetch_add(1, ::std::sync::atomic::Ordering::SeqCst)", ""
     values = _RustValues(number, word, size=size, text=text, mark=mark)
     return values.of(result_type, 3)
 
@@ -274,7 +274,7 @@ def rust_statics(mark: str) -> str:
     """Return what `rust_other` needs at the end of a file."""
     return (
         f"\n#[allow(dead_code, non_upper_case_globals)]\nstatic NEXT_{mark}: "
-        "std::sync::atomic::AtomicU8 = std::sync::atomic::AtomicU8::new(7);\n"
+        "::std::sync::atomic::AtomicU8 = ::std::sync::atomic::AtomicU8::new(7);\n"
     )
 
 

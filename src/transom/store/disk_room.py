@@ -29,8 +29,12 @@ def has_no_room(place: Path, needed: int = _SMALL_ROOM) -> bool:
         folder = folder.parent
     try:
         disk = os.statvfs(folder)
-        # File systems that make inodes as they need them report none at all.
-        if disk.f_bavail * disk.f_frsize < needed or (disk.f_files and not disk.f_favail):
+        if disk.f_flag & os.ST_RDONLY:
+            return False  # such a disk may have nothing free, and needs nothing
+        # Some file systems on a network report no blocks, and those that make inodes as they need
+        # them report no inodes.
+        is_full = bool(disk.f_blocks) and disk.f_bavail * disk.f_frsize < needed
+        if is_full or (disk.f_files and not disk.f_favail):
             return True
         with tempfile.TemporaryFile(dir=folder, buffering=0) as probe:
             for _ in range(0, needed, len(_PIECE)):

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from transom.stories.criterion_words import (
     can_print,
+    holds_in_pieces,
     missing_errors,
     missing_values,
     named_functions,
@@ -269,7 +270,9 @@ def _what_is_missing(test: str, criterion: str, proof: Proof, files: StoryFiles)
     if name := proof.missed.get(test):
         return f"replaces {name}, which the criterion names"
     quoted = quoted_texts(criterion)
-    if quoted and {*quoted} <= files.unheld and not any(can_print(text, row) for row in quoted):
+    whole = "\n".join([*files.tests.values(), files.code_now])
+    has_quoted = any(can_print(text, row) or holds_in_pieces(whole, row) for row in quoted)
+    if quoted and {*quoted} <= files.unheld and not has_quoted:
         return f'looks for no "{quoted[-1]}": no file of the project holds it'
     # What holds for all values, such as an order or the same seed, needs no value.
     values = missing_values(criterion, text) if test in proof.mirrors else []

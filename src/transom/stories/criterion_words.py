@@ -11,6 +11,8 @@ _QUOTED = re.compile(r"\"([^\"\n]{1,200})\"|“([^”\n]{1,200})”")
 _STRING = re.compile(r"\"([^\"\n]{1,500})\"|'([^'\n]{1,500})'|`([^`]{1,500})`")
 # The places of values in strings of Python, JavaScript, Go and Rust.
 _PLACE = re.compile(r"\$?\{[^{}]{0,100}\}|%[-+0-9.]{0,9}[a-zA-Z]")
+# Between two strings that are one text: `"a " "b"` in Python, `"a " + "b"` in all languages.
+_SEAM = re.compile(r"([\"'`])\s*(?:\+\s*)?[fFrRuU]{0,2}\1")
 _CALLED = re.compile(r"(?<!\w)([A-Za-z_]\w{0,100})(?=\(|`)")
 _ENGLISH = re.compile(
     r"\b(?:the|is|are|gives?|returns?|exactly|equals?|has|costs?)\b", re.IGNORECASE
@@ -71,6 +73,13 @@ def can_print(text: str, quoted: str) -> bool:
             if re.fullmatch(pattern, quoted.strip(), re.DOTALL):
                 return True
     return False
+
+
+def holds_in_pieces(text: str, quoted: str) -> bool:
+    """Whether strings of a program that are written one after the other hold a quoted text: a long
+    one is parted so that its lines stay short.
+    """
+    return quoted.lower() in _SEAM.sub("", text).lower()
 
 
 def named_functions(criterion: str, names: Collection[str]) -> frozenset[str]:

@@ -46,6 +46,8 @@ first argument names the run.
 """
 
 _NAMED = 5
+_NOT_BUILT = re.compile(r"\[build failed\]|\"build-fail\"|error: could not compile")
+"""What Go and cargo print of a package that does not build."""
 
 
 class Proof(StoryRecord):
@@ -129,7 +131,7 @@ async def prove(
     missed = await _missed(files, proof, named, words, run)
     return proof.model_copy(
         update={
-            "doubts": tuple(doubts),
+            "doubts": (*doubts, *proof.doubts),
             "needless": tuple(sorted(needless)),
             "unreached": {case: line for case, line in unreached.items() if case in claimed},
             "missed": missed,
@@ -262,17 +264,23 @@ async def _moved(
             unchecked = (passed - unmoved) & of_replaced
     unchecked |= await _of_any_value(files, passing & set(reached), mark, run)
     results: dict[BodyKind, frozenset[str] | None] = {}
+    doubts: list[str] = []
 
     async def passed_with(kind: BodyKind) -> frozenset[str] | None:
         if kind not in results:
             texts = with_new_bodies(files.code, kind, mark)
-            results[kind] = (await run(f"bodies-{kind}", texts)).ids("passed") if texts else None
+            result = await run(f"bodies-{kind}", texts) if texts else None
+            results[kind] = result.ids("passed") if result else None
+            # A test that is not there notices nothing. All kinds have the same code.
+            if kind == "near" and result and passing - {*result.cases}:
+                doubts.extend(_of_no_build(result))
         return results[kind]
 
     tests = passing - unmoved - unchecked - unfailing
     passed = green.ids("passed")
     found = await find_loose_tests(tests, unchecked, named, passed, passed_with)
     return Proof(
+        doubts=tuple(doubts),
         reached={case: lines for case, lines in reached.items() if case in passing},
         unmoved=tuple(sorted(unmoved)),
         unchecked=tuple(sorted(unchecked - found.mirrors)),
@@ -285,6 +293,16 @@ async def _moved(
         judged=tuple(sorted(found.judged)),
         unfailing=tuple(sorted(unfailing)),
     )
+
+
+def _of_no_build(run: TestRun) -> list[str]:
+    """Return a doubt if changed code does not build, as under `#![forbid(warnings)]` in Rust."""
+    if not _NOT_BUILT.search(run.output):
+        return []
+    return [
+        "with functions that return near values the code does not build, so no run shows what"
+        " its tests check"
+    ]
 
 
 async def _with_values(files: StoryFiles, proof: Proof, words: CanaryWords, run: RunWith) -> Proof:
