@@ -171,6 +171,17 @@ def test_what_a_tool_prints_of_a_command_is_no_second_file(tmp_path: Path, log: 
     assert judge_names(tmp_path, log).status == "PASS"
 
 
+@pytest.mark.parametrize("name", ["headers_complete", "headers_complete_if_present"])
+def test_an_item_may_list_the_files_that_its_log_reads(tmp_path: Path, name: str) -> None:
+    netlist = "// Verilog netlist of lamp\n" + HEAD + MODULE
+    spef = SPEF.format(date="Mon Mar  9 15:20:11 2026")
+    write_files(tmp_path, {"lamp.v": netlist, "lamp.spef": spef})
+    more = {"input_files": ["a.rpt", "lamp.v", "lamp.spef"]}
+    report = LOG.format(spef="read_spef lamp.spef")
+    verdict = judge(tmp_path, ClaimRow(name=name), report, more)
+    assert (verdict.status, verdict.capped_by) == ("PASS", ())
+
+
 OPTIONAL = [
     ("report_wns", {}, "PASS", []),
     (
@@ -213,6 +224,10 @@ UNREAD_SPEF = [
     (TEMPUS, "@tempus 12> source corners.tcl"),
     (TEMPUS, "pt_shell> source corners.tcl"),
     (TEMPUS, "[03/09 14:05:37 12s] <CMD> source corners.tcl"),
+    # The name of a file does not say that one is written.
+    (STA, "Importing parasitics from /proj/saved/lamp.spef"),
+    (STA, "Importing parasitics from saved_lamp.spef"),
+    (TEMPUS, "Importing parasitics from ../write/lamp.spef"),
 ]
 NO_SPEF = [
     (STA, "report_checks -path_delay max"),

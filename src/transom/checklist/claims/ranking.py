@@ -46,6 +46,11 @@ _ADVERB: Final = "ly"
 _JOINED: Final = re.compile(
     r"\b(?:no|zero|without|of)(?: \w+){0,2} (?P<first>\w+) or (?P<second>\w+)"
 )
+# "In both runs" asks for two of them, while "DRC runs clean" says that there is a result.
+_COUNTED: Final = re.compile(
+    r"\b(?:(?:all|both|several|these|those|two|three|four|five|\d{1,3})(?: of)?(?: the)?(?: \w+)?"
+    r"|(?:in|for|across|over)(?: the)?) (?P<noun>runs|reports)\b"
+)
 _WORD: Final = re.compile(r"[a-z_]+[a-z0-9_]*")
 _OPENING: Final = re.compile(
     r"^(?:please )?(?:(?:confirm|verify|check|ensure|make sure)(?: that)?|the check is that) "
@@ -285,7 +290,8 @@ def _candidate(
         return None
     parameters, used_words = filled
     names_texts = "text" in claim.parameters or claim.list == "forbidden"
-    words = [word for word in _WORD.findall(lowered) if word not in shipped_claims().grammar]
+    grammar = _grammar_in(lowered)
+    words = [word for word in _WORD.findall(lowered) if word not in grammar]
     is_denied = any(word in shipped_claims().denials for word in words) or "clean" in words
     # Of two tools or stages nobody can tell which is meant, so no report is compared with them.
     narrowing_words = narrowing_of(lowered)
@@ -341,9 +347,15 @@ def _fill_parameters(
     return {}, listed_in_sentence if claim.list else []
 
 
+def _grammar_in(lowered: str) -> set[str]:
+    """Return the words of grammar, without those that are nouns in a description in lower case."""
+    return {*shipped_claims().grammar} - {match["noun"] for match in _COUNTED.finditer(lowered)}
+
+
 def _left_out(description: str, used_words: Collection[str]) -> tuple[str, ...]:
     """Return the words of a description that a claim does not use; a limit is one of them."""
-    words = words_of_question(description, [*used_words], ignored=shipped_claims().grammar)
+    grammar = _grammar_in(description.lower())
+    words = words_of_question(description, [*used_words], ignored=grammar)
     return tuple(word.text for word in words if not word.is_used and word.could_matter)
 
 

@@ -216,9 +216,15 @@ class ClaimView:
     def caps_of_unread_files(self) -> Iterator[Cap]:
         """Yield a cap for each line of a log that may read a file of which no row reads one."""
         read_kinds = set[str]()
+        names, kinds = set[str](), set[str]()
         for fact in self.measurements:
+            names.add(fact.name)
+            kinds.add(fact.scope.get("kind", ""))
             if fact.name in ("file_read", SEARCHED_LOG):
                 read_kinds.add(fact.scope.get("kind", ""))
+        # The head of a SPEF names what the file is; it reads none.
+        if "file_read" not in names and any(part.kind in kinds for part in self.claim.headers):
+            return
         for part in self.claim.headers:
             # A file that is no log runs no command.
             if not read_kinds or not read_kinds.isdisjoint(part.read_as):

@@ -10,8 +10,11 @@ from transom.formats.reports.readings import FileReading, Measurement
 
 SOUGHT_LINE = "sought_line"
 SEARCHED_LOG = "searched_log"
+# The name of a file, such as `saved/a.spef`, does not say what is done with it.
 _WRITING = re.compile(
-    r"(?<![a-z])(?:writ(?:e|es|ing|ten)|sav(?:e|es|ing|ed))(?![a-z])", re.IGNORECASE
+    r"(?<![a-z0-9/.-])(?:writ(?:e|es|ing|ten)|sav(?:e|es|ing|ed))(?![a-z])"
+    r"(?![\w.-]{0,200}(?:/|\.\w))",
+    re.IGNORECASE,
 )
 # A reader is shown that the log was searched; a text that may be looked for must not equal it.
 _TO_ITS_END = "\N{END OF PROOF}"
