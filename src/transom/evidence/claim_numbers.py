@@ -69,6 +69,8 @@ _ROUGH = Decimal("0.05")
 _MOST_NUMBERS = 200
 _NEIGHBOURS = 2  # numbers behind one that stand together with it
 _MOST_PAIRED = 80  # numbers of a text that are compared with each other
+_MOST_PRINTED = 60  # numbers of an entry that a figure may be calculated from
+_PRINTED = re.compile(r"(?<![\d.])\d{1,12}(?:\.\d{1,6})?")
 _IN_ROW = 5  # neighbours of which several make a sum or a rest
 _MOST_PARTS = 12
 _MOST_COUNT = 12
@@ -247,6 +249,29 @@ class NumberClaim:
                 continue
             unit = unit_behind(fact, self.sentence)
             if NumberClaim(fact, unit, self.sentence, self.context).equals(number):
+                return True
+        return False
+
+    def is_calculable(self, entries: Sequence[Support]) -> bool:
+        """Return whether any two numbers of entries make it: a sum, a product, a share, a half."""
+        statement = self.fact.value
+        if statement is None:
+            return False
+        values = {Decimal(2)}
+        # `LH:201` is no fact, but its number is printed.
+        for entry in entries:
+            values.update(map(Decimal, _PRINTED.findall(entry.whole)[:_MOST_PRINTED]))
+        if statement in values:
+            return True
+        values.update(map(Decimal, _PRINTED.findall(self.sentence)[:_MOST_PRINTED]))
+        values.discard(statement)
+        for value, other in combinations(values, 2):
+            results = [value + other, abs(value - other), value * other]
+            if value and other:
+                ratios = (value / other, other / value)
+                results += [*ratios, *(100 * ratio for ratio in ratios)]
+                results += [abs(100 - 100 * ratio) for ratio in ratios]
+            if any(_rounds_to(result, statement) for result in results):
                 return True
         return False
 

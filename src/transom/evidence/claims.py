@@ -398,9 +398,7 @@ class _SentenceCheck:
 
     def _unshown(self, fact: Fact, why: str) -> ClaimJudgement:
         """Return that nothing cited shows a fact, and whether any source has it."""
-        # A reader has no calculator to cite, so a figure of its own may be a sum or a share.
-        is_calculable = self._source is not None and fact.value is not None
-        if self._in_sources is None or is_calculable or self._in_sources(fact):
+        if self._in_sources is None or self._in_sources(fact):
             return ClaimJudgement("undecided", why)
         # The source may print the decimal point as a comma.
         with_comma = Fact(fact.text.replace(".", ","), 0)
@@ -432,6 +430,9 @@ class _SentenceCheck:
             return ClaimJudgement("undecided", judgement.why)
         # 600 seconds, where the source has 600042.1 ms
         if self._source is not None and claim.is_among(self._source):
+            return ClaimJudgement("undecided", judgement.why)
+        # A reader has no calculator to cite, so a figure of its own may be a sum or a share.
+        if self._source is not None and claim.is_calculable(entries):
             return ClaimJudgement("undecided", judgement.why)
         # Anybody can count a few things, so a small count needs no source that prints it.
         is_small = not unit and fact.value in range(_MOST_COUNTED + 1)
