@@ -5,7 +5,6 @@ that lie.
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -263,15 +262,11 @@ async def test_what_a_model_makes_up_is_struck_and_told(place: Place) -> None:
     assert not any("44" in one.text for one in result.risks)
 
 
-async def test_a_reader_s_made_up_number_reaches_nobody_without_its_mark(place: Place) -> None:
+async def test_a_reader_s_made_up_number_reaches_nobody(place: Place) -> None:
     false = "There were 4711 failures [E1]. The rest is quiet."
     result = await place.ask(QUESTION["feature1"], model({"reader": false}))
-    for conversation in result.sub_conversations:
-        shown = conversation.summary.count("4711")
-        marked = re.findall(r"4711 failures \[E\d+\]\. \(unchecked figure\)", conversation.summary)
-        assert len(marked) == shown, conversation.summary
+    assert "4711" not in json.dumps([one.summary for one in result.sub_conversations])
     assert any("4711" in one.text for one in result.unsupported_claims)
-    assert result.verdict == "READY"
 
 
 async def test_injected_text_changes_nothing_and_is_told(place: Place) -> None:
