@@ -20,12 +20,13 @@ _NOT_NARROWED = r"\b(?! (?:by|with|without|as)\b)"
 _NUMBER_BEGINS = r"(?<![\w.,:/-])"
 _WHOLE = r"(?: ?/ ?| of (?:the )?| out of (?:the )?)\d[\d,]{0,15}"
 _SHARE = r"(?: ?[=(,]? ?0(?:\.0{1,9})? ?%\)?)"
+_NO_PERCENT = r"0(?:\.0{1,9})? ?%"
 # What stands between a label and its number: a sign, leader dots, a tab, or columns.
 _SIGN = r"(?:\s{0,80}[:=|]\s{0,80}| ?\.{2,80} ?:? ?| ?\t\s{0,20}| {2,80})"
 # A label begins a line, a field of a table or a clause, or stands behind "Number of".
 _BEGIN = r"(?:^[\W_]*|[\]()|,;:.=>] ?|  |\b(?:of|the) )"
 _END = r"\s*(?:$|[|;)\]]|[,.](?:\s|$))"
-_ZERO_WORD = re.compile(r"(?<![\w.])(?:0|no|zero|none|nil)(?!\w)", re.IGNORECASE)
+_ZERO_WORD = re.compile(r"(?<![\w.])(?:0|no|zero|none|nil|nothing)(?!\w)", re.IGNORECASE)
 
 
 class NothingFinder:
@@ -63,11 +64,17 @@ class NothingFinder:
             # 0 of 318 nets matched; 0/318 nets matched
             rf"{_NUMBER_BEGINS}0{_WHOLE} {noun_phrase} {were}{result}{_NOT_NARROWED}",
             # Verifying 0 nets
-            rf"\b{_one_of(forms)} (?:only )?(?:0|zero) {noun_phrase}{_NOT_NARROWED}",
+            rf"\b{_one_of(forms)} (?:only )?(?:0{_SHARE}?|zero) {noun_phrase}{_NOT_NARROWED}",
+            # Annotated 0.00% of nets
+            rf"\b{_one_of(forms)} {_NO_PERCENT} of (?:the |all )?{noun_phrase}{_NOT_NARROWED}",
+            # nothing was checked
+            rf"\bnothing (?:was|is|has been) {participle}{_END}",
             # Compared 0 of 318 nets
             rf"\b{_one_of([*forms, *words.results])} 0{_WHOLE} {noun_phrase}{_NOT_NARROWED}",
             # Nets annotated: 0
-            rf"{_BEGIN}{labels}{_SIGN}(?:0|none|no|nil|zero){_SHARE}?{_END}",
+            rf"{_BEGIN}{labels}{_SIGN}(?:{_NO_PERCENT}|(?:0|none|no|nil|zero){_SHARE}?){_END}",
+            # nets: annotated=0 total=318
+            rf"{_BEGIN}{noun_phrase}:? {participle} ?[=:] ?0(?=\s|$)",
             # Annotated nets 0; "checked window 0" is the name of one
             rf"{_BEGIN}{participle} {plural_phrase} 0{_SHARE}?{_END}",
             # Compared: 0 devices
@@ -91,10 +98,12 @@ class NothingFinder:
 
     def find(self, line: str) -> str:
         """Return the words of a line that say that nothing was looked at, or ""."""
+        # A key such as `annotated_nets` is read as its words.
+        text = line.replace("_", " ")
         for pattern in self.patterns:
-            match = pattern.search(line)
+            match = pattern.search(text)
             if match is not None:
-                return match[0].strip()
+                return line[match.start() : match.end()].strip()
         return ""
 
 

@@ -294,7 +294,10 @@ def _rules(field: TextField) -> _Rules:
     numbered = [(re.compile(pattern.pattern, re.IGNORECASE), pattern.state) for pattern in patterns]
     return _Rules(
         signals=re.compile("|".join(signals)),
-        looked_at=re.compile(rf"\b(?:{'|'.join(shipped_nothing_finder().signals)})\b"),
+        # An underscore parts the words of a key.
+        looked_at=re.compile(
+            rf"(?<![a-z0-9])(?:{'|'.join(shipped_nothing_finder().signals)})(?![a-z0-9])"
+        ),
         numbered=tuple(numbered),
         marks=re.compile(rf"^\s*(?:\S+\s+){{0,3}}?({'|'.join(marks)})(?!\w)"),
         harmless=tuple(re.compile(phrase, re.IGNORECASE) for phrase in vocabulary.harmless),

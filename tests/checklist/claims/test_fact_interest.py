@@ -13,6 +13,7 @@ from transom.checklist.claims.claim_files import write_claim
 from transom.checklist.claims.claim_interest import interest_of
 from transom.checklist.item import parse_item
 from transom.checklist.judging import check
+from transom.checklist.vectors import STANDARD_SOURCE
 from transom.formats.reports import FactInterest, read_report_pieces, shipped_formats
 from transom.formats.yaml_files import dump_yaml
 
@@ -71,8 +72,11 @@ def test_an_edited_checker_is_given_everything() -> None:
     interest = interest_of(files.config, files.atoms)
     assert interest is not None
     assert "endpoint_slack" in interest.names
-    # The standard functions may stand behind it.
-    assert interest_of(files.config, f"{files.atoms}\n\nX = 1\n") == interest
+    # The standard functions may stand behind it, and nothing else.
+    with_standard = f"{files.atoms}\n\n# Atoms B and C\n{STANDARD_SOURCE}"
+    assert interest_of(files.config, with_standard) == interest
+    own = "def extract_context(text):\n    return []\n"
+    assert interest_of(files.config, f"{files.atoms}\n\n{own}") is None
     edited = files.atoms.replace("endpoint_slack", "cell_area", 1)
     assert edited != files.atoms
     assert interest_of(files.config, edited) is None

@@ -60,6 +60,14 @@ NOTHING = [
     ("Yosys, problems", "Modules checked | 0"),
     ("UVM summary", "UVM_INFO @ 900: scoreboard [SB] packets matched: 0 of 128"),
     ("limits, slew", "Pins: 0 checked"),
+    # A share, a key of two words, and an assignment.
+    ("OpenSTA log, setup", "Nets annotated: 0.00%"),
+    ("OpenSTA log, hold", "Annotated nets: 0.0 %"),
+    ("OpenSTA log, files", "Annotated 0.00% of all nets"),
+    ("OpenSTA log, setup", "annotated 0 (0.0%) nets"),
+    ("OpenSTA log, constraints", "checked_endpoints 0"),
+    ("router's log, antennas", "[INFO ANT-0015] nets: checked=0 total=208"),
+    ("Netgen log", "Nothing was compared."),
 ]
 SOMETHING = [
     ("OpenSTA log, setup", "Annotated 44 nets."),
@@ -102,6 +110,11 @@ SOMETHING = [
     ("Icarus run", "matched 10 of 10 vectors, 0 differ"),
     ("Verilator run", "checked 2000 words, 0 rechecked"),
     ("OpenSTA log, setup", "nets annotated in run 0: 318"),
+    ("OpenSTA log, setup", "Nets annotated: 100.00%"),
+    ("OpenSTA log, hold", "Unannotated nets: 0.00%"),
+    ("OpenSTA log, files", "Annotated 0.05% of nets twice"),
+    ("router's log, antennas", "[INFO ANT-0015] nets: checked=208 total=208"),
+    ("Netgen log", "Nothing was removed."),
 ]
 
 

@@ -17,6 +17,7 @@ from transom.checklist.claims.claim_data import (
     proof_facts,
     shipped_claims,
 )
+from transom.checklist.vectors import STANDARD_SOURCE
 from transom.errors import InputError
 from transom.formats.reports import FactInterest
 
@@ -41,8 +42,10 @@ def interest_of(config: CheckerConfig, atoms: str) -> FactInterest | None:
     claim = shipped_claims().claims.get(config.claim.name) if config.claim else None
     if config.claim is None or claim is None:
         return None
-    # The standard functions may stand behind it.
-    if not atoms.startswith(text_of_atoms(claim, config.claim)):
+    text = text_of_atoms(claim, config.claim)
+    # The standard functions may stand behind it; any other function may ask for anything.
+    rest = _without_comments(atoms[len(text) :])
+    if not atoms.startswith(text) or rest not in ("", _without_comments(STANDARD_SOURCE)):
         return None
     parameters = config.claim.parameters
     patterns = [*bad_facts(claim, parameters), *claim.looked_at, *claim.alarming]
@@ -51,6 +54,10 @@ def interest_of(config: CheckerConfig, atoms: str) -> FactInterest | None:
     names = {"message", *(measure_name(pattern, parameters) for pattern in patterns)}
     kinds = {kind for part in claim.headers for kind in (part.kind, *part.read_as)}
     return FactInterest(frozenset(names), frozenset(kinds))
+
+
+def _without_comments(code: str) -> str:
+    return "\n".join(line for line in code.splitlines() if not line.startswith("#")).strip()
 
 
 def is_of_headers(config: CheckerConfig) -> bool:

@@ -18,7 +18,7 @@ from typing import Final
 _ECHO: Final = re.compile(
     r"^\s*+(?:#++\s*+|\*\s*+|;\s*+)?(?:Command\s*+:\s*+)?"
     r"(?:[\w.]++(?: [\w/~.]++)?[>%#]|%)?\s*+"
-    r"(?P<name>report_\w+|timeDesign|check_\w+|verify_\w+)(?P<options>(?:\s.*)?)$"
+    r"(?P<name>report_\w+|timeDesign|check_\w+|verify(?:_|[A-Z])\w+)(?P<options>(?:\s.*)?)$"
 )
 # PrimeTime lists the options of its command in the head of its report, one a line.
 _HEAD: Final = re.compile(r"^Report : (?P<name>timing|power|constraint|qor|global timing)$")
@@ -78,6 +78,12 @@ _WITH_VALUE: Final = frozenset(
         *("-analysis_type", "-delay", "-unit", "-units", "-power_unit", "-report", "-report_file"),
     }
 )
+# A check of the layout checks less with most options, such as `-noSpacing` and `-nets VDD`.
+_OF_LAYOUT: Final = re.compile(r"verify|check_(?:drc|connectivity|process_antenna|antenna)$")
+_WITHOUT_VALUE_OF_LAYOUT: Final = frozenset({"-verbose", "-check_all"})
+_WITH_VALUE_OF_LAYOUT: Final = frozenset(
+    {"-limit", "-error", "-warning", "-report", "-reportfile", "-report_file", "-outfile", "-file"}
+)
 # A report of what is worse than a limit shows each violation if the limit is not negative.
 _UPPER_BOUNDS: Final = frozenset(
     {"-slack_max", "-slack_lesser_than", "-slack_less_than", "-max_slack"}
@@ -112,7 +118,10 @@ def command_of(line: str) -> ReportCommand | None:
     if words and not words[0].startswith(("-", "[", "{", "\\")):
         # "report_tns 0.00" or "check_setup passed" is no command but a result.
         return None
-    return ReportCommand(match["name"], tuple(_narrowing(words)))
+    name = match["name"]
+    if _OF_LAYOUT.match(name):
+        return ReportCommand(name, tuple(_narrowing_of_layout(words)))
+    return ReportCommand(name, tuple(_narrowing(words)))
 
 
 def head_options(line: str) -> tuple[str, ...]:
@@ -137,12 +146,8 @@ def _narrowing(words: list[str]) -> list[str]:
     narrowing = list[str]()
     position = 0
     while position < len(words):
-        # Innovus takes its options in any case.
-        option = words[position].lower()
+        option, value = _option_at(words, position)
         position += 1
-        value = ""
-        if position < len(words) and not _is_option(words[position]):
-            value = words[position]
         if option in _WITHOUT_VALUE:
             continue
         if option in _WITH_VALUE:
@@ -154,6 +159,26 @@ def _narrowing(words: list[str]) -> list[str]:
         narrowing.append(f"{option} {value}".strip())
         position += bool(value)
     return narrowing
+
+
+def _narrowing_of_layout(words: list[str]) -> list[str]:
+    """Return the options that narrow a check of the layout, each with its value."""
+    narrowing = list[str]()
+    position = 0
+    while position < len(words):
+        option, value = _option_at(words, position)
+        position += 1 + bool(value)
+        is_whole = option in _WITH_VALUE_OF_LAYOUT or (option, value) == ("-type", "all")
+        if not is_whole and option not in _WITHOUT_VALUE_OF_LAYOUT:
+            narrowing.append(f"{option} {value}".strip())
+    return narrowing
+
+
+def _option_at(words: list[str], position: int) -> tuple[str, str]:
+    """Return the option at a position in lower case, and the value behind it or ""."""
+    following = words[position + 1] if position + 1 < len(words) else ""
+    # Innovus takes its options in any case.
+    return words[position].lower(), "" if _is_option(following) else following
 
 
 def _is_option(word: str) -> bool:
