@@ -11,7 +11,7 @@ import shutil
 import sqlite3
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -101,7 +101,13 @@ class World:
         if (files := self.folder / "w" / "runs").is_dir():
             # what is being written now, or is for people alone
             halves = shutil.ignore_patterns(".*")
-            shutil.copytree(files, there.folder / "w" / "runs", ignore=halves, dirs_exist_ok=True)
+            shutil.copytree(
+                files,
+                there.folder / "w" / "runs",
+                ignore=halves,
+                dirs_exist_ok=True,
+                copy_function=_copy_unless_removed,
+            )
         return there
 
     def journal(self) -> list[tuple[str, Any]]:
@@ -155,3 +161,9 @@ class Scene:
     lasting: bool = True
     heard: bool = False
     folds: bool = False
+
+
+def _copy_unless_removed(source: str, target: str) -> None:
+    """Copy a file; a thread may remove an old checkpoint while its folder is being copied."""
+    with suppress(FileNotFoundError):
+        shutil.copy2(source, target)
