@@ -73,17 +73,11 @@ def _is_plain(decorator: ast.expr) -> bool:
 def _groups(body: list[ast.stmt]) -> list[set[int]]:
     """Return the lines of checks, of which each set needs one that is reached."""
     groups: list[set[int]] = []
-    last_check = max((node.lineno for node in body if _is_check(node)), default=0)
     for node in body:
         if _is_check(node):
             groups.append({node.lineno})
         # What follows an expected error in its block is never reached.
         if _is_check(node) or isinstance(node, TestFunction | ast.ClassDef):
-            continue
-        # The check that follows says what the result is. One of each part of it may have nothing
-        # to look at, and one for another kind of result is there for a failure.
-        leaves = any(isinstance(part, ast.Return) for part in ast.walk(node))
-        if node.lineno < last_check and not leaves:
             continue
         inner: list[set[int]] = []
         for block in _blocks(node):
