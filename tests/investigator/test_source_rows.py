@@ -37,7 +37,7 @@ TABLE = (
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (CSV, "POST /swaps had 90 failures in 6,000 requests, which is 1.5 %."),
+        (CSV, "90 of 6,000 requests to /swaps failed, which is 1.5 %."),
         (CSV, "The p95 of /swaps is 1.9 seconds."),
         (XML, "Of shop/cart 420 of 600 lines, 70 %, are covered."),
         (XML, "shop/pay is covered to 96 %."),
@@ -64,6 +64,13 @@ def test_the_row_of_its_words_shows_a_sentence(text: str, sentence: str) -> None
 )
 def test_another_row_shows_nothing_of_it(text: str, sentence: str) -> None:
     assert not is_shown_by_row(sentence, [], rows_of(text, "s"))
+
+
+def test_numbers_of_prose_belong_to_the_words_behind_them() -> None:
+    note = {"note": "The gateway is planned for 900 boxes. In the pilot 42 boxes were on the road."}
+    rows = rows_of(json.dumps(note), "s")
+    assert is_shown_by_row("In the pilot 42 boxes were on the road.", [], rows)
+    assert not is_shown_by_row("In the pilot 900 boxes were on the road.", [], rows)
 
 
 def test_a_row_shows_no_other_value_than_the_one_that_is_cited() -> None:

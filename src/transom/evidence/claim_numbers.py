@@ -308,7 +308,8 @@ class NumberClaim:
     def is_in_row(self, row: Support) -> bool:
         """Return whether a row of a source has the number, and its key says nothing else of it."""
         kinds = self.context.checked_kinds()
-        if self.context.is_denied:
+        # In prose a number belongs to the words behind it.
+        if self.context.is_denied or not _KEYED.search(row.whole):
             return False
         for number in _numbers_of(row):
             is_of_state = kinds[STATE] <= number.kinds[STATE]

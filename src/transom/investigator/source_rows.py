@@ -13,6 +13,7 @@ from transom.formats.xml_paths import read_xml, tag_of
 
 _MOST_ROW = 800  # characters; a longer row is about too much to show what a sentence says
 _MOST_ROWS = 400
+_MOST_WORDS = 6  # words of a title; more are prose
 _SEPARATORS = ("|", "\t", ";", ",")
 _LEAST_CELLS = 3
 
@@ -54,6 +55,9 @@ def _rows_of_data(data: Json) -> Iterator[str]:
         name, node = pending.pop(0)
         if isinstance(node, list):
             pending += [(name, child) for child in node]
+        # A number of prose belongs to the words behind it, not to the key.
+        if isinstance(node, str) and _is_prose(node):
+            yield from _rows_of_lines(node)
         if not isinstance(node, dict):
             continue
         whole = " ".join(_leaves(name, node))
@@ -81,8 +85,12 @@ def _leaves(name: str, node: Json) -> Iterator[str]:
         if sum(isinstance(child, dict) for child in node) <= 1:
             for child in node:
                 yield from _leaves(name, child)
-    else:
+    elif not (isinstance(node, str) and _is_prose(node)):
         yield f'"{name}": {node},'
+
+
+def _is_prose(text: str) -> bool:
+    return "\n" in text or len(text.split()) > _MOST_WORDS
 
 
 def _row_of_element(element: Element) -> str:
