@@ -6,6 +6,7 @@ Each candidate says which words of the description it leaves out; a person choos
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Collection, Iterable
@@ -301,6 +302,8 @@ def _candidate(
         if facets.count(word.facet) == 1:
             narrowing.update(_WORD.findall(word.words))
     known_words = [*claim.words, *claim.fixed.values(), *narrowing]
+    if "met" in claim.words:
+        known_words += shipped_claims().same_as_met
     has_limit = "limit" in claim.parameters
     # "No opens or shorts" denies both, while "setup or hold is met" asks for one of two.
     for match in _JOINED.finditer(lowered):
@@ -409,7 +412,27 @@ def _fill_limit(description: str) -> tuple[dict[str, str], list[str]] | None:
                     best, best_measure, best_place = phrase, measure, place
     if not best:
         return None
-    return _measure(best_measure, limit), [best, words, match[0].strip(" .,;")]
+    words_of_name = _words_of_name(best_measure, best, description)
+    return _measure(best_measure, limit), [best, *words_of_name, words, match[0].strip(" .,;")]
+
+
+def _words_of_name(measure: LimitedMeasure, phrase: str, description: str) -> list[str]:
+    """Return the words right before a measure's name with which another of its names goes on.
+
+    "Total power consumption" is the measure of "total power" and of "power consumption".
+    """
+    pairs = set[tuple[str, str]]()
+    for name in measure.says:
+        pairs.update(itertools.pairwise(_WORD.findall(name)))
+    before, _, _ = description.lower().partition(phrase)
+    words = list[str]()
+    following = _WORD.findall(phrase)[0]
+    for word in reversed(_WORD.findall(before)):
+        if (word, following) not in pairs:
+            break
+        words.append(word)
+        following = word
+    return words
 
 
 def _is_in(word: str, phrases: Iterable[str]) -> bool:
