@@ -175,9 +175,7 @@ class Toolbox:
             tool, arguments = accepted or self._accepted(call)
             if tool.limits.calls is not None or tool.recall:
                 self._count(tool, place)
-            return await carried_out(
-                tool, call, arguments, seconds, self.redact, self._deadlines
-            )
+            return await carried_out(tool, call, arguments, seconds, self.redact, self._deadlines)
         except ToolRefused as error:
             outcome = refused(call, error, _trust_of(error, tool))
             # The model may correct a refused call without paying for it.
