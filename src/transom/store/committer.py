@@ -37,7 +37,7 @@ class Job:
     """A write and the future of its result."""
 
     work: Work  # may run twice: in a batch that failed, and then alone
-    future: asyncio.Future[Any]
+    future: asyncio.Future[Any] | None  # None while the caller may commit by itself
     sync: bool
     stream: str  # stream that it appends to; "" for another write
     soon: bool = False  # the caller does not wait for it before the next write
