@@ -340,9 +340,7 @@ class Stage:
             "role": request.role,
             "sees": sorted(role.sees),
             "reply": reply.to_json(),
-            "shares": {
-                name: [tokens_used, limit] for name, tokens_used, limit in request.window.shares
-            },
+            "shares": {share.name: (share.used, share.limit) for share in request.window.shares},
         }
         if size:
             record["size"] = [*size]

@@ -170,7 +170,7 @@ class ToolJournal:
         attributes = {keys.OPERATION: keys.EXECUTE_TOOL, keys.TOOL_NAME: tool.name, **about}
         try:
             with self._run.telemetry.span(f"execute_tool {tool.name}", **attributes) as span:
-                began = time.monotonic()
+                began = time.monotonic_ns()
                 interruption: Interruption = ""
                 # The journal must say that it began: after a kill nobody could know otherwise.
                 if tool.effect in _OWN_DOUBT:
@@ -179,10 +179,12 @@ class ToolJournal:
                 result = await act(interruption)
                 outcome: Any = result.to_json()  # type: ignore[attr-defined]  # see above
                 log_outcome(span, tool.name, outcome)
+                # In whole microseconds; to round a fraction takes several of them.
+                microseconds = (time.monotonic_ns() - began) // 1000
                 fields = {
                     "name": tool.name,
                     "effect": tool.effect,
-                    "seconds": round(time.monotonic() - began, 6),
+                    "seconds": microseconds / 1_000_000,
                 }
                 record = {**place.to_json(), **fields, "outcome": outcome}
                 # It must never be repeated, so its result is synced; any other call may be made
