@@ -22,7 +22,7 @@ from transom.errors import (
 from transom.llm import ToolCallPart, ToolResultPart
 from transom.telemetry import Redactor
 from transom.tools.answers import as_text
-from transom.tools.deadlines import CallDeadlines
+from transom.tools.deadlines import running_deadlines
 from transom.tools.definition import Arguments, ToolDefinition, ToolOutcome, ToolReturn
 
 _OF_RUN = (RunError, StoreError, EgressError, VisibilityError, CapReached)
@@ -41,7 +41,6 @@ async def carried_out(
     arguments: Arguments,
     seconds: float | None,
     redact: Redactor,
-    deadlines: CallDeadlines,
 ) -> ToolOutcome:
     """Execute a call, and return its outcome: the result for the model, a note and a mark.
 
@@ -51,7 +50,6 @@ async def carried_out(
         arguments: its arguments, checked.
         seconds: the rest of the run's time; None for no limit but the tool's own.
         redact: removes secrets from the result.
-        deadlines: watches the time.
 
     Raises:
         ToolRefused: the call was not carried out, or the tool failed.
@@ -63,7 +61,7 @@ async def carried_out(
     own_seconds = tool.limits.seconds
     if seconds is None or (own_seconds is not None and own_seconds < seconds):
         seconds = own_seconds
-    limit = asyncio.timeout(None)
+    limit, deadlines = asyncio.timeout(None), running_deadlines()
     try:
         async with limit:
             if seconds is not None:

@@ -1,4 +1,4 @@
-"""The deadlines of tool calls, watched by one timer."""
+"""The deadlines of tool calls, watched by one timer for each event loop."""
 
 from __future__ import annotations
 
@@ -6,29 +6,26 @@ import asyncio
 
 
 class CallDeadlines:
-    """Ends calls that take longer than they may, with one timer for all of them.
+    """Ends calls that take longer than they may, with one timer for all calls of an event loop.
 
     A timer for each call, which is cancelled when the call ends, costs more than a quick call.
     Nearly all calls end in time, so the timer of an earlier call serves the later ones, too.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
         self._deadlines: dict[asyncio.Timeout, float] = {}
-        self._loop: asyncio.AbstractEventLoop | None = None  # the loop that has the timer
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self, limit: asyncio.Timeout, seconds: float) -> None:
         """Let a limit that was entered without a time expire in so many seconds."""
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + seconds
+        deadline = self._loop.time() + seconds
         self._deadlines[limit] = deadline
-        timer = self._timer
-        # The timer of a closed loop never fires.
-        if timer is None or self._loop is not loop or deadline < timer.when():
-            if timer is not None:
-                timer.cancel()
-            self._loop = loop
-            self._timer = loop.call_at(deadline, self._look)
+        if self._timer is None:
+            self._timer = self._loop.call_at(deadline, self._look)
+        elif deadline < self._timer.when():
+            self._timer.cancel()
+            self._timer = self._loop.call_at(deadline, self._look)
 
     def end(self, limit: asyncio.Timeout) -> None:
         """Watch a limit no more: its call has ended."""
@@ -36,14 +33,29 @@ class CallDeadlines:
 
     def _look(self) -> None:
         """Let the limits expire that are due, and set the timer for the next one."""
-        timer, self._timer = self._timer, None
-        if timer is None or self._loop is None:
-            return
+        now = self._loop.time()
         # A loop may call this a little early, by the resolution of its clock.
-        now = max(timer.when(), self._loop.time())
+        if self._timer is not None:
+            now = max(now, self._timer.when())
+        self._timer = None
         for limit, deadline in list(self._deadlines.items()):
             if deadline <= now:
                 del self._deadlines[limit]
                 limit.reschedule(deadline)
         if self._deadlines:
             self._timer = self._loop.call_at(min(self._deadlines.values()), self._look)
+
+
+_of_loops: dict[asyncio.AbstractEventLoop, CallDeadlines] = {}
+
+
+def running_deadlines() -> CallDeadlines:
+    """Return the deadlines of the running event loop."""
+    loop = asyncio.get_running_loop()
+    deadlines = _of_loops.get(loop)
+    if deadlines is None:
+        for other in list(_of_loops):
+            if other.is_closed():
+                _of_loops.pop(other, None)
+        deadlines = _of_loops[loop] = CallDeadlines(loop)
+    return deadlines

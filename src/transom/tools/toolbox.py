@@ -21,7 +21,6 @@ from transom.llm.turns import Trust, strictest
 from transom.telemetry import Redactor
 from transom.tools.answers import as_text, refused
 from transom.tools.carrying import carried_out
-from transom.tools.deadlines import CallDeadlines
 from transom.tools.definition import Arguments, ToolDefinition, ToolOutcome, check_definition
 
 Accepted: TypeAlias = tuple[ToolDefinition, Arguments]
@@ -64,7 +63,6 @@ class Toolbox:
         self.redact = redact or Redactor()
         self.specs: tuple[ToolSpec, ...] = ()
         self._tools: dict[str, ToolDefinition] = {}
-        self._deadlines = CallDeadlines()
         # By tool, the positions of the calls that count towards its limit.
         self._counted: defaultdict[str, set[Hashable]] = defaultdict(set)
         for tool in tools:
@@ -175,7 +173,7 @@ class Toolbox:
             tool, arguments = accepted or self._accepted(call)
             if tool.limits.calls is not None or tool.recall:
                 self._count(tool, place)
-            return await carried_out(tool, call, arguments, seconds, self.redact, self._deadlines)
+            return await carried_out(tool, call, arguments, seconds, self.redact)
         except ToolRefused as error:
             outcome = refused(call, error, _trust_of(error, tool))
             # The model may correct a refused call without paying for it.
