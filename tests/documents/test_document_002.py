@@ -15,7 +15,7 @@ import pytest
 from tests.documents.door import Door
 from tests.documents.rows import row, shared
 from tests.investigator import reports
-from tests.investigator.folders import UNIT, document, ready, text_of
+from tests.investigator.folders import UAT, UNIT, document, ready, text_of, uat
 from transom import Agent, Block, Role, retry, tool, traced
 from transom.agent import Home
 from transom.compat import Agent as EarlierAgent
@@ -96,8 +96,8 @@ def test_ready_in_the_terminal(investigated: tuple[Door, Any]) -> None:
 
 
 @row(
-    "what depends on a service: of all features, also of those that nobody investigated",
-    "transom.investigator.remembering:_declared_dependants",
+    "what depends on a service: of all features, by their documents of today",
+    "transom.investigator.dependants:dependants",
 )
 def test_dependants(door: Door) -> None:
     depends = {
@@ -111,8 +111,25 @@ def test_dependants(door: Door) -> None:
     lines = door(*command, "--follow-up", run_id).out.splitlines()
     assert any("seat booking" in line and "ARCHITECTURE.md#line:" in line for line in lines)
     assert any(line.startswith("crew roster at the desk depends on") for line in lines), lines
-    assert lines[-1].startswith("Not investigated yet")
+    assert lines[-1].startswith("No document names tide-table")
     assert "gift shop" in lines[-1]
+
+
+@row(
+    "all features that failed UAT, with the reason, as a first question and as a follow-up",
+    "transom.investigator.feature_lists:feature_list",
+)
+def test_failed_features(door: Door) -> None:
+    other_feature(door, "crew roster", {UAT: uat(decision="rejected")})
+    other_feature(door, "seat booking", {})
+    question = "Retrieve all features that failed UAT"
+    for more in ((), ("--follow-up", answered(door)["run_id"])):
+        answer = door("investigate", question, "--data", "data", *AS_OF[:2], "-q", *more)
+        assert answer.code == 0
+        first, *rest = answer.out.splitlines()
+        assert first.startswith("crew roster at the desk (CRE-41): User acceptance testing passed")
+        assert "rejected" in first
+        assert rest[0] == "Not so for 1 other feature: seat booking at the desk."
 
 
 @row(
