@@ -545,6 +545,29 @@ def test_stage_limit(fan: Door) -> None:
     assert fan("check", "spec", "FAN-1.yaml", "--model", MODEL, "-q").code == 0
 
 
+@row(
+    "the texts of calls are in the log file, and not on stderr",
+    "transom.telemetry.logs:configure",
+)
+def test_debug_log(fan: Door) -> None:
+    fan.write("transom.yaml", "logging: {level: DEBUG, log_file: calls.jsonl}\n")
+    answer = fan("check", "spec", "FAN-1.yaml", "--model", MODEL)
+    assert answer.code == 0
+    kept = (fan.here / "calls.jsonl").read_text("utf-8")
+    assert "--- sent" in kept
+    assert "--- sent" not in answer.err
+    # A quiet command keeps the same file.
+    fan.item("FAN-2.yaml", FAN, item_id="FAN-2")
+    fan("check", "spec", "FAN-2.yaml", "--model", MODEL, "-q")
+    assert len((fan.here / "calls.jsonl").read_text("utf-8")) > len(kept)
+    shown = fan("check", "spec", "FAN-2.yaml", "--model", MODEL, "-vv", "--workspace", "other")
+    assert "--- sent" in shown.err
+    # Without a file they are where -vv or the level asks for them.
+    fan.write("transom.yaml", "logging: {level: DEBUG}\n")
+    shown = fan("check", "spec", "FAN-2.yaml", "--model", MODEL, "--workspace", "third")
+    assert "--- sent" in shown.err
+
+
 @row("calls are logged, in a file of JSON lines", "transom.telemetry.logs:configure")
 def test_logging(built: Door) -> None:
     lines = (built.here / "config/logs/agent.log", built.here / "logs/agent.log")

@@ -29,7 +29,7 @@ from transom.cli.evidence_sources import (
 from transom.cli.knowledge import PlaybookScope, learning, opened_memory
 from transom.cli.output import day_of, report_files, style_status
 from transom.cli.run_lookup import found_run
-from transom.errors import InputError, Paused
+from transom.errors import InputError, NotFoundError, Paused
 from transom.investigator.concluding import kept_answer
 from transom.investigator.dialogue import (
     FollowUp,
@@ -169,7 +169,12 @@ def inquiry_of(
 
 async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | None]:
     """Return the answer with the run's ids, and the pause of the run if a person has to judge."""
-    result = await investigated(run, inquiry)
+    try:
+        result = await investigated(run, inquiry)
+    except NotFoundError:
+        # Nobody has to resume it: the same question refers to nothing again.
+        await run.finish("refused")
+        raise
     pause: Paused | None = None
     try:
         result = await judged(run, result)
@@ -278,7 +283,7 @@ async def demo(session: Session, examples: Path) -> list[Investigation]:
         unmet = [
             (row.status, row.name)
             for row in result.criteria
-            if row.required and row.status not in ("pass", "waived")
+            if row.required and row.status not in ("pass", "waived", "not_applicable")
         ]
         for status, name in unmet[:3]:
             words = "not met" if status == "fail" else "not shown"
