@@ -70,7 +70,7 @@ def test_wanted_words(reply: str) -> None:
         "qa": "DECISION: PASS or FAIL",
     }
     for seat in ("po", "qa"):
-        made = read_reply(reply, seat)  # type: ignore[arg-type]
+        made = read_reply(reply, seat)
         assert not made.decision
         assert made.problem.endswith(f"; write one line: {wanted[seat]}")
 

@@ -31,7 +31,8 @@ _LISTS: Final = re.compile(
 )
 _FAILED: Final = re.compile(
     r"\b(?:fail\w*|miss\w*|lack\w*|without|open|block\w*|broken|violat\w*|reject\w*|stuck|held"
-    r"|unmet|problems?|issues?|below|not|cannot|nicht|fehl\w*|durchgefallen|scheitert\w*)\b|n['’]t\b",
+    r"|unmet|problems?|issues?|below|not|cannot|nicht|fehl\w*|durchgefallen"
+    r"|scheitert\w*)\b|n['’]t\b",
     re.IGNORECASE,
 )
 _PASSED: Final = re.compile(

@@ -93,7 +93,7 @@ NARROWER_WORDS = word_set(
     " boutique région edición móvil plataforma tienda región edizione piattaforma negozio"
 )
 OPENING = (
-    r"(?>\s*(?:(?:please|can|could|would|will|you|tell|us|me|show|list|find|name|give|get|retrieve"
+    r"^(?>(?:(?:please|can|could|would|will|you|tell|us|me|show|list|find|name|give|get|retrieve"
     r"|and|so|now|then|also|hello|hi|i want to know|do|know)\b\W{0,3})*)"
 )
 """Expression for the words with which a question may open before it asks."""

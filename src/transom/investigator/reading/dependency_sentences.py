@@ -68,7 +68,7 @@ _MOST_PLACES: Final = 20  # of one sentence
 
 
 @dataclass(frozen=True)
-class Mention:
+class ThingMention:
     """A place of a document that names a thing.
 
     Attributes:
@@ -106,7 +106,7 @@ class NamedThing:
         """Return the first place of a text that names the thing."""
         return self._exact.search(text)
 
-    def mentions(self, lines: Iterable[str]) -> Iterator[Mention]:
+    def mentions(self, lines: Iterable[str]) -> Iterator[ThingMention]:
         """Yield the sentences of a document that name the thing."""
         for text, starts in _paragraphs(lines):
             place = 0
@@ -117,7 +117,7 @@ class NamedThing:
                     kind, subject, offset = mention
                     line = max(number for start, number in starts if start <= place + offset)
                     quote = " ".join(sentence.split())[:_LONGEST_QUOTE]
-                    yield Mention(kind, line, quote, subject)
+                    yield ThingMention(kind, line, quote, subject)
                 place += len(sentence)
 
     def _mention(self, sentence: str) -> tuple[MentionKind, str, int] | None:
