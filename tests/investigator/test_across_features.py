@@ -199,9 +199,7 @@ def test_all_features_that_failed_are_named_with_the_reason(door: Door, question
     for more in ((), ("--follow-up", run_id)):
         answer = asked(door, question, *more)
         assert answer.code == 0, answer
-        named = [
-            line for line in answer.out.splitlines() if line.startswith(("Berth", "Dredging"))
-        ]
+        named = [line for line in answer.out.splitlines() if line.startswith(("Berth", "Dredging"))]
         assert len(named) == 2, answer.out
         assert all("is not met" in line and "rejected" in line for line in named), answer.out
         assert not [line for line in answer.out.splitlines() if line.startswith("Buoy census")]
