@@ -294,16 +294,7 @@ def _candidate(
     grammar = _grammar_in(lowered)
     words = [word for word in _WORD.findall(lowered) if word not in grammar]
     is_denied = any(word in shipped_claims().denials for word in words) or "clean" in words
-    # Of two tools or stages nobody can tell which is meant, so no report is compared with them.
-    narrowing_words = narrowing_of(lowered)
-    facets = [word.facet for word in narrowing_words]
-    narrowing = set[str]()
-    for word in narrowing_words:
-        if facets.count(word.facet) == 1:
-            narrowing.update(_WORD.findall(word.words))
-    known_words = [*claim.words, *claim.fixed.values(), *narrowing]
-    if "met" in claim.words:
-        known_words += shipped_claims().same_as_met
+    known_words = _words_of_claim(claim, lowered)
     has_limit = "limit" in claim.parameters
     # "No opens or shorts" denies both, while "setup or hold is met" asks for one of two.
     for match in _JOINED.finditer(lowered):
@@ -331,6 +322,20 @@ def _candidate(
         score *= _WITHOUT_NEEDED
     row = ClaimRow(name=name, parameters=parameters, left_out=left_out)
     return ClaimCandidate(row, claim.title, score)
+
+
+def _words_of_claim(claim: Claim, lowered: str) -> list[str]:
+    """Return the words that a claim knows, and those of a description that narrow its reports."""
+    words = [*claim.words, *claim.fixed.values()]
+    if "met" in claim.words:
+        words += shipped_claims().same_as_met
+    # Of two tools or stages nobody can tell which is meant, so no report is compared with them.
+    narrowing_words = narrowing_of(lowered)
+    facets = [word.facet for word in narrowing_words]
+    for word in narrowing_words:
+        if facets.count(word.facet) == 1:
+            words += _WORD.findall(word.words)
+    return words
 
 
 def _fill_parameters(
