@@ -232,7 +232,7 @@ def _of_fields(fields: dict[str, Any], seat: Seat) -> Read:
         if isinstance(written, str):
             decision = _WORDS[seat].get(written.strip().upper(), "")
         if not decision:
-            problem = f"the field decision is {written!r}"
+            problem = f"the field decision is {written!r}; {_known(_WORDS[seat])}"
     return Read(decision, problem, str(fields.get("summary", "")), tuple(reasons), files, tests)
 
 
@@ -273,12 +273,13 @@ def _decided(lines: Sequence[str], words: Mapping[str, str]) -> tuple[str, str]:
                 labelled_line = f"{line} {next(remaining, '')}"
             value = _undecorated(label[1] or labelled_line.removeprefix(line))
             if value.upper() not in words:
-                return "", f"unknown decision: {_excerpt(labelled_line)}"
+                return "", f"unknown decision: {_excerpt(labelled_line)}; {_known(words)}"
             decisions[words[value.upper()]] = labelled_line
         elif decision := words.get(_undecorated(line)):
             decisions[decision] = line
     if not decisions:
-        return "", f"the reply has no decision: {_excerpt(' '.join(filter(None, lines)))}"
+        excerpt = _excerpt(" ".join(filter(None, lines)))
+        return "", f"the reply has no decision: {excerpt}; {_known(words)}"
     if len(decisions) > 1:
         listed = " and ".join(map(_excerpt, decisions.values()))
         return "", f"the reply has several decisions: {listed}"
@@ -290,6 +291,11 @@ def _decided(lines: Sequence[str], words: Mapping[str, str]) -> tuple[str, str]:
             if any(pattern.search(sentence) for pattern in against):
                 return "", f"the reply decides {decision} and says: {_excerpt(sentence)}"
     return decision, ""
+
+
+def _known(words: Mapping[str, str]) -> str:
+    """Return the words that a decision may have, for a message."""
+    return f"known: {', '.join(dict.fromkeys(words.values()))}"
 
 
 def _labelled(lines: Sequence[str]) -> defaultdict[str, list[str]]:
