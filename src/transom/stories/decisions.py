@@ -145,7 +145,7 @@ def read_reply(text: str, seat: Seat = "dev") -> Read:
             tests[int(match[1])] = _names(match[2])
     decision = problem = ""
     if seat in _WORDS:
-        decision, problem = _decided(lines, _WORDS[seat])
+        decision, problem = _decided_by(lines, seat)
     return Read(
         decision=decision,
         problem=problem,
@@ -232,8 +232,14 @@ def _of_fields(fields: dict[str, Any], seat: Seat) -> Read:
         if isinstance(written, str):
             decision = _WORDS[seat].get(written.strip().upper(), "")
         if not decision:
-            problem = f"the field decision is {written!r}; {_known(_WORDS[seat])}"
+            problem = f"the field decision is {written!r}; {_wanted_words(seat)}"
     return Read(decision, problem, str(fields.get("summary", "")), tuple(reasons), files, tests)
+
+
+def _wanted_words(seat: Seat) -> str:
+    """Return how a role has to state its decision."""
+    *others, last = dict.fromkeys(_WORDS[seat].values())
+    return f"write one line: DECISION: {', '.join(others)} or {last}"
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -261,6 +267,12 @@ def _undecorated(text: str) -> str:
     return re.sub(r"^[^\w\n]+|[^\w\n?]+$", "", text)
 
 
+def _decided_by(lines: Sequence[str], seat: Seat) -> tuple[str, str]:
+    """Return the one decision of a role, or ("", problem) with the words that it may use."""
+    decision, problem = _decided(lines, _WORDS[seat])
+    return decision, f"{problem}; {_wanted_words(seat)}" if problem else ""
+
+
 def _decided(lines: Sequence[str], words: Mapping[str, str]) -> tuple[str, str]:
     """Return the one decision, or ("", problem)."""
     decisions: dict[str, str] = {}
@@ -273,13 +285,12 @@ def _decided(lines: Sequence[str], words: Mapping[str, str]) -> tuple[str, str]:
                 labelled_line = f"{line} {next(remaining, '')}"
             value = _undecorated(label[1] or labelled_line.removeprefix(line))
             if value.upper() not in words:
-                return "", f"unknown decision: {_excerpt(labelled_line)}; {_known(words)}"
+                return "", f"unknown decision: {_excerpt(labelled_line)}"
             decisions[words[value.upper()]] = labelled_line
         elif decision := words.get(_undecorated(line)):
             decisions[decision] = line
     if not decisions:
-        excerpt = _excerpt(" ".join(filter(None, lines)))
-        return "", f"the reply has no decision: {excerpt}; {_known(words)}"
+        return "", f"the reply has no decision: {_excerpt(' '.join(filter(None, lines)))}"
     if len(decisions) > 1:
         listed = " and ".join(map(_excerpt, decisions.values()))
         return "", f"the reply has several decisions: {listed}"
@@ -291,11 +302,6 @@ def _decided(lines: Sequence[str], words: Mapping[str, str]) -> tuple[str, str]:
             if any(pattern.search(sentence) for pattern in against):
                 return "", f"the reply decides {decision} and says: {_excerpt(sentence)}"
     return decision, ""
-
-
-def _known(words: Mapping[str, str]) -> str:
-    """Return the words that a decision may have, for a message."""
-    return f"known: {', '.join(dict.fromkeys(words.values()))}"
 
 
 def _labelled(lines: Sequence[str]) -> defaultdict[str, list[str]]:
