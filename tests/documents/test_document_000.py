@@ -503,6 +503,33 @@ def test_one_keyword(heads: Door) -> None:
     assert (verdict["status"], ids(verdict["missing_items"])) == ("FAIL", ["2.3", "2.4"])
 
 
+ECHOES = {
+    "puts": 'pt_shell> puts "read_parasitics top.spef"\nread_parasitics top.spef\n',
+    "echo": "pt_shell> echo read_spef top.spef later\nread_spef top.spef later\n",
+    "a remark": "pt_shell> # the SPEF top.spef comes with the next drop\n",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ECHOES)
+@row(
+    "lines that a person says to read nothing leave the file unread, never a PASS",
+    "transom.checklist.judging.doubtful_lines:lines_that_read_nothing",
+)
+def test_accepted_echo(heads: Door, form: str) -> None:
+    log = HEADS["logs/sta.log"].partition("pt_shell> read_par")[0]
+    heads.write("logs/sta.log", log + ECHOES[form])
+    heads.item("HEAD-1.yaml", HEADERS)
+    for _ in range(4):
+        verdict = heads.json("check", "all", "HEAD-1.yaml")
+        if verdict["status"] != "NEEDS_REVIEW":
+            break
+        assert verdict["would_be"] == "PASS"
+        accept = ("--accept", "1", "--by", "Ola")
+        assert heads("answer", verdict["run_id"], *accept).code == 0
+    assert (verdict["status"], ids(verdict["missing_items"])) == ("FAIL", ["2.3", "2.4"])
+
+
 WAIVED_AT = {
     "Confirm the netlist/spef version is correct (waive for synthesis stage).": "synthesis",
     "Check the SPEF and netlist version; waived during floorplan.": "floorplan",
