@@ -186,6 +186,7 @@ async def test_po_sends_a_story_back_and_sm_sees_why(tmp_path: Path) -> None:
     ("texts", "status", "reason"),
     [
         ({"po_1": "Looks good to me!"}, "failed", "the reply has no decision"),
+        ({"qa_1": "DECISION: FINE"}, "failed", "write one line: DECISION: PASS or FAIL"),
         ({"po_1": "DECISION: BLOCKED"}, "failed", "BLOCKED needs a reason"),
         ({"qa_1": "All tests passed."}, "failed", "the reply has no decision"),
         (

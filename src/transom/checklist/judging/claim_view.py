@@ -311,7 +311,8 @@ class ClaimView:
                 return ""
             return "which is zero for any value above it"
         limit, unit = self.limit.number, number.unit
-        if not limit.unit and limit.value == 0:
+        # Zero is the same in each unit, but not of each quantity.
+        if limit.value == 0 and not (limit.unit and unit):
             return ""
         if (quantity_of(limit.unit) or "") != (quantity_of(unit) or ""):
             if unit:
