@@ -31,7 +31,8 @@ _WAIVING: Final = re.compile(r"^waive\b", re.IGNORECASE)
 _AT_LEAST_ONE: Final = "at least one"
 # "One or more" and "0 ns or better" name no second thing.
 _ALTERNATIVE: Final = re.compile(
-    r"\b(?:either|or)\b(?! (?:more|less|fewer|better|worse|equal|greater|higher|lower|above|below)\b)",
+    r"\b(?:either|or)\b"
+    r"(?! (?:more|less|fewer|better|worse|equal|greater|higher|lower|above|below)\b)",
     re.IGNORECASE,
 )
 # "No opens or shorts" asks that neither is there.

@@ -32,6 +32,7 @@ from transom.checklist.narrowing import (
     stages_of_tool,
     synonyms,
 )
+from transom.checklist.waiver_clauses import without_waiver_clauses
 from transom.evidence.account import (
     Account,
     FileUse,
@@ -216,7 +217,7 @@ def account_for(
         InputError: a file changed since it was read.
     """
     judged = _judged_lines(items, evidence)
-    requirements = requirements_of(question)
+    requirements = requirements_of(without_waiver_clauses(question))
     accounts = list[FileAccount]()
     for file in evidence.files:
         if file.absent is None:

@@ -22,6 +22,7 @@ from transom.checklist.item import Item
 from transom.checklist.judging.accounting import CheckAccount, account_for
 from transom.checklist.judging.claim_view import UnreadMatter
 from transom.checklist.judging.compare import patterned_items
+from transom.checklist.judging.doubtful_lines import lines_that_read_nothing
 from transom.checklist.judging.evaluate import applicable_items, evaluate, unreported_files
 from transom.checklist.judging.gather import GatheredEvidence, gather
 from transom.checklist.judging.inputs import Inputs
@@ -111,7 +112,8 @@ async def check_files(
     if checker.unfinished:
         outcome = Outcome(errors=(_UNFINISHED,))
     else:
-        outcome, account = await _run(checker, config, inputs, runner, as_of, question)
+        harmless = lines_that_read_nothing(item.accepted_caps, as_of) if item else frozenset()
+        outcome, account = await _run(checker, config, inputs, runner, as_of, question, harmless)
     warnings = _all_warnings(checker, item, outcome, account, runner.level)
     status = _status(checker, outcome, fail_on_unused=fail_on_unused)
     unread = account.unread if status == "PASS" else ()
@@ -222,6 +224,7 @@ async def _run(
     runner: AtomRunner,
     as_of: str,
     question: str,
+    harmless: frozenset[str],
 ) -> tuple[Outcome, CheckAccount]:
     """Return what the atoms saw, judged, and the account of the files.
 
@@ -239,6 +242,7 @@ async def _run(
                 scope,
                 sought=sought_texts(config),
                 sought_of_reading=is_of_headers(config),
+                harmless=harmless,
                 interest=interest_of(config, checker.atoms),
             )
             evidence, gathered = await gather(inputs, worker, scope, sources)
