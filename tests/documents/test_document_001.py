@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import yaml
 
 from tests.documents.door import FAN, MODEL, REPLIES, Door, FanModel, fan_door
 from tests.documents.rows import row, shared
+from transom.checklist.calls import CheckOptions
 from transom.checklist.standard_atoms import check_existence, validate_logic
 from transom.checklist.vectors import STANDARD_SOURCE
 from transom.llm import ToolCallPart, render
@@ -379,6 +382,80 @@ async def test_validate_config(built: Door, kind: str) -> None:
     assert any(message in error for error in report.errors), report.errors
 
 
+CLAIMS: dict[str, dict[str, Any]] = {
+    "headers": {"claim": "headers_complete"},
+    "loaded": {"claim": "files_loaded"},
+    "absent": {"claim": "text_absent", "parameters": {"text": "latch inferred"}},
+    "limit": {
+        "claim": "number_limit",
+        "parameters": {"measure": "worst_slack", "check": "hold", "limit": "at least 0.02 ns"},
+    },
+}
+
+
+def claimed(door: Door, name: str, **changes: Any) -> Path:
+    """Build the checker of an item with a claim; returns its folder."""
+    item = {
+        "item_id": "PUMP-3",
+        "description": "Confirm the pump's file.",
+        "requirements": {"value": "N/A", "pattern_items": []},
+        "waivers": {"value": "N/A", "waive_items": []},
+        "input_files": ["pump.log"],
+        "reads_as": CLAIMS[name],
+    }
+    door.item("PUMP-3.yaml", item, **changes)
+    door.write("pump.log", "nothing yet\n")
+    door("check", "all", "PUMP-3.yaml", "-o", "out", "-q")
+    return door.here / "out/PUMP-3_checker"
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+@row("a checker as it was delivered is valid", "transom.compat.context_agent:validate_code")
+async def test_validate_delivered(door: Door, name: str) -> None:
+    from transom.checklist import validate_code
+    from transom.compat.context_agent import ValidationAgent
+
+    waivers = {"value": 1, "waive_items": ["2.1"], "waive_reasons": ["bench only"]}
+    folder = await asyncio.to_thread(claimed, door, name, waivers=waivers)
+    reply = await ValidationAgent().process({"checker_code_path": str(folder)})
+    assert reply.status == "success", reply.errors
+    code, config = ((folder / file).read_text("utf-8") for file in ("atoms.py", "checker.yaml"))
+    assert (await validate_code(code, config)).valid
+    # What a person changed is no claim any more.
+    report = await validate_code(code + "\n# shorter\n", config)
+    assert not report.valid
+    assert any("atoms.py" in error for error in report.errors)
+    report = await validate_code(code, config.replace("mode: require", "mode: allow"))
+    assert report.valid is ("mode: require" not in config)
+
+
+@row("own code with `atoms: standard` is valid", "transom.checklist.calls:complete_atoms")
+async def test_validate_standard_atoms(built: Door) -> None:
+    from transom.checklist import validate_code
+
+    config = (built.here / "output/FAN-1_checker/checker.yaml").read_text("utf-8")
+    parser = atoms().replace(STANDARD_SOURCE, "")
+    assert "validate_logic" not in parser
+    assert (await validate_code(parser, config)).valid
+    own = await validate_code(parser, config.replace("atoms: standard", "atoms: own"))
+    assert not own.valid
+    assert not (await validate_code(parser)).valid
+
+
+@row("a build without the item's file says what it lacks", "transom.compat.context_agent:_reasons")
+async def test_code_agent_without_item(door: Door) -> None:
+    from transom.compat.context_agent import CodeGenAgent
+
+    folder = await asyncio.to_thread(claimed, door, "headers")
+    inputs = {"itemspec_path": str(folder / "ItemSpec.md"), "output_dir": str(door.here / "more")}
+    options = CheckOptions(workspace=door.here / ".transom")
+    reply = await CodeGenAgent(options).process(inputs)
+    assert reply.status == "failed"
+    assert any("item_path is missing" in error for error in reply.errors)
+    inputs["item_path"] = str(door.here / "PUMP-3.yaml")
+    assert (await CodeGenAgent(options).process(inputs)).status == "success"
+
+
 @row("good code passes every gate of the call", "transom.checklist.calls:run_code_gates")
 async def test_validate_good_code() -> None:
     from transom.checklist import validate_code
@@ -460,6 +537,101 @@ async def test_hard_coding(built: Door) -> None:
     assert report.gate_results["hard_coding"] is False, report
 
 
+UNREADABLE = {
+    "logic": ("logic", "repair_b"),
+    "everything": ("parser", "repair_a", "logic", "repair_b"),
+}
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+@row(
+    "a file is taken when no reply of the model could be read",
+    "transom.runs.walk:take_edit",
+)
+def test_edit_without_replies(fan: Door, built: Door, kind: str) -> None:
+    for role in UNREADABLE[kind]:
+        FanModel.instead[role] = ["I have nothing to give you."] * 9
+    answer = fan("check", "all", "FAN-1.yaml", "--model", MODEL, "-q")
+    assert answer.code == 3, answer
+    run_id = fan.json("runs", "list")["runs"][0]["run_id"]
+    assert "--edit (atoms.py, checker.yaml)" in fan("waiting").out
+    for file in ("checker.yaml", "atoms.py"):
+        good = (built.here / "output/FAN-1_checker" / file).read_bytes()
+        fan.write(f"mine/{file}", good)
+        # The draft of a parser that could be read needs no other file.
+        if file == "checker.yaml" or kind == "everything":
+            taken = fan("answer", run_id, "--edit", f"mine/{file}", "--by", "Ola")
+            assert taken.code == 0, taken
+    calls = len(FanModel.requests_of)
+    done = fan("check", "all", "FAN-1.yaml", "--model", MODEL, "-q", "--format", "json")
+    assert done.document["status"] == "PASS", done
+    assert len(FanModel.requests_of) == calls, "no role writes what a person wrote"
+
+
+@row(
+    "a person's wrong file is held to the gates, and waits for another one",
+    "transom.runs.walk:take_edit",
+)
+def test_wrong_edit_without_replies(fan: Door, built: Door) -> None:
+    for role in UNREADABLE["everything"]:
+        FanModel.instead[role] = ["I have nothing to give you."] * 9
+    fan("check", "all", "FAN-1.yaml", "--model", MODEL, "-q")
+    run_id = fan.json("runs", "list")["runs"][0]["run_id"]
+    folder = built.here / "output/FAN-1_checker"
+    config, code = ((folder / name).read_text("utf-8") for name in ("checker.yaml", "atoms.py"))
+    fan.write("checker.yaml", config)
+    fan.write("atoms.py", f"import os\n{code}")
+    for file in ("checker.yaml", "atoms.py"):
+        assert fan("answer", run_id, "--edit", file, "--by", "Ola").code == 0
+    wrong = fan("check", "all", "FAN-1.yaml", "--model", MODEL, "-q")
+    assert wrong.code == 3
+    assert "forbidden_io" in wrong.out
+    fan.write("atoms.py", code)
+    assert fan("answer", run_id, "--edit", "atoms.py", "--by", "Ola").code == 0
+    done = fan("check", "all", "FAN-1.yaml", "--model", MODEL, "-q")
+    assert done.code == 0, done
+
+
+BANNERS = {
+    "PrimeTime, one line": ("PrimeTime (R)  Version S-2021.06-SP1\n", "S-2021.06*"),
+    "PrimeTime, two lines": (
+        "                        PrimeTime (R)\n\n"
+        "             Version S-2021.06-SP1 for linux64 - Jul 02, 2021\n",
+        "S-2021.06*",
+    ),
+    "Tempus": (
+        "Cadence Tempus(TM) Timing Signoff Solution.\n"
+        "Version:\tv20.20-s119_1, built Thu Apr 1 2021\n",
+        "20.20-*",
+    ),
+}
+
+
+@pytest.mark.parametrize("tool", BANNERS)
+@row(
+    "each tool version is approved: of logs as they are, and packed",
+    "transom.formats.reports.section:SectionPass._add_version",
+)
+def test_tool_version(door: Door, tool: str) -> None:
+    banner, approved = BANNERS[tool]
+    log = (
+        f"{banner}pt_shell> read_verilog hull.v\nLoading verilog file '/mill/hull.v'\n"
+        "pt_shell> read_parasitics hull.spef\nReading SPEF file '/mill/hull.spef'\npt_shell> exit\n"
+    )
+    door.write("sta.log", log)
+    door.write("packed.log.gz", gzip.compress(log.encode()))
+    for name in ("sta.log", "packed.log.gz"):
+        for wanted, status in ((approved, "PASS"), ("Z-2040*", "FAIL")):
+            item = {
+                "description": "Each tool version is approved.",
+                "requirements": {"value": 1, "pattern_items": [wanted]},
+                "input_files": [name],
+            }
+            door.item("VERSION-1.yaml", item)
+            verdict = door.json("check", "all", "VERSION-1.yaml")
+            assert verdict["status"] == status, (name, verdict)
+
+
 @row("a stage limit pauses the run, and it resumes", "transom.runs.run:Run._timed")
 def test_stage_limit(fan: Door) -> None:
     fan.write("transom.yaml", "execution: {timeout_per_stage: 0.2}\n")
@@ -467,6 +639,29 @@ def test_stage_limit(fan: Door) -> None:
     assert slow.code == 3, slow
     (fan.here / "transom.yaml").unlink()
     assert fan("check", "spec", "FAN-1.yaml", "--model", MODEL, "-q").code == 0
+
+
+@row(
+    "the texts of calls are in the log file, and not on stderr",
+    "transom.telemetry.logs:configure",
+)
+def test_debug_log(fan: Door) -> None:
+    fan.write("transom.yaml", "logging: {level: DEBUG, log_file: calls.jsonl}\n")
+    answer = fan("check", "spec", "FAN-1.yaml", "--model", MODEL)
+    assert answer.code == 0
+    kept = (fan.here / "calls.jsonl").read_text("utf-8")
+    assert "--- sent" in kept
+    assert "--- sent" not in answer.err
+    # A quiet command keeps the same file.
+    fan.item("FAN-2.yaml", FAN, item_id="FAN-2")
+    fan("check", "spec", "FAN-2.yaml", "--model", MODEL, "-q")
+    assert len((fan.here / "calls.jsonl").read_text("utf-8")) > len(kept)
+    shown = fan("check", "spec", "FAN-2.yaml", "--model", MODEL, "-vv", "--workspace", "other")
+    assert "--- sent" in shown.err
+    # Without a file they are where -vv or the level asks for them.
+    fan.write("transom.yaml", "logging: {level: DEBUG}\n")
+    shown = fan("check", "spec", "FAN-2.yaml", "--model", MODEL, "--workspace", "third")
+    assert "--- sent" in shown.err
 
 
 @row("calls are logged, in a file of JSON lines", "transom.telemetry.logs:configure")

@@ -15,7 +15,7 @@ import pytest
 from tests.documents.door import Door
 from tests.documents.rows import row, shared
 from tests.investigator import reports
-from tests.investigator.folders import UNIT, document, ready, text_of
+from tests.investigator.folders import ISSUE, UAT, UNIT, document, issue, ready, text_of, uat
 from transom import Agent, Block, Role, retry, tool, traced
 from transom.agent import Home
 from transom.compat import Agent as EarlierAgent
@@ -31,6 +31,8 @@ CLERK = Role(
 )
 INVESTIGATE = "transom.cli.investigate:investigate_feature"
 QUESTION = "Is seat booking ready for production?"
+DONE = {"name": "Done", "statusCategory": {"key": "done"}}
+TO_DO = {"name": "To Do", "statusCategory": {"key": "new"}}
 AS_OF = ("--as-of", "2026-09-20", "--format", "json", "-q")
 
 
@@ -92,12 +94,49 @@ def test_ready_in_the_terminal(investigated: tuple[Door, Any]) -> None:
         door("investigate", QUESTION, "--data", "data", "--as-of", "2026-09-20").out.split()
     )
     assert "failed tests 0 (at most 0)" in out
+    # What the rules themselves say of a report is never called unsupported.
+    assert "Not supported" not in out
     assert "(booking/metrics/test_coverage_report.json)" in out
 
 
+SUBTASKS: dict[str, tuple[Any, str]] = {
+    "none": ([], "not_applicable"),
+    "no list": (None, "not_applicable"),
+    "done": ([{"key": "LIB-8", "fields": {"summary": "Bell", "status": DONE}}], "pass"),
+    "open": ([{"key": "LIB-8", "fields": {"summary": "Bell", "status": TO_DO}}], "fail"),
+}
+
+
+@pytest.mark.parametrize("kind", SUBTASKS)
 @row(
-    "what depends on a service: of all features, also of those that nobody investigated",
-    "transom.investigator.remembering:_declared_dependants",
+    "all subtasks are done: of none it is not applicable, and said so",
+    "transom.investigator.figure_rules:part_of_rule",
+)
+def test_subtasks(door: Door, kind: str) -> None:
+    subtasks, status = SUBTASKS[kind]
+    feature(door, {ISSUE: issue(subtasks=subtasks)})
+    # A policy of a team may ask for it; a feature without subtasks still gets through.
+    door.write(
+        "team.yaml",
+        "schema: transom.investigation_policy/1\nname: team\ncriteria:\n"
+        "  - {id: jira.subtasks, required: true}\n",
+    )
+    question = "Is seat booking ready for production?"
+    command = ("investigate", question, "--data", "data", "--as-of", "2026-09-20")
+    document = door.json(*command)
+    (criterion,) = [row for row in document["criteria"] if row["id"] == "jira.subtasks"]
+    assert criterion["status"] == status
+    assert document["verdict"] == "READY"
+    text = " ".join(door(*command, "-q").out.split())
+    said = "All subtasks are done (advisory) not applicable: there are no subtasks" in text
+    assert said == (status == "not_applicable"), text
+    strict = door.json(*command, "--policy", "team.yaml")["verdict"]
+    assert strict == ("NOT_READY" if status == "fail" else "READY")
+
+
+@row(
+    "what depends on a service: of all features, by their documents of today",
+    "transom.investigator.dependants:dependants",
 )
 def test_dependants(door: Door) -> None:
     depends = {
@@ -111,8 +150,25 @@ def test_dependants(door: Door) -> None:
     lines = door(*command, "--follow-up", run_id).out.splitlines()
     assert any("seat booking" in line and "ARCHITECTURE.md#line:" in line for line in lines)
     assert any(line.startswith("crew roster at the desk depends on") for line in lines), lines
-    assert lines[-1].startswith("Not investigated yet")
+    assert lines[-1].startswith("No document names tide-table")
     assert "gift shop" in lines[-1]
+
+
+@row(
+    "all features that failed UAT, with the reason, as a first question and as a follow-up",
+    "transom.investigator.feature_lists:feature_list",
+)
+def test_failed_features(door: Door) -> None:
+    other_feature(door, "crew roster", {UAT: uat(decision="rejected")})
+    other_feature(door, "seat booking", {})
+    question = "Retrieve all features that failed UAT"
+    for more in ((), ("--follow-up", answered(door)["run_id"])):
+        answer = door("investigate", question, "--data", "data", *AS_OF[:2], "-q", *more)
+        assert answer.code == 0
+        first, *rest = answer.out.splitlines()
+        assert first.startswith("crew roster at the desk (CRE-41): User acceptance testing passed")
+        assert "rejected" in first
+        assert rest[0] == "Not so for 1 other feature: seat booking at the desk."
 
 
 @row(
@@ -197,6 +253,22 @@ def test_ambiguous(door: Door) -> None:
     assert "Which feature is meant" in answer.err
     assert "LIB-41" in answer.err
     assert "CAB-41" in answer.err
+
+
+@row(
+    "a question that refers to no feature is refused, and its run does not wait to be resumed",
+    "transom.investigator.phases:identify",
+)
+def test_refused(door: Door) -> None:
+    feature(door)
+    for _ in range(2):
+        answer = door("investigate", "Is the moon ready?", "--data", "data", "-q")
+        assert answer.code == 2
+        assert "refers to no known feature" in answer.err
+        (row_of_run,) = door.json("runs", "list")["runs"]
+        assert row_of_run["status"] == "refused"
+    other_feature(door, "moon", {})
+    assert answered(door, "Is the moon ready?")["feature_name"] == "moon at the desk"
 
 
 @row(

@@ -12,6 +12,7 @@ import yaml
 from tests.documents.door import Door
 from tests.documents.rows import row
 from transom.stories import AgentValidator, Story, StoryHandoff
+from transom.stories.decisions import read_reply
 from transom.stories.testrun import TestRun, compare
 
 VALIDATOR = "transom.stories.handoff:AgentValidator"
@@ -48,6 +49,30 @@ def test_limits() -> None:
     assert (made.MAX_SUMMARY_LENGTH, made.MAX_ACCEPTANCE_CRITERIA, made.MAX_FILES_TRACKED) == (
         2000, 10, 20,
     )  # fmt: skip
+
+
+AMBIGUOUS = (
+    "DECISION: APPROVED or maybe BLOCKED",
+    "I like it.",
+    "DECISION: PASS\nDECISION: FAIL",
+    '{"decision": "perhaps"}',
+)
+
+
+@pytest.mark.parametrize("reply", AMBIGUOUS)
+@row(
+    "an ambiguous decision names the words that are wanted",
+    "transom.stories.decisions:_wanted_words",
+)
+def test_wanted_words(reply: str) -> None:
+    wanted = {
+        "po": "DECISION: APPROVED, BLOCKED or CHANGES REQUESTED",
+        "qa": "DECISION: PASS or FAIL",
+    }
+    for seat in ("po", "qa"):
+        made = read_reply(reply, seat)
+        assert not made.decision
+        assert made.problem.endswith(f"; write one line: {wanted[seat]}")
 
 
 @row(

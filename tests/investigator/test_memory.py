@@ -12,10 +12,10 @@ import pytest
 from tests.investigator.helpers import EXAMPLES, change, copy_of
 from tests.investigator.running import Place, model
 from transom.errors import MemoryUnavailable
+from transom.investigator.dependants import dependants
 from transom.investigator.inquiry import Inquiry
 from transom.investigator.phases import investigate
 from transom.investigator.reading.documents import read_document
-from transom.investigator.remembering import dependants
 from transom.investigator.report import FORMATS
 from transom.investigator.sources import DataFolder
 from transom.llm import Request
@@ -89,9 +89,9 @@ async def test_what_depends_on_something_has_an_answer_with_its_places(
         (using,) = await dependants(memory, "What does the kiosk depend on?")
         assert "label printer driver" in using
         assert await dependants(memory, "What depends on the moon?") == []
-        # Other features may depend on it, too: nobody has read them.
+        # The documents of all features are read; those that do not name it are named.
         *_, rest = await dependants(memory, "What depends on the catalogue service?", ALL)
-        assert rest.startswith("Not investigated yet")
+        assert rest.startswith("No document names catalogue service")
         assert "Kiosk" not in rest
 
 

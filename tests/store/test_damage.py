@@ -307,3 +307,29 @@ async def test_a_stream_that_is_removed_and_begins_anew_in_one_transaction(tmp_p
         assert store.commits - before <= 2
         assert [record.data for record in store.read("run/2")] == ["begins anew"]
     assert find_damage(path, deep=True) == []
+
+
+async def test_what_was_rolled_back_or_removed_is_in_no_chain(tmp_path: Path) -> None:
+    """The writer knows the chain of its last record, which may not be there any more."""
+
+    def sum_up(_before: StreamSummary | None, records: Sequence[Record]) -> StreamSummary:
+        last = records[-1]
+        if last.data == "is rolled back":
+            raise StoreError("refused")
+        return StreamSummary(last.stream, "run", "running", "", last.at, {})
+
+    path = tmp_path / "state.db"
+    async with SqliteStore.open(path) as store, SqliteStore.open(path) as other_store:
+        await store.append("run/1", "reply", "first", summarise=sum_up)
+        await store.append("run/1", "reply", "second", summarise=sum_up)
+        with pytest.raises(StoreError, match="refused"):
+            await store.append("run/1", "reply", "is rolled back", summarise=sum_up)
+        await store.append("run/1", "reply", "third", summarise=sum_up)
+        await other_store.put("table", "key", "no record")
+        await store.append("run/1", "reply", "fourth", summarise=sum_up)
+        assert len(store.read("run/1")) == 4
+        assert find_damage(path, deep=True) == []
+        await other_store.forget("run/1")
+        await store.append("run/1", "reply", "begins anew")
+        assert [record.data for record in store.read("run/1")] == ["begins anew"]
+    assert find_damage(path, deep=True) == []

@@ -107,7 +107,7 @@ def test_a_database_is_read_while_another_process_writes_it(tmp_path: Path, way:
 def test_reading_changes_no_file_where_it_could(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
     asyncio.run(write(path, 1))
-    before = path.read_bytes()
+    before = contents(tmp_path)
 
     async def look() -> None:
         async with SqliteStore.open_for_reading(path) as store:
@@ -116,7 +116,27 @@ def test_reading_changes_no_file_where_it_could(tmp_path: Path) -> None:
                 await store.put("t", "k", 1)
 
     asyncio.run(look())
-    assert path.read_bytes() == before
+    assert contents(tmp_path) == before, "no log is left beside it"
+
+
+def test_the_log_stays_as_long_as_somebody_has_the_database_open(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+
+    async def look() -> None:
+        async with SqliteStore.open(path) as writer:
+            async with SqliteStore.open_for_reading(path) as first:
+                async with SqliteStore.open_for_reading(path) as second:
+                    assert second.read("s") == []
+                await writer.append("s", "k", 1)
+                assert [record.data for record in first.read("s")] == [1]
+            assert Path(f"{path}-wal").stat().st_size
+        async with SqliteStore.open_for_reading(path) as first:
+            async with SqliteStore.open_for_reading(path):
+                pass
+            assert [record.data for record in first.read("s")] == [1]
+
+    asyncio.run(look())
+    assert [*contents(tmp_path)] == ["state.db"]
 
 
 def test_a_reader_sees_what_is_written_after_it_opened(tmp_path: Path) -> None:

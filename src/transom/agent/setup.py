@@ -280,8 +280,9 @@ class AgentPlace:
             self._limits.store = store
         if not isinstance(self.setup.provider, Chain):  # a program closes its own chain itself
             self.closing.push_async_callback(self.chain.aclose)
-        self.closing.push_async_callback(_finish, run)
-        return run.kept
+        stage = run.new_kept_stage()
+        self.closing.push_async_callback(_finish, run, stage)
+        return stage
 
     def _temporary_home(self) -> Home:
         folder = tempfile.mkdtemp(prefix="transom-")
@@ -302,10 +303,10 @@ _DECIDE_NOW = (
 )
 
 
-async def _finish(run: Run) -> None:
+async def _finish(run: Run, stage: Stage) -> None:
     """Record how the run of an agent ends: `done` if each message has its answer."""
     if not run.state.waiting:  # otherwise it is paused, and says so already
-        await run.finish("stopped" if run.kept.state(MAIN).open_message else "done")
+        await run.finish("stopped" if stage.state(MAIN).open_message else "done")
 
 
 def with_output(role: Role, output: Any) -> Role:

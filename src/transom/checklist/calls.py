@@ -20,13 +20,15 @@ from typing import TypeAlias
 from transom.canonical import Json
 from transom.checklist import pipeline
 from transom.checklist.building.flow import BuiltChecker
-from transom.checklist.building.gates import run_code_gates
+from transom.checklist.building.gates import read_config, run_code_gates, static_rows
 from transom.checklist.building.settings import BuildSettings
+from transom.checklist.claim_gate import claim_row
 from transom.checklist.embedded import embedded_default
 from transom.checklist.item import Item, load_item
 from transom.checklist.judging import Occasion, Verdict, load_checker, printed
+from transom.checklist.judging.loading import complete_atoms
 from transom.checklist.manner import Manner, Places
-from transom.checklist.results import BuildResult, SpecResult
+from transom.checklist.results import BuildResult, GateRow, SpecResult
 from transom.checklist.verdicts import Judged, checker_folder, try_scenarios, verdict_of
 from transom.checklist.writing.document import parse_spec
 from transom.checklist.writing.gate import check_spec
@@ -192,11 +194,22 @@ async def validate_code(
     """Hold a checker's code to the gates that need no files and no ItemSpec.
 
     Args:
-        code: the three functions `extract_context`, `validate_logic` and `check_existence`.
-        checker_yaml: the text of `checker.yaml`, to be checked, too.
+        code: the three functions `extract_context`, `validate_logic` and `check_existence`; the
+            latter two may be missing if `checker_yaml` says `atoms: standard`.
+        checker_yaml: the text of `checker.yaml`, to be checked, too. If it names a claim, the code
+            has to be what the claim writes.
         sandbox: where the code runs; None: the strongest of this machine.
     """
-    rows = await run_code_gates(code, checker_yaml, sandbox or Sandbox())
+    rows: Sequence[GateRow] = ()
+    config = read_config(checker_yaml)[0] if checker_yaml is not None else None
+    if config is not None and config.atoms == "standard":
+        code = complete_atoms(code)
+        # The code of a claim reads measurements, which the other gates cannot make up; what the
+        # claim itself writes is tested with Transom.
+        if claim := claim_row(code, config):
+            rows = (claim,) if claim.passed else (*static_rows(code), claim)
+    if not rows:
+        rows = await run_code_gates(code, checker_yaml, sandbox or Sandbox())
     findings: list[Finding] = []
     for row in rows:
         if not row.passed:

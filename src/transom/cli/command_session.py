@@ -115,9 +115,13 @@ class Session:
         verbosity = -1 if options.quiet else options.verbose
         redact = _redactor(settings, environ)
         level = settings.logging.level
-        # -v shows what happens, unless the settings ask for even more.
-        levels = {-1: "ERROR", 0: level, 1: "DEBUG" if level == "DEBUG" else "INFO"}
-        configure(levels.get(verbosity, "DEBUG"), settings.logging.log_file, redact)
+        log_file = settings.logging.log_file
+        # -v shows what happens, unless the settings ask for even more. Who keeps a file reads the
+        # details there: prompts of pages would bury the result.
+        is_kept = log_file is not None and level in ("DEBUG", "INFO")
+        levels = {-1: "ERROR", 0: "WARNING" if is_kept else level}
+        levels[1] = "DEBUG" if level == "DEBUG" and not is_kept else "INFO"
+        configure(level, log_file, redact, levels.get(verbosity, "DEBUG"))
         # Workers go on while a command that was killed still has its lease.
         patience = math.inf if options.distributed else float(environ.get(PATIENCE, 0.0))
         return Session(

@@ -34,9 +34,10 @@ from transom.evals.inspect_log import inspect_log, log_name
 from transom.evals.replies import WrittenReplies
 from transom.evals.side_by_side import html_comparison, markdown_comparison
 from transom.investigator import evaluation
+from transom.investigator.dependants import dependants
 from transom.investigator.dialogue import follow_up
 from transom.investigator.inquiry import Inquiry
-from transom.investigator.remembering import assessment_key, dependants
+from transom.investigator.remembering import assessment_key
 from transom.investigator.result import Investigation
 from transom.investigator.rules import investigator_rules
 from transom.llm import Chain, Provider

@@ -29,14 +29,20 @@ from transom.cli.evidence_sources import (
 from transom.cli.knowledge import PlaybookScope, learning, opened_memory
 from transom.cli.output import day_of, report_files, style_status
 from transom.cli.run_lookup import found_run
-from transom.errors import InputError, Paused
+from transom.errors import InputError, NotFoundError, Paused
 from transom.investigator.concluding import kept_answer
-from transom.investigator.dialogue import answer_beside, follow_up, judged
+from transom.investigator.dialogue import (
+    FollowUp,
+    answer_beside,
+    answer_on_all,
+    follow_up,
+    judged,
+)
 from transom.investigator.inquiry import Inquiry
 from transom.investigator.lessons import DOMAIN, take_judgement
 from transom.investigator.phases import investigate as investigated
 from transom.investigator.policy import load_policy, load_waivers
-from transom.investigator.remembering import dependants, similar_with_issues
+from transom.investigator.remembering import similar_with_issues
 from transom.investigator.report import FORMATS, text_report
 from transom.investigator.result import Investigation, judged_line
 from transom.investigator.rules import investigator_rules
@@ -122,6 +128,9 @@ async def investigate(
     async with learning(session, LEARNED) as (playbook, memory):
         # `--no-memory` is about assessments; insights are still used.
         inquiry = replace(inquiry, playbook=playbook, memory=None if options.no_memory else memory)
+        if lines := await answer_on_all(inquiry, question):
+            session.show(FollowUp(question=question, answer="\n".join(lines)), *lines)
+            return 0
         async with opened_run(session, inquiry, options) as run:
             result, pause = await answered(run, inquiry)
             beside = await answer_beside(run, inquiry, result)
@@ -160,7 +169,12 @@ def inquiry_of(
 
 async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | None]:
     """Return the answer with the run's ids, and the pause of the run if a person has to judge."""
-    result = await investigated(run, inquiry)
+    try:
+        result = await investigated(run, inquiry)
+    except NotFoundError:
+        # Nobody has to resume it: the same question refers to nothing again.
+        await run.finish("refused")
+        raise
     pause: Paused | None = None
     try:
         result = await judged(run, result)
@@ -219,11 +233,14 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
     inquiry = inquiry_of(session, arguments["question"], options, again=True)
     async with opened_memory(session) as memory, opened_run(session, inquiry, options) as run:
         with run.telemetry.span("recall"):
-            known = None if options.no_memory else memory
-            recalled = await dependants(known, question, inquiry.data)
-            if conclusion := kept_answer(run.folder):
-                feature_id = conclusion.investigation.feature_id
-                recalled += await similar_with_issues(known, question, feature_id)
+            inquiry = replace(inquiry, memory=None if options.no_memory else memory)
+            conclusion = kept_answer(run.folder)
+            result = conclusion.investigation if conclusion else None
+            name = result.feature_name if result else ""
+            recalled = await answer_on_all(inquiry, question, name)
+            if result:
+                feature_id = result.feature_id
+                recalled += await similar_with_issues(inquiry.memory, question, feature_id)
         reply = await follow_up(run, question, inquiry.data, recalled, inquiry.policy)
         if before.is_closed:
             # A question reopens the run, and changes nothing of how it ended.
@@ -266,7 +283,7 @@ async def demo(session: Session, examples: Path) -> list[Investigation]:
         unmet = [
             (row.status, row.name)
             for row in result.criteria
-            if row.required and row.status not in ("pass", "waived")
+            if row.required and row.status not in ("pass", "waived", "not_applicable")
         ]
         for status, name in unmet[:3]:
             words = "not met" if status == "fail" else "not shown"

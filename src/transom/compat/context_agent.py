@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from transom.canonical import Json, pretty_json
-from transom.checklist.building.checker import ATOMS_FILE
 from transom.checklist.calls import (
     CheckOptions,
     build,
@@ -20,10 +19,10 @@ from transom.checklist.calls import (
 )
 from transom.checklist.embedded import embedded_default
 from transom.checklist.item import load_item
-from transom.checklist.judging import CONFIG, Occasion, load_checker
+from transom.checklist.judging import Occasion, load_checker
 from transom.checklist.manner import Manner, Places
 from transom.checklist.pipeline import spec_of
-from transom.checklist.results import SpecResult
+from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.writing.round_copies import debug_folder, export_rounds
 from transom.checklist.writing.rounds import ROUNDS
 from transom.checklist.writing.write import WrittenSpec
@@ -301,7 +300,7 @@ class CodeGenAgent:
         except (TransomError, OSError) as error:
             return _failed(str(error))
         # An ItemSpec that its gate refuses never gets here.
-        errors = tuple(str(finding) for finding in build_result.findings)
+        errors = _reasons(build_result, has_item=bool(inputs.get("item_path")))
         if build_result.status != "done":
             return AgentResult(
                 f"the build ended with {build_result.status}", status="failed", errors=errors
@@ -320,10 +319,7 @@ class ValidationAgent:
         """Validate the checker in the folder `checker_code_path`, and `itemspec_path` if given."""
         try:
             folder = load_checker(Path(inputs["checker_code_path"]))
-            code, config = (
-                (folder.folder / name).read_text(encoding="utf-8") for name in (ATOMS_FILE, CONFIG)
-            )
-            report = await validate_code(code, config)
+            report = await validate_code(folder.atoms, folder.config_text)
             errors = list(report.errors)
             # The code is checked without an ItemSpec as well; with one, all problems come together.
             if inputs.get("itemspec_path"):
@@ -339,6 +335,18 @@ class ValidationAgent:
             status="failed" if errors else "success",
             errors=tuple(errors),
         )
+
+
+def _reasons(build_result: BuildResult, *, has_item: bool) -> tuple[str, ...]:
+    """Return why a build is not done; never nothing, since the caller sees no output of the run."""
+    reasons = [str(finding) for finding in build_result.findings]
+    if build_result.waits_for:
+        reasons.append(build_result.waits_for)
+    for words in build_result.needs_model:
+        reasons.append(f"rules cannot read {words.text!r} ({words.where}); name a model")
+    if build_result.status != "done" and not has_item:
+        reasons.append("inputs: item_path is missing; give the item's file, which names its files")
+    return tuple(reasons)
 
 
 def _failed(error: str) -> AgentResult:

@@ -138,7 +138,7 @@ class Execution(SettingsSection):
 
 
 class Logging(SettingsSection):
-    """Log level and log file; the log always goes to stderr too.
+    """Log level and log file. With a file, stderr shows warnings alone; `-v` and `-vv` show more.
 
     Attributes:
         log_llm_calls: whether each model call is logged, at INFO; at DEBUG with request and reply.

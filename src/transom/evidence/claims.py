@@ -252,7 +252,9 @@ def check_sentence(
     for judgement in sorted(judgements, key=lambda judgement: not judgement.is_unsourced):
         if judgement.status == "undecided":
             return CheckedSentence(line, "undecided", judgement.why, judgement.is_unsourced)
-    return CheckedSentence(line, *_without_doubt(sentence, supports, ids, source, bool(judgements)))
+    return CheckedSentence(
+        line, *_without_doubt(check.plain, supports, ids, source, bool(judgements))
+    )
 
 
 def _without_doubt(
@@ -369,7 +371,7 @@ class _SentenceCheck:
         for name in sorted({*names, *entry_names}, key=len, reverse=True):
             if len(name) >= _LEAST_NAME:
                 plain = re.sub(re.escape(name), _blank, plain, flags=re.IGNORECASE)
-        self._plain = plain
+        self.plain = plain
         unquoted = _with_points(_BULLET.sub(_blank, _QUOTED.sub(_blank, plain)))
         shown_texts = [support.whole for support in (*cited, *([source] if source else ()))]
         unquoted = _without_days(unquoted, " ".join(shown_texts))
@@ -377,7 +379,7 @@ class _SentenceCheck:
 
     def judgements(self) -> Iterator[ClaimJudgement]:
         """Yield the judgement of each quotation, number, id and denial."""
-        for match in _QUOTED.finditer(self._plain):
+        for match in _QUOTED.finditer(self.plain):
             yield self._of_quotation(match[0], match[1] or match[2])
         for fact in facts_of(self._unquoted):
             yield self._of_name(fact) if fact.value is None else self._of_number(fact)
@@ -441,7 +443,7 @@ class _SentenceCheck:
             if not all(_holds(passage, part) for part in squeezed):
                 continue
             # "tests failed", quoted from "no tests failed", says the opposite of its source.
-            if not has_denial(self._plain) and _is_cut_from_denial(passage, squeezed[0]):
+            if not has_denial(self.plain) and _is_cut_from_denial(passage, squeezed[0]):
                 return ClaimJudgement(
                     "contradicted", f"the quotation {quoted} is cut out of a denial"
                 )
@@ -554,7 +556,7 @@ class _SentenceCheck:
         days = set[str]()
         for support in self._cited:
             days |= _days_of(support.whole)
-        for day in _days_of(self._plain) if days else ():
+        for day in _days_of(self.plain) if days else ():
             if day not in days:
                 yield ClaimJudgement("undecided", f"{day} is not a day of what it cites")
 
@@ -591,9 +593,9 @@ class _SentenceCheck:
         """Return whether a cited clause has the words and figures of the sentence, and denies
         them.
         """
-        if has_denial(self._plain):
+        if has_denial(self.plain):
             return False
-        stems = stems_of(self._plain)
+        stems = stems_of(self.plain)
         figures = {fact.text for fact in facts_of(self._unquoted)}
         if len(stems) < _LEAST_SENTENCE:
             return False

@@ -13,13 +13,15 @@ from transom.canonical import digest
 from transom.errors import Paused
 from transom.formats.measurements import MeasurementShape
 from transom.investigator.concluding import case_blocks, held_text, kept_answer
+from transom.investigator.dependants import dependants
+from transom.investigator.feature_lists import feature_list
 from transom.investigator.inquiry import Inquiry
 from transom.investigator.ledger import Ledger
 from transom.investigator.main_thread import MainThread
 from transom.investigator.policy import Policy, load_policy
 from transom.investigator.question_names import asks_for_more
 from transom.investigator.questions import answer_question, asks_for_list
-from transom.investigator.remembering import dependants, similar_with_issues
+from transom.investigator.remembering import similar_with_issues
 from transom.investigator.replies import read_plain
 from transom.investigator.result import Investigation, Judgement, Unsupported, Verdict
 from transom.investigator.roles import FOLLOW_UP, json_rows
@@ -109,7 +111,9 @@ async def follow_up(
         raise Paused("it has no answer yet that a question could be about", run_id=run.id)
     result, ledger = conclusion.investigation, Ledger(data.read, conclusion.investigation.evidence)
     has_model = any(provider.name != RULES for provider in run.chain.everyone)
-    if not has_model and not memory:
+    if not has_model and memory:
+        return FollowUp(question=question, answer="\n".join(memory))
+    if not has_model:
         by_rules = answer_question(question, _final(run, result), data, policy or load_policy())
         if by_rules is not None:
             return FollowUp(question=question, answer=by_rules)
@@ -118,7 +122,8 @@ async def follow_up(
         json_rows("memory", [{"text": neighbour} for neighbour in memory]),
     ]
     main = MainThread(run, conclusion.thread, data, result.feature_id, ledger)
-    name = f"follow-up/{digest(question)[:12]}"
+    # The memory is a part of the name: the same question next week has another answer.
+    name = f"follow-up/{digest([question, *memory] if memory else question)[:12]}"
     text, _ = await main.ask(FOLLOW_UP, question, blocks, read_plain, id=name)
     if text.strip() == NOTHING_FOUND and has_model:
         # The rules were asked this earlier, and the conversation keeps what they said.
@@ -147,13 +152,26 @@ async def answer_beside(run: Run, inquiry: Inquiry, result: Investigation) -> Fo
         return None
     answer = answer_question(inquiry.question, result, inquiry.data, inquiry.policy)
     if answer is None:
-        # What depends on a thing stands in the memory of all investigations.
-        recalled = await dependants(inquiry.memory, inquiry.question, inquiry.data)
-        recalled += await similar_with_issues(inquiry.memory, inquiry.question, result.feature_id)
+        recalled = await similar_with_issues(inquiry.memory, inquiry.question, result.feature_id)
         answer = "\n".join(recalled)
     return FollowUp(
         question=inquiry.question, answer=answer or NOTHING_FOUND, needs_model=not answer
     )
+
+
+async def answer_on_all(inquiry: Inquiry, question: str, own_name: str = "") -> list[str]:
+    """Return the lines that answer a question on all features; none for another question.
+
+    Such a question asks what depends on a thing, or which features failed something. It is answered
+    from the documents and reports of today, so it needs neither a run nor a model.
+
+    Args:
+        own_name: the feature of the investigation that the question follows, for which "it" stands.
+    """
+    lines = await dependants(inquiry.memory, question, inquiry.data, own_name)
+    if lines:
+        return lines
+    return feature_list(question, inquiry.data, inquiry.policy, inquiry.as_of, inquiry.waivers)
 
 
 def _final(run: Run, result: Investigation) -> Investigation:

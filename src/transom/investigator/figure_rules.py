@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from transom.formats.measurements import Observation
-from transom.investigator.criterion_parts import Part, SourcedObservation, quoted_state
+from transom.investigator.criterion_parts import Part, SourcedObservation, of_measure, quoted_state
 from transom.investigator.measures import words_of
 from transom.investigator.policy import Rule
 from transom.investigator.reading.quoting import plain_number
@@ -23,6 +23,8 @@ def _measured(rule: Rule, entries: Sequence[SourcedObservation]) -> list[Sourced
 
 def part_of_rule(rule: Rule, entries: Sequence[SourcedObservation]) -> Part | None:
     """Return the result of a rule; None if it is optional and the sources do not mention it."""
+    if rule.counted is not None and (none := _part_of_none(rule.counted, entries)) is not None:
+        return none
     measured = _measured(rule, entries)
     if not measured:
         if (
@@ -40,6 +42,15 @@ def part_of_rule(rule: Rule, entries: Sequence[SourcedObservation]) -> Part | No
     if rule.equal is not None:
         return _of_status(rule, measured)
     return _of_number(rule, measured)
+
+
+def _part_of_none(measure: str, entries: Sequence[SourcedObservation]) -> Part | None:
+    """Return that a rule does not apply, if the sources count none of what it judges."""
+    counts = of_measure(entries, measure)
+    # None of none is no proof: "0 open subtasks" would look like work that is done.
+    if counts and not any(entry.number for entry in counts):
+        return Part("not_applicable", f"there are no {words_of(measure)}", counts[:1])
+    return None
 
 
 def _part_of_plan(rule: Rule, entries: Sequence[SourcedObservation]) -> Part | None:

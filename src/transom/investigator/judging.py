@@ -26,6 +26,8 @@ _STANDS: Mapping[str, tuple[CriterionStatus, Doubt]] = {
     "not_measured": ("unknown", "not_measured"),
     "mixed": ("unknown", "mixed"),
     "pass": ("pass", ""),
+    # The last: a criterion of which any part was judged applies.
+    "not_applicable": ("not_applicable", ""),
 }
 _GRAVITY = [*_STANDS]
 _MOST_EVIDENCE = 6

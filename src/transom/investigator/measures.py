@@ -30,6 +30,7 @@ def _known_measures() -> Iterator[str]:
     yield from ("coverage.line", "coverage.branch", "pipeline.status", "pipeline.failed_stages")
     yield from ("vulnerabilities.unrated", "review.decision", "review.person", "source.outcome")
     yield from ("jira.status", "jira.last_status", "jira.open_blockers", "jira.open_subtasks")
+    yield "jira.subtasks"
 
 
 MEASURES = frozenset(_known_measures())

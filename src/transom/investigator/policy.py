@@ -39,6 +39,7 @@ class Rule(_Shape):
         judge_from: a number between this bound and the other one needs a person's judgement.
         stated: whether a stricter bound in the data counts (`tightens`) or not (`ignored`).
         optional: whether the measure may be missing.
+        counted: the measure of how many there are at all; of none the rule does not apply.
         otherwise: the rule to use if the measure is missing.
     """
 
@@ -49,12 +50,13 @@ class Rule(_Shape):
     judge_from: float | None = None
     stated: Literal["tightens", "ignored"] = "ignored"
     optional: bool = False
+    counted: str | None = None
     otherwise: Rule | None = None
 
-    @field_validator("measure")
+    @field_validator("measure", "counted")
     @classmethod
-    def _is_measure(cls, measure: str) -> str:
-        if measure not in MEASURES:
+    def _is_measure(cls, measure: str | None) -> str | None:
+        if measure is not None and measure not in MEASURES:
             near = nearest_key(measure, sorted(MEASURES))
             hint = f"; did you mean {near}?" if near else ""
             raise ValueError(f"unknown measure {measure!r}{hint}")

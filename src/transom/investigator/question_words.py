@@ -92,6 +92,11 @@ NARROWER_WORDS = word_set(
     " module package ausgabe variante plattform region filiale laden paket édition plateforme"
     " boutique région edición móvil plataforma tienda región edizione piattaforma negozio"
 )
+OPENING = (
+    r"^(?>(?:(?:please|can|could|would|will|you|tell|us|me|show|list|find|name|give|get|retrieve"
+    r"|and|so|now|then|also|hello|hi|i want to know|do|know)\b\W{0,3})*)"
+)
+"""Expression for the words with which a question may open before it asks."""
 _TOKEN = re.compile(r"[^\W_]+(?:\.\d+)*")
 _BREAK = re.compile(r"[.?!;,:\n¿¡]")
 _APOSTROPHES = ("'", "’")

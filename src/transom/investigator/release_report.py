@@ -10,8 +10,14 @@ from transom.canonical import pretty_json
 from transom.investigator.release import FeatureRow, OwnerTask, ReleaseAssessment
 from transom.investigator.report import escaped, page_template, printable
 
-_SIGNS: Final = {"pass": "+", "fail": "-", "unknown": "?", "waived": "~"}
-_WORDS: Final = {"pass": "met", "fail": "not met", "unknown": "not known", "waived": "waived"}
+_SIGNS: Final = {"pass": "+", "fail": "-", "unknown": "?", "waived": "~", "not_applicable": "."}
+_WORDS: Final = {
+    "pass": "met",
+    "fail": "not met",
+    "unknown": "not known",
+    "waived": "waived",
+    "not_applicable": "not applicable",
+}
 
 
 def text_release(release: ReleaseAssessment) -> str:
@@ -143,7 +149,7 @@ def junit_release(release: ReleaseAssessment) -> str:
         suite = SubElement(root, "testsuite", counted)
         for criterion in row.criteria:
             case = SubElement(suite, "testcase", classname=row.feature_id, name=criterion.name)
-            if criterion.status in ("pass", "waived"):
+            if criterion.status in ("pass", "waived", "not_applicable"):
                 continue
             # An advisory criterion must not make a CI job red.
             kind = "failure" if criterion.required else "skipped"

@@ -6,18 +6,15 @@ An investigation goes on when memory is off or broken; the answer tells that.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from typing import Literal
 
 from transom.canonical import Json
 from transom.errors import MemoryUnavailable
 from transom.formats.measurements import MeasurementShape, Reading
-from transom.investigator.features import Feature
-from transom.investigator.reading.documents import read_document
-from transom.investigator.reading.vocabulary import plain_words, singular
+from transom.investigator.reading.vocabulary import plain_words
 from transom.investigator.result import Investigation
-from transom.investigator.sources import DataFolder
-from transom.memory import Memory, Neighbour
+from transom.memory import Memory
 from transom.memory.observing import observed
 from transom.runs import Run, Stage, model_file
 from transom.telemetry import keys
@@ -26,10 +23,7 @@ _log = logging.getLogger(__name__)
 
 Status = Literal["ok", "off", "broken"]
 DEPENDS, HAS = "depends_on", "has_component"
-_MOST = 6
 SIMILAR_WORDS = {"similar", "alike", "comparable", "resembling"}
-# Words that name nothing alone: "payment service" is found by "payment".
-_GENERIC = {"service", "system", "gateway", "provider", "feature", "group", "store"}
 
 
 class Earlier(MeasurementShape):
@@ -152,7 +146,7 @@ async def _keep(
             name = " ".join(str(observation.value).split())
             place = f"{reading.source}#{observation.locator}"
             target = (
-                f"{kind}/{_slug(name if kind == 'dependency' else f'{result.feature_id} {name}')}"
+                f"{kind}/{slug_of(name if kind == 'dependency' else f'{result.feature_id} {name}')}"
             )
             # Several features depend on one thing, so its sources are added up.
             entry = await memory.get(target)
@@ -163,58 +157,6 @@ async def _keep(
             places = {place, *(map(str, sources) if isinstance(sources, list) else ())}
             await memory.store(name, {**metadata, "sources": [*sorted(places)]}, key=target)
             await memory.relate(feature, target, DEPENDS if kind == "dependency" else HAS)
-
-
-async def dependants(
-    memory: Memory | None, question: str, data: DataFolder | None = None
-) -> list[str]:
-    """Return sentences on what depends on a thing that a question names, with their sources.
-
-    Args:
-        data: the data of all features; of those that nobody investigated the documents are read.
-    """
-    if memory is None:
-        return []
-    question_words = {singular(word) for word in plain_words(question)}
-    try:
-        neighbours = await memory.retrieve(question, _MOST, {"kind": ["dependency", "feature"]})
-        sentences = list[str]()
-        for entry in neighbours:
-            name = str(entry.entry.metadata.get("name") or entry.entry.content)
-            is_feature = entry.entry.metadata.get("kind") == "feature"
-            if not _is_named(name, question_words, is_feature=is_feature):
-                continue
-            depending = await memory.neighbours(
-                entry.entry.id, None, relationship=DEPENDS, direction="in"
-            )
-            using = await memory.neighbours(
-                entry.entry.id, None, relationship=DEPENDS, direction="out"
-            )
-            sources = entry.entry.metadata.get("sources")
-            places = ""
-            if isinstance(sources, list):
-                places = f" ({', '.join(map(str, sources))})"
-            if depending:
-                sentences.append(f"What depends on {name}: {_names(depending)}{places}.")
-            if using:
-                sentences.append(f"{name} depends on: {_names(using)}.")
-        unknown = list[Feature]()
-        for feature in data.features if data else ():
-            if await memory.get(f"feature/{feature.feature_id}") is None:
-                unknown.append(feature)
-    except MemoryUnavailable as error:
-        _log.warning("%s; the answer leaves out what depends on it", error)
-        return []
-    if data is None or not unknown:
-        return sentences
-    declared = _declared_dependants(data, unknown, question_words)
-    # An incomplete answer must not look complete.
-    if sentences or declared:
-        listing = "; ".join(feature.summary for feature in unknown)
-        declared.append(
-            f"Not investigated yet, so only what their documents say is included: {listing}."
-        )
-    return sentences + declared
 
 
 async def similar_with_issues(memory: Memory | None, question: str, feature_id: str) -> list[str]:
@@ -251,40 +193,11 @@ async def similar_with_issues(memory: Memory | None, question: str, feature_id: 
     return sentences or ["No similar feature with an open issue was investigated."]
 
 
-def _is_named(name: str, question_words: Set[str], *, is_feature: bool) -> bool:
-    """Return whether a question names a thing: all of its telling words, of a feature one."""
-    words = {singular(word) for word in plain_words(name.partition("(")[0])}
-    telling = words - _GENERIC or words
-    return len(telling & question_words) >= (1 if is_feature else len(telling))
-
-
-def _declared_dependants(
-    data: DataFolder, features: Sequence[Feature], question_words: Set[str]
-) -> list[str]:
-    """Return a sentence for each feature whose documents say that it depends on a named thing."""
-    sentences = list[str]()
-    for feature in features:
-        places = dict[str, list[str]]()
-        for file in data.docs(feature):
-            reading = read_document(file.path, file.source, file.recognition.name)
-            for observation in reading.observations:
-                name = " ".join(str(observation.value).split())
-                is_dependency = observation.measure == "document.depends"
-                if is_dependency and _is_named(name, question_words, is_feature=False):
-                    places.setdefault(name, []).append(f"{file.source}#{observation.locator}")
-        for name, named_at in places.items():
-            sentences.append(f"{feature.summary} depends on {name} ({', '.join(named_at)}).")
-    return sentences
-
-
-def _names(neighbours: Sequence[Neighbour]) -> str:
-    return "; ".join(dict.fromkeys(entry.entry.content for entry in neighbours))
-
-
 def assessment_key(feature_id: str, target: str) -> str:
     """Return memory's key for a feature's last assessment for a stage."""
     return f"assessment/{feature_id}/{target}"
 
 
-def _slug(name: str) -> str:
+def slug_of(name: str) -> str:
+    """Return a name as a part of a key of the memory."""
     return "-".join(plain_words(name))[:120]

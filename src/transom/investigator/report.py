@@ -23,7 +23,7 @@ from transom.investigator.result import (
     judged_line,
 )
 
-_SIGNS: Final = {"pass": "+", "fail": "-", "unknown": "?", "waived": "~"}
+_SIGNS: Final = {"pass": "+", "fail": "-", "unknown": "?", "waived": "~", "not_applicable": "."}
 _SHOWN: Final = 8
 _WIDTH: Final = 80
 _MEMORY_BROKEN: Final = (
@@ -66,7 +66,9 @@ def _text_lines(result: Investigation) -> Iterator[str]:
     for entry in _ordered(result):
         advisory = "" if entry.required else " (advisory)"
         yield f"  {_SIGNS[entry.status]} {entry.name}{advisory}"
-        if entry.status != "pass":
+        if entry.status == "not_applicable":
+            yield f"      not applicable: {entry.why}{_cites(entry.evidence)}"
+        elif entry.status != "pass":
             yield f"      {entry.why}{_cites(entry.evidence)}"
         elif result.verdict == "READY" and entry.required:
             yield from _figures(entry, sources)
@@ -112,7 +114,7 @@ def _evidence_rows(result: Investigation) -> list[str]:
     """Return the evidence of the criteria that do not hold; the JSON report has all of it."""
     cited = set[str]()
     for criterion in result.criteria:
-        if criterion.status != "pass":
+        if criterion.status not in ("pass", "not_applicable"):
             cited.update(criterion.evidence)
     rows = []
     for row in result.evidence:
@@ -170,7 +172,7 @@ def _section(title: str, rows: list[str], most: int = _SHOWN) -> Iterator[str]:
 
 
 def _ordered(result: Investigation) -> list[CriterionResult]:
-    order = ("fail", "unknown", "waived", "pass")
+    order = ("fail", "unknown", "waived", "pass", "not_applicable")
     return sorted(
         result.criteria, key=lambda entry: (not entry.required, order.index(entry.status))
     )

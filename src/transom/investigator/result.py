@@ -14,7 +14,7 @@ from transom.investigator.ledger import Evidence
 
 Verdict = Literal["READY", "NOT_READY", "NEEDS_JUDGEMENT", "INSUFFICIENT_DATA"]
 StageFit = Literal["appropriate", "premature", "unclear"]
-CriterionStatus = Literal["pass", "fail", "unknown", "waived"]
+CriterionStatus = Literal["pass", "fail", "unknown", "waived", "not_applicable"]
 Doubt = Literal["", "absent", "not_measured", "mixed"]
 
 EXIT_CODES: dict[Verdict, int] = {
@@ -29,6 +29,7 @@ class CriterionResult(MeasurementShape):
     """The result of one criterion.
 
     Attributes:
+        status: `not_applicable` counts neither for nor against the feature.
         why: the reason, one clause.
         doubt: why it is unknown: data absent, not measured, or mixed signals.
         source: the analysis type, `jira` or `documents` that it is judged by.

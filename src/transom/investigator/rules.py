@@ -20,6 +20,12 @@ from transom.investigator.roles import FOLLOW_UP, IDENTIFY, MAIN, MERGE, READER
 from transom.llm import Reply, Request, Rule, RulesProvider, Text, ToolCallPart
 
 _STOP = NEUTRAL_WORDS
+_STATES = {
+    "pass": "is met",
+    "fail": "is not met",
+    "waived": "is waived",
+    "not_applicable": "is not applicable",
+}
 # Beyond this a word counts as misspelt: "chekout". A shorter one would fit too much.
 _NEAR = 88
 # Two features whose scores are closer than this are asked about.
@@ -284,9 +290,7 @@ def _answer(request: Request) -> Reply:
             for word in plain_words(f"{row['name']} {row['id']} {row['source']} {row['owner']}")
         }
         if question_words & (own - {"no", "is", "of", "the", "all", "at", "least"}):
-            status = {"pass": "is met", "fail": "is not met", "waived": "is waived"}.get(
-                row["status"], "is not known"
-            )
+            status = _STATES.get(row["status"], "is not known")
             lines.append(_because(row, status))
     if not lines:
         # Memory was asked with the same question; its last line may say what is not known.

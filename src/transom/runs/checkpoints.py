@@ -96,7 +96,8 @@ class CheckpointFiles:
     """
 
     def __init__(self, folder: Path, tell: Callable[[str], None]) -> None:
-        self.folder, self._tell = folder, tell
+        self.folder = folder
+        self.tell = tell
         self.settings = Cache()
         self._points: list[Checkpoint] = []
         self._counts: Counter[str] = Counter()  # of each hour's checkpoints
@@ -177,7 +178,7 @@ class CheckpointFiles:
         except OSError as error:
             with suppress(OSError):
                 half.unlink()
-            self._tell(f"{path}: cannot write: {error.strerror}; {HOW_TO_WRITE}")
+            self.tell(f"{path}: cannot write: {error.strerror}; {HOW_TO_WRITE}")
 
 
 def _readable(path: Path) -> Json:

@@ -76,7 +76,6 @@ class RunHost:
 
     Attributes:
         state: the folded journal.
-        progress: shows a person how far the run is, and which of their files could not be written.
         label: returns what a stage does, for a line of progress, or "" for no line; None: its name.
         files: the files that are for people alone.
         log_calls: whether answered calls are logged.
@@ -108,10 +107,10 @@ class RunHost:
         self.purse: Purse | None = None
         self.next_command = ""
         self.how_to_decide = ""
-        self.progress: Callable[[str], None] = tell_nobody
+        self._progress: Callable[[str], None] = tell_nobody
         self.label: Callable[[str], str] | None = None
-        self.silence = SilenceWatch(lambda line: self.progress(line))
-        self.files = CheckpointFiles(folder, lambda line: self.progress(line))
+        self.silence = SilenceWatch(tell_nobody)
+        self.files = CheckpointFiles(folder, tell_nobody)
         records = self.records()
         self.state = fold(records)
         self.files.read(records)
@@ -121,6 +120,19 @@ class RunHost:
         # Records up to this position are in the state; of later ones, those of `_applied`.
         self._applied_to = records[-1].seq if records else 0
         self._applied: set[int] = set()
+
+    @property
+    def progress(self) -> Callable[[str], None]:
+        """The function that shows a person how far the run is, which of their files could not be
+        written, and that a model is silent.
+        """
+        return self._progress
+
+    @progress.setter
+    def progress(self, tell: Callable[[str], None]) -> None:
+        # They are given the function, not the run: a run that refers to itself would stay in memory
+        # until the garbage collector looks for circles.
+        self._progress = self.silence.tell = self.files.tell = tell
 
     # -- appending ---------------------------------------------------------------------------------
 

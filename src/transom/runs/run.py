@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cached_property
 from secrets import token_hex
 from typing import Any, Self, TypeVar
 
@@ -53,9 +54,7 @@ _ID_BYTES = 5
 
 
 class Run(RunHost):
-    """A journaled walk through stages, opened with `Run.open`; `kept` holds the conversations
-    that it keeps itself.
-    """
+    """A journaled walk through stages, opened with `Run.open`."""
 
     def __init__(self, row: RunRow, workspace: Workspace, store: Store, chain: Chain) -> None:
         self.workspace = workspace
@@ -67,7 +66,6 @@ class Run(RunHost):
         super().__init__(row, folder, store, chain, telemetry)
         if workspace.full_sync:
             self.followed = frozenset()
-        self.kept = Stage(self, KEPT, attempt=1, epoch="", is_kept=True)
 
     @staticmethod
     async def open(
@@ -161,6 +159,18 @@ class Run(RunHost):
         called twice.
         """
         self._lease.close()
+
+    @cached_property
+    def kept(self) -> Stage:
+        """The place of the conversations that the run keeps itself."""
+        return self.new_kept_stage()
+
+    def new_kept_stage(self) -> Stage:
+        """Return a stage for the kept conversations of an agent that has the run to itself.
+
+        Unlike `kept` the run does not refer to it, so both are gone with the agent.
+        """
+        return Stage(self, KEPT, attempt=1, epoch="", is_kept=True)
 
     def named(self, name: str) -> Named:
         """Where an agent lives whose conversation the run keeps under that name: `Agent(role,

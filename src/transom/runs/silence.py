@@ -38,12 +38,12 @@ class SilenceWatch:
 
     One timer watches all that is waited for, so that a quick reply costs no timer of its own.
 
-    Args:
+    Attributes:
         tell: shows a line to a person.
     """
 
     def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
+        self.tell = tell
         self._waiting: set[Waiting] = set()
         self._loop: asyncio.AbstractEventLoop | None = None  # the loop that has the timer
 
@@ -67,7 +67,7 @@ class SilenceWatch:
             if waiting.due <= now:
                 silent = now - waiting.began
                 # Each line comes after twice the silence of the one before it.
-                self._tell(waiting.line(round(silent)))
+                self.tell(waiting.line(round(silent)))
                 waiting.due = now + min(max(silent, FIRST), LONGEST)
         if self._waiting and self._loop:
             next_due = min(waiting.due for waiting in self._waiting)

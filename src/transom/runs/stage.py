@@ -24,7 +24,7 @@ from transom.runs.artifact import write_file
 from transom.runs.conversation import ConversationKey, ConversationState
 from transom.runs.event_log import RunHost, tell_nobody
 from transom.runs.observe import log_failure, log_reply, of_reply, of_request
-from transom.runs.tool_calls import ToolJournal
+from transom.runs.tool_calls import ClaimedNames, ToolJournal
 from transom.runs.windows import WindowWriter
 
 MAIN = "main"
@@ -87,12 +87,12 @@ class Stage:
         self.place = f"{run.id}/{name}"
         self.folder = run.folder / name
         self.memoise = True
-        self.tools = ToolJournal(run, self.place, self.is_claimed)
+        self._claimed = ClaimedNames(is_kept=is_kept)
+        self.tools = ToolJournal(run, self.place, self._claimed)
         # The provider that answered first, by the `id` of the chain.
         self._pinned: dict[int, str] = {}
         self._first_reply = asyncio.Lock()
         self._windows: dict[str, WindowWriter] = {}
-        self._claimed: set[str] = set()
 
     # -- names of conversations --------------------------------------------------------------------
 
@@ -112,14 +112,14 @@ class Stage:
 
     def claim(self, name: str) -> str:
         """Give a conversation its name and return it; RunError if another one has the name."""
-        if name in self._claimed:
+        if name in self._claimed.names:
             owner, variable = "the run", "run"
             if not self.is_kept:
                 owner, variable = f"stage {self.name}", "stage"
             problem = f"the second conversation of {owner} needs a name, and {name} is taken"
             hint = f'write Agent(role, at={variable}.named("..."))'
             raise RunError(problem, place=self.place, hint=hint)
-        self._claimed.add(name)
+        self._claimed.names.add(name)
         return name
 
     def claim_call(self, fingerprint: str) -> str:
@@ -130,24 +130,20 @@ class Stage:
         """
         journaled = [key.conversation for key in self._keys()]
         for name in journaled:
-            if name in self._claimed:
+            if name in self._claimed.names:
                 continue
             messages = self.state(name).messages
             if messages and messages[0].data["fingerprint"] == fingerprint:
                 return self.claim(name)
         number, name = 1, MAIN
-        while name in self._claimed or name in journaled:
+        while name in self._claimed.names or name in journaled:
             number += 1
             name = f"{MAIN}#{number}"
         return self.claim(name)
 
-    def is_claimed(self, conversation: str) -> bool:
-        """Return whether this attempt opened the conversation, or the one that it is within."""
-        return self.is_kept or conversation.split("/", 1)[0] in self._claimed
-
     def release(self, name: str) -> None:
         """Free the name of a kept conversation that was closed, so that it can be opened again."""
-        self._claimed.discard(name)
+        self._claimed.names.discard(name)
 
     # -- conversations in the journal --------------------------------------------------------------
 
@@ -344,9 +340,7 @@ class Stage:
             "role": request.role,
             "sees": sorted(role.sees),
             "reply": reply.to_json(),
-            "shares": {
-                name: [tokens_used, limit] for name, tokens_used, limit in request.window.shares
-            },
+            "shares": {share.name: (share.used, share.limit) for share in request.window.shares},
         }
         if size:
             record["size"] = [*size]
@@ -424,7 +418,7 @@ class Stage:
         # depend on which call came first.
         sources_of: dict[str, dict[str, Any]] = {}
         for key in self._keys():
-            if not (self.is_claimed(key.conversation) and state.counts(key)):
+            if not (key.conversation in self._claimed and state.counts(key)):
                 continue
             for message in state.conversation(key).messages:
                 for record in message.replies.values():

@@ -115,13 +115,28 @@ def _doubt_fingerprint(place: CallPlace, attempts: int) -> str:
     return digest([place.to_json(), attempts])
 
 
-class ToolJournal:
-    """The tool calls of a stage or of kept conversations; `is_walked`: whether a conversation is
-    of this attempt.
+class ClaimedNames:
+    """The conversations that an attempt of a stage opened, and all within them.
+
+    Args:
+        is_kept: whether they are the conversations that a run keeps, which all belong to it.
     """
 
-    def __init__(self, run: RunHost, place: str, is_walked: Callable[[str], bool]) -> None:
-        self._run, self._place, self._is_walked = run, place, is_walked
+    def __init__(self, *, is_kept: bool) -> None:
+        self.names: set[str] = set()
+        self._is_kept = is_kept
+
+    def __contains__(self, conversation: str) -> bool:
+        return self._is_kept or conversation.split("/", 1)[0] in self.names
+
+
+class ToolJournal:
+    """The tool calls of a stage or of kept conversations; `claimed`: the conversations of this
+    attempt.
+    """
+
+    def __init__(self, run: RunHost, place: str, claimed: ClaimedNames) -> None:
+        self._run, self._place, self._claimed = run, place, claimed
         self._in_flight: set[CallPlace] = set()
 
     async def approval(self, place: CallPlace, call: ToolCallPart) -> PersonAnswer:
@@ -155,7 +170,7 @@ class ToolJournal:
         attributes = {keys.OPERATION: keys.EXECUTE_TOOL, keys.TOOL_NAME: tool.name, **about}
         try:
             with self._run.telemetry.span(f"execute_tool {tool.name}", **attributes) as span:
-                began = time.monotonic()
+                began = time.monotonic_ns()
                 interruption: Interruption = ""
                 # The journal must say that it began: after a kill nobody could know otherwise.
                 if tool.effect in _OWN_DOUBT:
@@ -164,10 +179,12 @@ class ToolJournal:
                 result = await act(interruption)
                 outcome: Any = result.to_json()  # type: ignore[attr-defined]  # see above
                 log_outcome(span, tool.name, outcome)
+                # In whole microseconds; to round a fraction takes several of them.
+                microseconds = (time.monotonic_ns() - began) // 1000
                 fields = {
                     "name": tool.name,
                     "effect": tool.effect,
-                    "seconds": round(time.monotonic() - began, 6),
+                    "seconds": microseconds / 1_000_000,
                 }
                 record = {**place.to_json(), **fields, "outcome": outcome}
                 # It must never be repeated, so its result is synced; any other call may be made
@@ -280,4 +297,5 @@ class ToolJournal:
         # It runs right now, beside this one.
         if place in self._in_flight:
             return False
-        return not (self._is_walked(place.key.conversation) and self._run.state.stands(place))
+        is_walked = place.key.conversation in self._claimed
+        return not (is_walked and self._run.state.stands(place))

@@ -37,7 +37,7 @@ class Job:
     """A write and the future of its result."""
 
     work: Work  # may run twice: in a batch that failed, and then alone
-    future: asyncio.Future[Any]
+    future: asyncio.Future[Any] | None  # None while the caller may commit by itself
     sync: bool
     stream: str  # stream that it appends to; "" for another write
     soon: bool = False  # the caller does not wait for it before the next write
@@ -104,7 +104,9 @@ class Committer:
 
     Attributes:
         commits: number of transactions so far.
-        begun: the same, with those that were rolled back.
+        generation: changes if the database may differ from what this connection left: when another
+            connection has committed, and when a transaction was rolled back. It is right within a
+            transaction.
         quick: number of the last synced transactions in a row that took less than 5 ms. It starts
             at `PROVEN`.
     """
@@ -119,7 +121,8 @@ class Committer:
     ) -> None:
         self._full_sync = full_sync
         self.commits = 0
-        self.begun = 0
+        self.generation = 0
+        self._version = 0  # SQLite's count of the commits of other connections
         self.quick = PROVEN
         self._connection = connection
         self._path = path
@@ -163,9 +166,12 @@ class Committer:
             connection.execute(f"PRAGMA busy_timeout = {patience}")
             connection.execute(f"PRAGMA synchronous = {'FULL' if sync else 'NORMAL'}")
             self._set = patience, sync
-        self.begun += 1
         try:
             connection.execute("BEGIN IMMEDIATE")
+            version = connection.execute("PRAGMA data_version").fetchone()[0]
+            if version != self._version:
+                self._version = version
+                self.generation += 1
             if sync and not self._has_log:
                 self._lengthen_log()
             results = [job.work(connection) for job in batch]
@@ -173,6 +179,7 @@ class Committer:
         except BaseException:
             if connection.in_transaction:  # SQLite has rolled back by itself after some errors
                 connection.execute("ROLLBACK")
+            self.generation += 1
             raise
         self.commits += 1
         if sync:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import quote
@@ -51,18 +52,20 @@ def connect_for_reading(path: Path | None, busy_seconds: float) -> sqlite3.Conne
 class _ReadConnection(sqlite3.Connection):
     """A read-only connection; the folder of a copy is deleted with it."""
 
+    path: Path | None = None
     copied_to: TemporaryDirectory[str] | None = None
 
     def close(self) -> None:
         super().close()
         if self.copied_to is not None:
             self.copied_to.cleanup()
+        elif self.path is not None:
+            _delete_empty_log(self.path)
 
 
 def _connect(path: Path, busy_seconds: float, options: str = "") -> _ReadConnection:
-    address = f"file:{quote(str(path.absolute()))}?mode=ro{options}"
     connection = sqlite3.connect(
-        address,
+        f"{_address(path)}?mode=ro{options}",
         uri=True,
         timeout=busy_seconds,
         isolation_level=None,
@@ -75,7 +78,27 @@ def _connect(path: Path, busy_seconds: float, options: str = "") -> _ReadConnect
     except BaseException:
         connection.close()
         raise
+    connection.path = path
     return connection
+
+
+def _delete_empty_log(path: Path) -> None:
+    """Delete the log files of a database if nobody else has it open.
+
+    SQLite makes them for a reader, too, but only a connection that may write deletes them. An empty
+    log holds nothing that such a connection would write into the database.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    # The files that cannot be deleted are in nobody's way.
+    with suppress(OSError, sqlite3.Error):
+        if log.stat().st_size == 0:
+            writer = sqlite3.connect(f"{_address(path)}?mode=rw", uri=True, timeout=0)
+            with closing(writer):
+                writer.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+
+
+def _address(path: Path) -> str:
+    return f"file:{quote(str(path.absolute()))}"
 
 
 def _connect_without_log(path: Path, busy_seconds: float) -> _ReadConnection:

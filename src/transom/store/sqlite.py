@@ -81,7 +81,7 @@ class SqliteStore:
         # Records that this object appended, and whose summaries are still to count them, with their
         # checksums.
         self._uncounted: dict[int, tuple[int, Record]] = {}
-        # The transaction, the stream and the chain of the record that was appended last.
+        # The generation, the stream and the chain of the record that was appended last.
         self._newest: tuple[int, str, bytes] = (0, "", b"")
 
     @classmethod
@@ -328,7 +328,7 @@ class SqliteStore:
                 connection.execute(_PUT_BLOB, blob_row)
             chain = chain_of(self._last_chain(connection, stream), stream, kind, text, at)
             seq = connection.execute(_INSERT, (*row, chain)).lastrowid
-            self._newest = self._committer.begun, stream, chain
+            self._newest = self._committer.generation, stream, chain
             record = Record(seq or 0, stream, kind, data, at)
             if summarise is keep_unchanged:
                 if len(self._uncounted) >= _MOST_UNCOUNTED:
@@ -343,9 +343,9 @@ class SqliteStore:
 
     def _last_chain(self, connection: sqlite3.Connection, stream: str) -> bytes | None:
         """Return the chain of the last record of a stream, or None if it has no record."""
-        transaction, newest_stream, chain = self._newest
-        # Within a transaction no other process can have appended a record after it.
-        if transaction == self._committer.begun and newest_stream == stream:
+        generation, newest_stream, chain = self._newest
+        # Nobody else has written to the database since, so no record comes after it.
+        if generation == self._committer.generation and newest_stream == stream:
             return chain
         last = connection.execute(_LAST_CHAIN, (stream,)).fetchone()
         return last[0] if last else None

@@ -16,7 +16,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
-from threading import Condition, Thread
+from threading import Condition, RLock, Thread
 from typing import Any
 
 from transom.errors import StoreError
@@ -51,7 +51,8 @@ class Writer:
         # the loop with a timer for held writes
         self._timed: asyncio.AbstractEventLoop | None = None
         self._turn = 0.0
-        self._door = Condition()  # so that no job can come after the last one
+        self._lock = RLock()  # so that no job can come after the last one
+        self._door = Condition(self._lock)
         self._closed = False
         self._ended = False
         self._closing: list[asyncio.Future[Any]] = []
@@ -79,8 +80,8 @@ class Writer:
         """
         loop = asyncio.get_running_loop()
         cancelled = await self._earlier(stream, loop) if self._unheard else None
-        job = Job(work, _Decided(loop=loop), sync, stream)
-        with self._door:
+        job = Job(work, None, sync, stream)
+        with self._lock:
             self._hold(job)
             me = id(asyncio.current_task(loop))
             commits_here = self._last in (0, me) and not self._queued
@@ -90,13 +91,19 @@ class Writer:
             batch, self._waiting = self._waiting, []
             outcomes = self._committer.commit_at_once(batch) if commits_here else None
             if outcomes is None:
+                future = job.future = _Decided(loop=loop)
                 self._push(batch, stream)
-        if outcomes is not None:
+        if outcomes is None:
+            result = await future
+        else:
             self._settle(batch, outcomes, own_loop=loop)
-        if outcomes is not None and loop.time() > self._turn + _TURN:
-            await asyncio.sleep(0)
-            self._turn = loop.time()
-        result = await job.future
+            if loop.time() > self._turn + _TURN:
+                await asyncio.sleep(0)
+                self._turn = loop.time()
+            own_outcome = outcomes[-1]
+            if own_outcome.error:
+                raise own_outcome.error
+            result = own_outcome.result
         if cancelled:
             raise cancelled
         return result
@@ -111,9 +118,16 @@ class Writer:
             A cancellation that came meanwhile, to be raised once the later one is written.
         """
         cancelled = None
-        with self._door:
-            self._unheard = unheard = [job for job in self._unheard if not job.future.done()]
-        for future in [job.future for job in unheard if job.stream == stream]:
+        futures: list[asyncio.Future[Any]] = []
+        with self._lock:
+            unheard, self._unheard = self._unheard, []
+            for job in unheard:
+                if job.future is None or job.future.done():
+                    continue
+                self._unheard.append(job)
+                if job.stream == stream:
+                    futures.append(job.future)
+        for future in futures:
             if future.get_loop() is loop:
                 try:
                     await future
@@ -124,13 +138,14 @@ class Writer:
     def hand_over_soon(self, work: Work, *, stream: str = "") -> asyncio.Future[Any]:
         """Do the same without waiting: it is committed with the next write, or shortly."""
         loop = asyncio.get_running_loop()
-        job = Job(work, _Decided(loop=loop), False, stream, soon=True)
-        with self._door:
+        future = _Decided(loop=loop)
+        job = Job(work, future, False, stream, soon=True)
+        with self._lock:
             self._hold(job)
             if self._timed is not loop:  # the timer of a closed loop never fires
                 self._timed = loop
                 loop.call_later(_GATHERING, self._time_is_up)
-        return job.future
+        return future
 
     def finish(self, stream: str) -> None:
         """Block until all earlier appends to the stream have ended, so that a read sees them."""
@@ -240,6 +255,8 @@ class Writer:
         for job, outcome in zip(batch, outcomes, strict=True):
             if self._after_append and job.stream and outcome.error is None:
                 self._call_hook(outcome, self._after_append)
+            if job.future is None:
+                continue
             loop = job.future.get_loop()
             if loop is own_loop:
                 _resolve(job.future, outcome)

@@ -145,7 +145,7 @@ def read_reply(text: str, seat: Seat = "dev") -> Read:
             tests[int(match[1])] = _names(match[2])
     decision = problem = ""
     if seat in _WORDS:
-        decision, problem = _decided(lines, _WORDS[seat])
+        decision, problem = _decided_by(lines, seat)
     return Read(
         decision=decision,
         problem=problem,
@@ -232,8 +232,14 @@ def _of_fields(fields: dict[str, Any], seat: Seat) -> Read:
         if isinstance(written, str):
             decision = _WORDS[seat].get(written.strip().upper(), "")
         if not decision:
-            problem = f"the field decision is {written!r}"
+            problem = f"the field decision is {written!r}; {_wanted_words(seat)}"
     return Read(decision, problem, str(fields.get("summary", "")), tuple(reasons), files, tests)
+
+
+def _wanted_words(seat: Seat) -> str:
+    """Return how a role has to state its decision."""
+    *others, last = dict.fromkeys(_WORDS[seat].values())
+    return f"write one line: DECISION: {', '.join(others)} or {last}"
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -259,6 +265,12 @@ def _undecorated(text: str) -> str:
     mark stays: `APPROVED?` decides nothing.
     """
     return re.sub(r"^[^\w\n]+|[^\w\n?]+$", "", text)
+
+
+def _decided_by(lines: Sequence[str], seat: Seat) -> tuple[str, str]:
+    """Return the one decision of a role, or ("", problem) with the words that it may use."""
+    decision, problem = _decided(lines, _WORDS[seat])
+    return decision, f"{problem}; {_wanted_words(seat)}" if problem else ""
 
 
 def _decided(lines: Sequence[str], words: Mapping[str, str]) -> tuple[str, str]:

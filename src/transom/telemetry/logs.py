@@ -16,7 +16,10 @@ _ROOT = "transom"
 
 
 def configure(
-    level: str | int = logging.WARNING, log_file: Path | None = None, redact: Redactor | None = None
+    level: str | int = logging.WARNING,
+    log_file: Path | None = None,
+    redact: Redactor | None = None,
+    terminal_level: str | int | None = None,
 ) -> None:
     """Send the log of Transom to stderr, and to `log_file` if it is set. A second call replaces the
     handlers of the first.
@@ -29,33 +32,44 @@ def configure(
         level: name or number, e.g. `info`; for both.
         log_file: JSON lines are appended to it; its folder is created.
         redact: removes secrets; by default those of the environment.
+        terminal_level: the level for stderr; None: `level`.
 
     Raises:
         SettingsError: the level is unknown.
         InputError: the file cannot be written.
     """
-    number = logging.getLevelNamesMapping().get(level.upper()) if isinstance(level, str) else level
-    if number is None:
-        raise SettingsError(
-            f"unknown log level {level!r}", hint="use debug, info, warning, error or critical"
-        )
+    number = _number_of(level)
+    shown_level = number if terminal_level is None else _number_of(terminal_level)
     redact = redact or Redactor()
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
     handlers[0].setFormatter(_PlainFormatter(redact))
+    handlers[0].setLevel(shown_level)
     # A call that failed permanently ends the command with the same message; only `info` and
     # `debug` show both.
-    handlers[0].addFilter(lambda record: number <= logging.INFO or not hasattr(record, "about"))
+    handlers[0].addFilter(
+        lambda record: shown_level <= logging.INFO or not hasattr(record, "about")
+    )
     # A file that cannot be opened is an error, and must leave the handlers of before in place.
     if log_file:
         handlers.append(_open_log(log_file))
         handlers[1].setFormatter(_JsonFormatter(redact))
+        handlers[1].setLevel(number)
     logger = logging.getLogger(_ROOT)
     for old in [*logger.handlers]:
         logger.removeHandler(old)
         old.close()
     for handler in handlers:
         logger.addHandler(handler)
-    logger.setLevel(number)
+    logger.setLevel(min(number, shown_level))
+
+
+def _number_of(level: str | int) -> int:
+    number = logging.getLevelNamesMapping().get(level.upper()) if isinstance(level, str) else level
+    if number is None:
+        raise SettingsError(
+            f"unknown log level {level!r}", hint="use debug, info, warning, error or critical"
+        )
+    return number
 
 
 def _open_log(path: Path) -> logging.FileHandler:

@@ -34,7 +34,10 @@ _KINDS = {"internal": 1, "server": 2, "client": 3, "producer": 4, "consumer": 5}
 _LOCAL_PARENT = 256
 # Characters of the name of an open span: at six bytes each at worst, its line has to fit its place.
 _LONGEST_NAME = 90
-_OPEN: dict[str, Any] = {"attributes": [{"key": keys.OPEN, "value": {"boolValue": True}}]}
+_OPEN: dict[str, Any] = {
+    "attributes": [{"key": keys.OPEN, "value": {"boolValue": True}}],
+    "status": {},
+}
 _INHERITED = (keys.CONVERSATION_ID, keys.PARENT_CONVERSATION)
 
 _current: ContextVar[Span | None] = ContextVar("transom_span", default=None)
@@ -156,8 +159,7 @@ class Span:
         self._attributes = attributes  # converted only when the span ends
         self._events: list[dict[str, Any]] = []
         self._status: dict[str, Any] = {}
-        self._parent_id = ""
-        self._start = 0
+        self._head: dict[str, Any] = {}  # what its lines have in common, in OTLP's JSON
         self._place: int | None = None
         self._token: Token[Span | None] | None = None
         self.span_id = ""
@@ -197,7 +199,7 @@ class Span:
 
     def set_start(self, start: int) -> None:
         """Set an earlier start, in nanoseconds since 1970."""
-        self._start = start
+        self._head["startTimeUnixNano"] = str(start)
 
     def event(self, name: str, /, **attributes: Any) -> None:
         """Add an event that happens at this moment."""
@@ -210,16 +212,18 @@ class Span:
     def __enter__(self) -> Self:
         owner = self._owner
         if owner._file:
+            self.span_id = os.urandom(8).hex()
+            head = self._head = {"traceId": owner.trace_id, "spanId": self.span_id}
             outer = _current.get()
             # A sub-conversation may have a trace of its own: ids of another file lead nowhere.
             if outer and outer._owner is owner:
-                self._parent_id = outer.span_id
-            # Hardly any name holds a secret, and the search alone is cheaper.
-            if owner._redact.finds(self._name):
-                self._name = owner._redact(self._name)
-            self.span_id = os.urandom(8).hex()
-            self._start = time.time_ns()
-            open_span = self._as_json(self._name[:_LONGEST_NAME], self._start, _OPEN)
+                head["parentSpanId"] = outer.span_id
+            head["flags"] = _LOCAL_PARENT
+            head["name"] = name = owner._redact(self._name)
+            head["kind"] = _KINDS[self._kind]
+            head["startTimeUnixNano"] = start = str(time.time_ns())
+            short_name = name[:_LONGEST_NAME]
+            open_span = {**head, "name": short_name, "endTimeUnixNano": start, **_OPEN}
             self._place = owner._file.begin(open_span)
             self._token = _current.set(self)
         return self
@@ -239,7 +243,8 @@ class Span:
             fields["attributes"] = self._pairs(self._attributes)
         if self._events:
             fields["events"] = self._events
-        ended_span = self._as_json(self._name, time.time_ns(), fields)
+        end = str(time.time_ns())
+        ended_span = {**self._head, "endTimeUnixNano": end, **fields, "status": self._status}
         self._owner._file.end(ended_span, self._place)
         if self._owner._exporter:
             self._owner._exporter.put(ended_span)
@@ -254,21 +259,6 @@ class Span:
             message = f"{error.place}: {error.problem}" if error.place else error.problem
         self.event(keys.EXCEPTION, **{keys.EXCEPTION_TYPE: name, keys.EXCEPTION_MESSAGE: message})
         self.fail(name, message)
-
-    def _as_json(self, name: str, end: int, fields: dict[str, Any]) -> dict[str, Any]:
-        """Return the span in OTLP's JSON, with further fields in front of its status."""
-        return {
-            "traceId": self._owner.trace_id,
-            "spanId": self.span_id,
-            **({"parentSpanId": self._parent_id} if self._parent_id else {}),
-            "flags": _LOCAL_PARENT,
-            "name": name,
-            "kind": _KINDS[self._kind],
-            "startTimeUnixNano": str(self._start),
-            "endTimeUnixNano": str(end),
-            **fields,
-            "status": self._status,
-        }
 
     def _pairs(self, attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return attributes as OTLP writes them, without secrets."""

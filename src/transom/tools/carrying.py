@@ -22,6 +22,7 @@ from transom.errors import (
 from transom.llm import ToolCallPart, ToolResultPart
 from transom.telemetry import Redactor
 from transom.tools.answers import as_text
+from transom.tools.deadlines import running_deadlines
 from transom.tools.definition import Arguments, ToolDefinition, ToolOutcome, ToolReturn
 
 _OF_RUN = (RunError, StoreError, EgressError, VisibilityError, CapReached)
@@ -43,6 +44,13 @@ async def carried_out(
 ) -> ToolOutcome:
     """Execute a call, and return its outcome: the result for the model, a note and a mark.
 
+    Args:
+        tool: the tool.
+        call: the model's call.
+        arguments: its arguments, checked.
+        seconds: the rest of the run's time; None for no limit but the tool's own.
+        redact: removes secrets from the result.
+
     Raises:
         ToolRefused: the call was not carried out, or the tool failed.
         RunError, StoreError, EgressError, VisibilityError, CapReached: of the run itself, not of
@@ -50,12 +58,18 @@ async def carried_out(
     """
     if tool.of_run:
         return _outcome_of(tool, call, await tool.run(_own(arguments)), redact)
-    limits = [limit for limit in (tool.limits.seconds, seconds) if limit is not None]
-    seconds = min(limits, default=None)
-    deadline = asyncio.timeout(seconds)
+    own_seconds = tool.limits.seconds
+    if seconds is None or (own_seconds is not None and own_seconds < seconds):
+        seconds = own_seconds
+    limit, deadlines = asyncio.timeout(None), running_deadlines()
     try:
-        async with deadline:
-            outcome = await tool.run(_own(arguments))
+        async with limit:
+            if seconds is not None:
+                deadlines.begin(limit, seconds)
+            try:
+                outcome = await tool.run(_own(arguments))
+            finally:
+                deadlines.end(limit)
     except (ToolRefused, *_OF_RUN):
         raise
     except TransomError as error:  # its `where` may be a path of this machine
@@ -64,7 +78,7 @@ async def carried_out(
         if _is_cancelled(error):
             raise
         # A handler may raise a TimeoutError of its own, which is a failure like any other.
-        if isinstance(error, TimeoutError) and seconds is not None and deadline.expired():
+        if isinstance(error, TimeoutError) and seconds is not None and limit.expired():
             limit_text = f"{round(seconds, 3 if seconds < 1 else 1):g} s"
             raise ToolTimeoutError(
                 f"the tool took longer than the {limit_text} that it may",

@@ -144,6 +144,11 @@ async def run_parser_gates(code: str, trial: Trial) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
+def static_rows(code: str) -> list[GateRow]:
+    """Run the gates that only look at code."""
+    return _static_rows(split(code))
+
+
 async def run_code_gates(code: str, yaml: str | None, sandbox: Sandbox) -> tuple[GateRow, ...]:
     """Run the gates that need neither files nor an ItemSpec; `yaml` may be missing."""
     atoms = split(code)
@@ -155,7 +160,7 @@ async def run_code_gates(code: str, yaml: str | None, sandbox: Sandbox) -> tuple
             rows.append(_row("likeness", await check_likeness(prober, atoms)))
             rows += (await _parser_rows(prober, Trial(sandbox), may_be_silent=True))[0]
     if yaml is not None:
-        config, file, unread = _config(yaml)
+        config, file, unread = read_config(yaml)
         # Without files only the code of atom A says which fields there are.
         if config and file:
             unread = check_yaml(config, file, atoms, frozenset())
@@ -168,7 +173,7 @@ async def run_code_gates(code: str, yaml: str | None, sandbox: Sandbox) -> tuple
 
 async def _run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> GateReport:
     atoms = split(code)
-    config, file, unread = _config(yaml)
+    config, file, unread = read_config(yaml)
     rows = _static_rows(atoms)
     entries: list[Entry] = []
     parsed: list[GateRow] = []
@@ -264,7 +269,8 @@ def _mutation_rows(atoms: Parts, mutation: Mutation) -> list[GateRow]:
     ]
 
 
-def _config(text: str) -> tuple[CheckerConfig | None, YamlFile | None, list[Finding]]:
+def read_config(text: str) -> tuple[CheckerConfig | None, YamlFile | None, list[Finding]]:
+    """Return the configuration of a checker and its file, or the findings that prevent it."""
     try:
         file = parse_yaml(text, Path(CHECKER))
         return validate_yaml(CheckerConfig, file), file, []

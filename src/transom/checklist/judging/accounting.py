@@ -29,8 +29,10 @@ from transom.checklist.narrowing import (
     banner_tool,
     requirements_of,
     stages_of_file_name,
+    stages_of_tool,
     synonyms,
 )
+from transom.checklist.waiver_clauses import without_waiver_clauses
 from transom.evidence.account import (
     Account,
     FileUse,
@@ -215,7 +217,7 @@ def account_for(
         InputError: a file changed since it was read.
     """
     judged = _judged_lines(items, evidence)
-    requirements = requirements_of(question)
+    requirements = requirements_of(without_waiver_clauses(question))
     accounts = list[FileAccount]()
     for file in evidence.files:
         if file.absent is None:
@@ -340,6 +342,11 @@ def _identity(file: File, sections: Sequence[SectionReading]) -> Identity:
         facts.append(
             IdentityFact("stage", stage, file.shown_name, stated_by="the name of the file")
         )
+    tools = {fact.text for fact in facts if fact.facet == "tool"}
+    if len(tools) == 1 and not any(fact.facet == "stage" for fact in facts):
+        (tool,) = tools
+        for stage in stages_of_tool(tool):
+            facts.append(IdentityFact("stage", stage, file.shown_name, stated_by=f"what {tool} is"))
     return Identity(tuple(facts))
 
 

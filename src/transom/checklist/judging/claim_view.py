@@ -21,6 +21,7 @@ from transom.checklist.claims.claim_data import (
     scope_of_claim,
 )
 from transom.checklist.claims.claim_limits import holds_limit
+from transom.checklist.judging.doubtful_lines import text_of_doubt
 from transom.evidence.caps import Cap
 from transom.evidence.number_limits import NumberLimit
 from transom.evidence.numbers import PrintedNumber, UnknownNumber
@@ -235,7 +236,7 @@ class ClaimView:
                 is_named = any(text in fact.text.lower() for text in part.stems)
                 is_script = part.kind in self.claim.optional and _SCRIPT.match(fact.text)
                 if is_named or is_script:
-                    text = f"this line may read a {part.title}: {fact.text}"
+                    text = text_of_doubt(part.title, fact.text)
                     yield Cap("measured", text, self.path, fact.line)
 
     def unread(self) -> Iterator[UnreadMatter]:
@@ -310,7 +311,8 @@ class ClaimView:
                 return ""
             return "which is zero for any value above it"
         limit, unit = self.limit.number, number.unit
-        if not limit.unit and limit.value == 0:
+        # Zero is the same in each unit, but not of each quantity.
+        if limit.value == 0 and not (limit.unit and unit):
             return ""
         if (quantity_of(limit.unit) or "") != (quantity_of(unit) or ""):
             if unit:

@@ -74,6 +74,13 @@ _GOALS = re.compile(
     r"\b(?:criteria|goals?|targets?|requirements?|done|objectives?|plan|strategy)\b", re.IGNORECASE
 )
 _DEPENDENCIES = re.compile(r"\bdepend(?:s|enc(?:y|ies))\b", re.IGNORECASE)
+_RULE_CELL = re.compile(r":?-+:?")
+# Heads of the column that names a dependency, the surest first.
+_NAME_HEADS = (
+    _DEPENDENCIES,
+    re.compile(r"\b(?:services?|systems?|components?|librar(?:y|ies)|packages?|modules?)\b", re.I),
+    re.compile(r"\bnames?\b", re.IGNORECASE),
+)
 _COMPONENTS = re.compile(
     r"^(?:\d+[.)]?\s*)?(?:components?|modules?|building blocks)$", re.IGNORECASE
 )
@@ -104,6 +111,15 @@ _MARKED = re.compile(
 )
 _LONGEST_LINE = 4000
 _MOST_HEAD = 60  # first lines, in which a document may state its own stage
+
+
+def _name_column(head: list[str]) -> int:
+    """Return the column of a table that names the dependencies; the first one if no head says."""
+    for pattern in _NAME_HEADS:
+        for column, cell in enumerate(head):
+            if pattern.search(cell):
+                return column
+    return 0
 
 
 def _document_status(text: str) -> str:
@@ -146,6 +162,8 @@ class DocumentReader:
         self._depends = self._risky = False
         self._parts = 0  # level of a heading whose subheadings are components
         self._controls = 0
+        self._table: list[str] | None = None  # the cells of the row before, in a table
+        self._name_column = 0
 
     def take(self, line: str) -> None:
         self.line += 1
@@ -309,12 +327,13 @@ class DocumentReader:
         """Record the dependencies of a line: `Depends on: a, b` anywhere; below a heading on
         dependencies also a table row, a bullet, or a sentence that says it.
         """
+        table, self._table = self._table, None
         if labelled := _LABELLED_DEPENDENCIES.match(text):
             names = _LIST_MARKS.split(labelled["names"])
         elif not self._depends:
             return
-        elif row := re.match(r"\s*+\|([^|]+)\|", text):
-            names = [row[1]]
+        elif text.lstrip().startswith("|"):
+            names = self._names_in_row(text, table)
         elif bullet := _BULLET.match(text):
             names = [re.split(r"[:(,;–—-]\s|\.\s*$", bullet["text"])[0]]
         else:
@@ -325,6 +344,20 @@ class DocumentReader:
             plain = name.strip().rstrip(".").strip("`* ").removeprefix("on ").removeprefix("the ")
             if plain and not re.fullmatch(r"[-: ]+", plain) and not _DEPENDENCIES.search(plain):
                 self._name("document.depends", plain)
+
+    def _names_in_row(self, text: str, row_before: list[str] | None) -> list[str]:
+        """Return the dependency in a table's row; the row above the rule is the table's head."""
+        cells = [cell.strip() for cell in text.strip().strip("|").split("|")]
+        self._table = cells
+        if row_before is None:
+            self._name_column = 0
+        if not all(_RULE_CELL.fullmatch(cell) for cell in cells):
+            return [cells[self._name_column]] if self._name_column < len(cells) else []
+        if row_before is not None:
+            head = ("document.depends", f"line:{self.line - 1}")
+            self.claims = [row for row in self.claims if (row.measure, row.locator) != head]
+            self._name_column = _name_column(row_before)
+        return []
 
     def _name(self, measure: str, name: str) -> None:
         if (

@@ -27,7 +27,7 @@ def read_document(path: Path, source: str, name: str) -> Reading:
     reader = DocumentReader(name)
     words()  # load it first: an error in the vocabulary is not the document's
     try:
-        _read(_lines(path), reader)
+        _read(lines_of(path), reader)
         reader.end()
     except InputError as error:
         return _unreadable(path, source, name, error.problem)
@@ -95,7 +95,7 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _lines(path: Path) -> Iterator[str]:
+def lines_of(path: Path) -> Iterator[str]:
     """Yield the lines of a document; those of Word, PDF and HTML are converted to Markdown."""
     # The locator of evidence is a line, so other forms are given lines first.
     if data_suffix(path.name) in OFFICE_SUFFIXES:

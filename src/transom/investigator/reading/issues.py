@@ -216,12 +216,11 @@ def _links(issue: Issue, root: Node) -> list[Observation]:
     for link in issue.links:
         if _is_blocking(link) and not _done(link):
             blockers.append(link)
-    undone = []
-    for entry in issue.links:
-        if entry.relation == "subtask" and not _done(entry):
-            undone.append(entry)
+    subtasks = [entry for entry in issue.links if entry.relation == "subtask"]
+    undone = [entry for entry in subtasks if not _done(entry)]
     place = issue.status_at.partition("/status")[0]
     observations = [_count("jira.open_blockers", blockers, "count of open blocking issues", place)]
+    observations.append(_count("jira.subtasks", subtasks, "count of subtasks", place))
     observations.append(_count("jira.open_subtasks", undone, "count of open subtasks", place))
     for link in issue.links:
         # A team may name its links as it likes, so an unknown one is a question.
