@@ -63,18 +63,28 @@ _ABOVE_BOUND = re.compile(
     re.IGNORECASE,
 )
 _UNIT = re.compile(
-    r"\s?(?P<unit>%|percent(?:age points)?|per"
+    r"\s?(?P<unit>weeks?|[Ww]ochen?|semaines?|semanas?|settiman[ae]|weken|[Tt]agen?|jours?|días?|dias"
+    r"|giorn[oi]|dagen|[Ss]tunden?|heures?|horas?|or[ae]|uur|[Mm]inuten?|minutos?|minut[oi]"
+    r"|%|percent(?:age points)?|per"
     r" cent|ms|milliseconds?|s|secs?|seconds?|min|minutes?|h|hours?|days?|"
     r"[kmg]i?b|(?:requests?|req|transactions?)(?:/s| per"
     r" second)|/s|rps|tps)(?![\w/])|(?P<scale>[kM])(?!\w)",
 )
 _WHOLE_BEHIND = re.compile(r"\s(?:of|out of|von|sur|de|su|di|van)\s\d[\d.,]{0,12}(?=\s?[a-z])")
+# The beginnings of units of time in seven languages.
+_TIMES = {
+    ("week", "woche", "semain", "semana", "settiman", "weken"): "w",
+    ("tag", "jour", "día", "dia", "giorn", "dag"): "d",
+    ("stunde", "heure", "hora", "or", "uur"): "h",
+    ("minut",): "min",
+}
 _SECONDS = {
     "ms": Decimal(1),
     "s": Decimal(1000),
     "min": Decimal(60_000),
     "h": Decimal(3_600_000),
     "d": Decimal(86_400_000),
+    "w": Decimal(604_800_000),
 }
 _ROUGH = Decimal("0.05")
 _MOST_NUMBERS = 200
@@ -87,6 +97,7 @@ _EXECUTED, _PLANNED = frozenset({"executed"}), frozenset({"planned"})
 _IN_ROW = 5  # neighbours of which several make a sum or a rest
 _KEYED_NUMBER = re.compile(r"(?<!\w)([A-Za-z]\w{0,30})[\"']?\s?[:=]\s?[\"']?(\d{1,12})(?![\w.])")
 _MOST_IN_ROW = 8  # numbers of a row whose neighbours are compared
+_SENTENCE_END = re.compile(r"(?<=[a-z\d)][.!?])\s+(?=[A-ZÀ-Þ])")
 _MOST_PARTS = 12
 _MOST_COUNT = 12
 _SAME_SHARE = Decimal("0.01")
@@ -462,8 +473,27 @@ class NumberClaim:
             is_of_noun = next(iter(stems)) in (all_own_words or ())
             if is_mostly_elsewhere and not is_of_noun:
                 return "surely"
+            if is_of_noun and self._is_of_another_sentence(support.whole, next(iter(stems))):
+                return "perhaps"
             is_first_elsewhere |= is_mostly_elsewhere or next(iter(stems)) in other_words
         return "perhaps" if is_first_elsewhere else "no"
+
+    def _is_of_another_sentence(self, text: str, noun: str) -> bool:
+        """Return whether the sentence of a text that has most words of the claim has another number
+        of the same noun: "it begins in 22 hotels", where 22 follow later.
+        """
+        stems = stems_of(self.sentence)
+        scores = list[tuple[int, bool, bool]]()
+        for part in _SENTENCE_END.split(text):
+            words = all_words_by_number(part)
+            has_own = self.fact.value in words
+            has_other = any(
+                noun in own and value != self.fact.value for value, own in words.items()
+            )
+            scores.append((len(stems & stems_of(part)), has_own, has_other))
+        best = max(score for score, _, _ in scores)
+        of_best = [(has_own, has_other) for score, has_own, has_other in scores if score == best]
+        return of_best == [(False, True)]
 
     def is_part_of(self, support: Support, number: _RowNumber) -> bool:
         """Return whether a further number of an entry is of the very quantity of its value.
@@ -728,6 +758,9 @@ def unit_behind(fact: Fact, text: str) -> str:
     unit = match["unit"].lower()
     if fact.percent or unit.startswith(("%", "per")):
         return "%"
+    for beginnings, short in _TIMES.items():
+        if unit.startswith(beginnings):
+            return short
     if "/s" in unit or "per second" in unit or unit in ("rps", "tps"):
         return "/s"
     if unit in ("kb", "mb", "gb", "kib", "mib", "gib"):

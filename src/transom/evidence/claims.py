@@ -33,7 +33,7 @@ from transom.evidence.claim_numbers import (
 )
 from transom.evidence.dates import PrintedDate, read_date
 from transom.evidence.facts import Fact, facts_of
-from transom.evidence.number_words import ENGLISH, NUMBER_WORDS
+from transom.evidence.number_words import ENGLISH, NUMBER_WORDS, number_of_word
 from transom.evidence.quantities import (
     LIMIT,
     SEVERITY,
@@ -74,7 +74,7 @@ _SENTENCE = re.compile(
 _QUOTED = re.compile(r"[\"“«]\s?([^\"“”«»\n]{2,600})[\"”»]|(?<![\w'])'([^'\n]{8,400})'(?!\w)")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s")
 _NUMBER_WORD = re.compile(
-    rf"\b(?:{'|'.join(word for word in NUMBER_WORDS if word != 'one')}"
+    rf"\b(?:due|{'|'.join(word for word in NUMBER_WORDS if word != 'one')}"
     r"|(?<=\bonly )one|(?<=\bjust )one|^\s*one(?= \w))\b",
     re.IGNORECASE,
 )
@@ -393,7 +393,11 @@ class _SentenceCheck:
         """Return the text with number words before counted nouns as digits of the same length."""
 
         def digits(match: re.Match[str]) -> str:
-            number = str(NUMBER_WORDS[match[0].strip().lower()])
+            word = match[0].strip().lower()
+            # "Due" is a number in Italian alone.
+            if word == "due" and not _ROMANCE.search(text):
+                return match[0]
+            number = str(number_of_word(word))
             shown = number.rjust(len(match[0]))
             with_digits = f"{text[: match.start()]}{shown}{text[match.end() :]}"
             fact = Fact(number, match.end() - len(number), Decimal(number))
@@ -419,7 +423,7 @@ class _SentenceCheck:
         for support in self._cited:
             # The source may write its numbers as words, too.
             whole = _NUMBER_WORD.sub(
-                lambda match: str(NUMBER_WORDS[match[0].strip().lower()]), support.whole
+                lambda match: str(number_of_word(match[0].strip())), support.whole
             )
             for words in words_by_number(whole).values():
                 if not words.isdisjoint(nouns):

@@ -39,4 +39,6 @@ def number_of_word(word: str) -> int | None:
         return int(plain)
     if plain in _ONES:
         return 1
+    if plain == "due":
+        return 2
     return NUMBER_WORDS.get(plain)

@@ -41,7 +41,7 @@ _ROWS = (
         " high=high,hohe,hoch,élevé,élevés,élevée,élevées,alto,altos,alta,altas,alte"
         " medium=medium,moderate,mittlere,mittel,moyen,moyens,moyenne,moyennes,medio,medios,"
         "media,medias,medie"
-        " low=low,niedrige,niedrig,geringe,faible,faibles,baja,bajas,basse"
+        " low=low,niedrige,niedrig,geringe,faible,faibles,baja,bajas,basse,bassa,baixa"
     ),
     ("line=line,lines,statement,statements,zeilenabdeckung branch=branch,branches,zweigabdeckung"),
     "average=average,mean,avg p50=median,p50 p90=p90 p95=p95 p99=p99 max=maximum min=minimum",

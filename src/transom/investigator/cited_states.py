@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from transom.evidence.number_words import number_of_word
-from transom.evidence.quantities import has_denial
+from transom.evidence.quantities import SEVERITY, has_denial, kinds_of
 from transom.investigator.ledger import Evidence
 from transom.investigator.measures import words_of
 from transom.investigator.reading.vocabulary import Status, plain_words
@@ -44,6 +44,9 @@ _CLASSES = {
 }
 _WITH = ("with", "mit", "unter", "avec", "sous", "con", "com", "sob", "onder")
 _STATUS_FIELD = re.compile(r"\"(?:status|resolution)\": ?\"([^\"]{1,40})\"")
+# An id, a path or a name of parts: CVE-2026-7001, /login, radius-core.
+_NAME = re.compile(r"(?<![\w/])(?:/[\w/{}-]{2,80}|[A-Za-z]\w{0,40}(?:-\w{1,40}){1,6})")
+_ID_FIELD = re.compile(r"\"(?:id|key)\": ?\"([^\"]{2,60})\"")
 _STATUS_IN_LABEL = re.compile(r"\(([^()]{1,40})\)$")
 _LONGEST_ROW = 8  # words of a line of a table
 # Figures that are better the higher they are.
@@ -112,6 +115,36 @@ def unrepeated_state(sentence: str, rows: Sequence[Evidence]) -> str:
     return _other_progress(sentence, rows)
 
 
+def named_rows(sentence: str, rows: Sequence[Evidence]) -> list[Evidence]:
+    """Return the one entry that a sentence names by an id, a path or its quoted title, or none.
+
+    A name that several entries share tells none of them.
+    """
+    quoted = {fold(match[0].strip('"“”«» ')) for match in _QUOTED.finditer(sentence)}
+    spoken = set(_NAME.findall(sentence))
+    matching = list[Evidence]()
+    for row in rows:
+        is_figure = row.measure.startswith("performance.") and not row.measure.endswith(".limit")
+        if not is_figure and not row.measure.endswith(_BAD_ENTRIES):
+            continue
+        names = set(_NAME.findall(f"{row.label} {_ID_FIELD.findall(row.quote or row.value)}"))
+        title = fold(row.label)
+        if names & spoken or any(len(name) > _BEGINNING and name in title for name in quoted):
+            matching.append(row)
+    return matching if len(matching) == 1 else []
+
+
+def other_severity(sentence: str, rows: Sequence[Evidence]) -> str:
+    """Return the one entry whose severity is not the one that a sentence states, or ""."""
+    if len(rows) != 1 or not rows[0].measure.endswith(".entry"):
+        return ""
+    stated = kinds_of(_own_words(sentence, rows))[SEVERITY]
+    own = kinds_of(rows[0].measure.replace(".", " "))[SEVERITY]
+    if stated and own and not stated & own:
+        return f"{rows[0].label}: {next(iter(own))}"
+    return ""
+
+
 def _other_progress(sentence: str, rows: Sequence[Evidence]) -> str:
     """Return the one cited ticket if a sentence calls it in progress and it is not begun, or the
     other way round; or "".
@@ -175,8 +208,14 @@ def _classes_of(row: Evidence) -> frozenset[str]:
         return frozenset({"bad", "open"})
     plain = plain_words(row.value)
     # A line of a table, such as `Renewal;failed;Omar`, has its status among other cells.
-    if row.measure == "cited" and _LONGEST_STATE < len(plain) <= _LONGEST_ROW:
-        statuses = set(vocabulary.statuses.find(plain))
+    if row.measure == "cited" and (_LONGEST_STATE < len(plain) <= _LONGEST_ROW or "|" in row.value):
+        # A long row has its status in a cell of its own.
+        cells = [cell for cell in row.value.split("|") if len(cell.split()) <= _LONGEST_STATE]
+        statuses = {
+            found for cell in cells for found in vocabulary.statuses.find(plain_words(cell))
+        }
+        if "|" in row.value and any(vocabulary.fate_of(cell) != "open" for cell in cells):
+            return frozenset({"good"})
         if len(statuses) == 1:
             return _CLASSES.get(statuses.pop(), frozenset())
     if len(plain) > _LONGEST_STATE or row.value.strip()[:1].isdigit():

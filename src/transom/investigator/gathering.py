@@ -24,9 +24,11 @@ from transom.errors import (
     RequestRefused,
     WindowOverflow,
 )
+from transom.evidence.claims import sentences_of
 from transom.formats.measurements import Kind, MeasurementShape, Observation, Reading
 from transom.formats.office_text import text_bytes
 from transom.formats.text_decoding import decode_text
+from transom.investigator.cited_states import named_rows
 from transom.investigator.features import Feature
 from transom.investigator.ledger import Evidence, Ledger
 from transom.investigator.reading.analysis import read_analysis_file
@@ -218,7 +220,7 @@ async def summarised(
         key=ref.key,
         reading=reading,
         summary=checked.text,
-        evidence=ledger.rows(checked.cited),
+        evidence=[*ledger.rows(checked.cited), *_named_entries(checked.text, ledger)],
         struck=struck,
         failed=failed,
         by=provider_name,
@@ -341,6 +343,16 @@ def together(reports: Sequence[SourceReport], data: DataFolder) -> tuple[Ledger,
         ids = {row.id: ledger.take(row) for row in report.evidence}
         summaries[report.reading.source] = recited(report.summary, ids)
     return ledger, summaries
+
+
+def _named_entries(text: str, ledger: Ledger) -> list[Evidence]:
+    """Return the entries that sentences name without a citation, so that they are held to them."""
+    rows = list(ledger)
+    named = dict[str, Evidence]()
+    for sentence, _ in sentences_of(text):
+        if not CITED.search(sentence):
+            named |= {row.id: row for row in named_rows(sentence, rows)}
+    return list(named.values())
 
 
 def within(text: str, limit: int) -> str:

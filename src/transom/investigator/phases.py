@@ -139,7 +139,8 @@ def held_summaries(
         if source in by_rules:
             summaries_by_key[source] = text
             continue
-        checked = replace(standing, source=kinds[source]).check(text, marks=False)
+        of_source = replace(standing, source=kinds[source], file=source)
+        checked = of_source.check(text, marks=False)
         summaries_by_key[source] = checked.text
         struck += unsupported_of(checked.removed, source)
     return summaries_by_key, struck

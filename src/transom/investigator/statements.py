@@ -23,6 +23,8 @@ from transom.investigator.cited_states import (
     denied_state,
     has_part,
     is_good,
+    named_rows,
+    other_severity,
     repeated_rows,
     tells_condition,
     unrepeated_state,
@@ -61,6 +63,7 @@ class Standing:
         verdict: the final verdict; "ready" may be said only of READY.
         evidence: the ledger's rows.
         names: texts that are names and state nothing: the question, the feature, the stages.
+        file: the name of that source.
         limits: the limits that the sources state, by source, measure and label.
         source: the kind of the one source that the text is about, as criteria name it; "" if it is
             about the whole case.
@@ -71,6 +74,7 @@ class Standing:
     evidence: Mapping[str, Evidence]
     names: Sequence[str] = field(default=())
     source: str = ""
+    file: str = ""
     limits: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
 
     @cached_property
@@ -234,7 +238,7 @@ class _Sentence:
         """Return what is wrong, doubtful or proven in the sentence."""
         finding = _Finding(
             wrong=denied_state(self.sentence, self.rows),
-            mismatch=unrepeated_state(self.sentence, self.rows) or self._wrong_comparison(),
+            mismatch=self._mismatch(),
         )
         denied: set[str] = set()
         claims = list(self._claims())
@@ -264,6 +268,23 @@ class _Sentence:
                 finding.is_proven = True
         return finding
 
+    def _mismatch(self) -> str:
+        """Return the state that the sentence does not repeat: of what it cites, or what it names.
+
+        "CVE-2026-7001 is fixed" names its entry, though it cites nothing.
+        """
+        rows = self.rows
+        if not rows and self.standing.file:
+            own = [
+                row for row in self.standing.evidence.values() if row.source == self.standing.file
+            ]
+            rows = named_rows(self.sentence, own)
+        return (
+            unrepeated_state(self.sentence, rows)
+            or other_severity(self.sentence, rows)
+            or self._wrong_comparison(rows)
+        )
+
     def _is_reported(self, clause: StatementClause) -> bool:
         """Whether a clause may tell what its source says, though its criterion looks otherwise.
 
@@ -288,11 +309,11 @@ class _Sentence:
                 return False
         return True
 
-    def _wrong_comparison(self) -> str:
-        """Return what is wrong with "meets its target", by the target of the one cited figure."""
-        if len(self.rows) != 1:
+    def _wrong_comparison(self, rows: Sequence[Evidence]) -> str:
+        """Return what is wrong with "meets its target", by the target of the one figure."""
+        if len(rows) != 1:
             return ""
-        row = self.rows[0]
+        row = rows[0]
         is_kept = self.standing.keeps_limit(row)
         return "" if is_kept is None else wrong_comparison(self.sentence, row, is_kept=is_kept)
 
