@@ -63,7 +63,8 @@ _ABOVE_BOUND = re.compile(
     re.IGNORECASE,
 )
 _UNIT = re.compile(
-    r"\s?(?P<unit>weeks?|[Ww]ochen?|semaines?|semanas?|settiman[ae]|weken|[Tt]agen?|jours?|días?|dias"
+    r"\s?(?P<unit>weeks?|[Ww]ochen?|semaines?|semanas?|settiman[ae]|weken|[Tt]agen?"
+    r"|jours?|días?|dias"
     r"|giorn[oi]|dagen|[Ss]tunden?|heures?|horas?|or[ae]|uur|[Mm]inuten?|minutos?|minut[oi]"
     r"|%|percent(?:age points)?|per"
     r" cent|ms|milliseconds?|s|secs?|seconds?|min|minutes?|h|hours?|days?|"
@@ -358,9 +359,9 @@ class NumberClaim:
             pairs += pairwise(counts)
         for value, other in pairs:
             shares = set[Decimal]()
-            for part, whole in ((value, other), (other, value), (value, value + other)):
-                if whole and part <= whole:
-                    shares |= {100 * part / whole, 100 - 100 * part / whole}
+            for part, total in ((value, other), (other, value), (value, value + other)):
+                if total and part <= total:
+                    shares |= {100 * part / total, 100 - 100 * part / total}
             if any(_rounds_to(share, statement) for share in shares):
                 return True
         return False
@@ -598,21 +599,21 @@ class NumberClaim:
                 if number.is_value or number.kinds[LIMIT]:
                     numbers.append(number)
         state = self.context.kinds[STATE] - {"executed"}
-        for one, other in permutations(numbers, 2):
-            if one.unit != other.unit or one.value == other.value:
+        for number, reference in permutations(numbers, 2):
+            if number.unit != reference.unit or number.value == reference.value:
                 continue
-            own, whole = _converted(one, one.unit), other.value
-            if own is None:
+            value, total = _converted(number, number.unit), reference.value
+            if value is None:
                 continue
-            if self.unit == one.unit and _rounds_to(abs(own - whole), statement):
-                return not state or bool(one.kinds[LIMIT] | other.kinds[LIMIT])
-            if self.unit != "%" or not whole:
+            if self.unit == number.unit and _rounds_to(abs(value - total), statement):
+                return not state or bool(number.kinds[LIMIT] | reference.kinds[LIMIT])
+            if self.unit != "%" or not total:
                 continue
-            share = 100 * own / whole
+            share = 100 * value / total
             # The share of those that failed is none of those that passed.
-            is_contrary = bool(state and one.kinds[STATE] and not state & one.kinds[STATE])
+            is_contrary = bool(state and number.kinds[STATE] and not state & number.kinds[STATE])
             results = [100 - share] if is_contrary else [share]
-            if one.kinds[LIMIT] | other.kinds[LIMIT]:
+            if number.kinds[LIMIT] | reference.kinds[LIMIT]:
                 results += [share - 100, 100 - share]
             if any(_rounds_to(result, statement) for result in results):
                 return True
@@ -674,8 +675,8 @@ def _are_of_share(value: Decimal, other: Decimal, cited: Sequence[Support]) -> b
             continue
         share = support.value * 100 if support.unit == "ratio" else support.value
         largest = max(value, other)
-        for part, whole in ((min(value, other), largest), (largest, value + other)):
-            if whole and abs(100 * part / whole - share) < _SAME_SHARE * 10:
+        for part, total in ((min(value, other), largest), (largest, value + other)):
+            if total and abs(100 * part / total - share) < _SAME_SHARE * 10:
                 return True
     return False
 
@@ -750,9 +751,9 @@ def unit_behind(fact: Fact, text: str) -> str:
     """Return the unit behind a number: `%`, `ms`, `s`, `min`, `h`, `d`, `/s`, a size, or ""."""
     match = _UNIT.match(text, fact.end)
     # "290 of 300 ms" has its unit behind the whole.
-    whole = _WHOLE_BEHIND.match(text, fact.end) if match is None else None
-    if whole is not None:
-        match = _UNIT.match(text, whole.end())
+    total = _WHOLE_BEHIND.match(text, fact.end) if match is None else None
+    if total is not None:
+        match = _UNIT.match(text, total.end())
     if match is None or match["scale"]:
         return "%" if fact.percent else ""
     unit = match["unit"].lower()

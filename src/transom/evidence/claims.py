@@ -347,8 +347,8 @@ def _counts_none(sentence: str, cited: Sequence[Support]) -> bool:
     return False
 
 
-def _share(words: frozenset[str], others: frozenset[str]) -> bool:
-    return bool(words & others)
+def _share(words: frozenset[str], kinds: frozenset[str]) -> bool:
+    return bool(words & kinds)
 
 
 class _SentenceCheck:

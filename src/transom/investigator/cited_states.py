@@ -212,7 +212,7 @@ def _classes_of(row: Evidence) -> frozenset[str]:
         # A long row has its status in a cell of its own.
         cells = [cell for cell in row.value.split("|") if len(cell.split()) <= _LONGEST_STATE]
         statuses = {
-            found for cell in cells for found in vocabulary.statuses.find(plain_words(cell))
+            status for cell in cells for status in vocabulary.statuses.find(plain_words(cell))
         }
         if "|" in row.value and any(vocabulary.fate_of(cell) != "open" for cell in cells):
             return frozenset({"good"})

@@ -60,14 +60,14 @@ def _rows_of_data(data: Json) -> Iterator[str]:
             yield from _rows_of_lines(node)
         if not isinstance(node, dict):
             continue
-        whole = " ".join(_leaves(name, node))
-        if len(whole) > _MOST_ROW:
-            own = list[str]()
+        row = " ".join(_leaves(name, node))
+        if len(row) > _MOST_ROW:
+            values = list[str]()
             for key, child in node.items():
                 if not isinstance(child, dict | list):
-                    own += _leaves(key, child)
-            whole = " ".join(own)
-        yield whole
+                    values += _leaves(key, child)
+            row = " ".join(values)
+        yield row
         pending += list(node.items())
 
 
