@@ -116,3 +116,45 @@ def test_a_direction_beyond_the_limit_of_both_is_a_question(
 @pytest.mark.parametrize(("report", "status"), [(CONGESTION, "FAIL"), (NO_CONGESTION, "PASS")])
 def test_no_overflow_is_of_each_direction(tmp_path: Path, report: str, status: str) -> None:
     assert judge(tmp_path, ClaimRow(name="routing_fits"), report).status == status
+
+
+COSTS = """\
+Report : constraint
+{options}Design : blinker
+Version: W-2024.09
+
+    Constraint                                       Cost
+    -----------------------------------------------------
+    max_transition                                   0.00 (MET)
+    max_capacitance                                  {cost}
+1
+"""
+VIOLATORS = """\
+Report : constraint
+{options}Design : blinker
+Version: W-2024.09
+
+This design has no violated constraints.
+
+1
+"""
+
+
+@pytest.mark.parametrize(
+    ("report", "status"),
+    [
+        (COSTS.format(options="", cost="0.00 (MET)"), "PASS"),
+        (COSTS.format(options="", cost="3.10 (VIOLATED)"), "FAIL"),
+        (COSTS.format(options="        -max_transition\n", cost="0.00 (MET)"), ""),
+        (VIOLATORS.format(options="        -all_violators\n"), "PASS"),
+        (VIOLATORS.format(options="        -all_violators\n        -max_fanout\n"), ""),
+    ],
+)
+def test_a_report_of_one_constraint_proves_nothing_of_all(
+    tmp_path: Path, report: str, status: str
+) -> None:
+    verdict = judge(tmp_path, ClaimRow(name="constraints_met"), report)
+    if status:
+        assert (verdict.would_be or verdict.status) == status, verdict.errors
+    else:
+        assert verdict.status not in ("PASS", "FAIL")
