@@ -27,10 +27,12 @@ from transom.stories.own_text import has_check, text_of_test
 from transom.stories.proof import Proof
 from transom.stories.stated_values import (
     hides_repeats,
+    ignores_types,
     missing_arguments,
     numbers_of_project,
     one_of_several,
     own_default,
+    rounds_away,
     takes_any_case,
 )
 from transom.stories.story import Story, StoryRecord
@@ -334,4 +336,8 @@ def _unlike_stated(criterion: str, text: str, files: StoryFiles) -> str:
         return "compares texts in small or capital letters alike, and the criterion states one"
     if hides_repeats(criterion, text):
         return "compares sets alone, which hide repeated values"
+    if number_with_fraction := rounds_away(criterion, text):
+        return f"rounds, and the criterion states {number_with_fraction}"
+    if ignores_types(criterion, text, "\n".join(files.tests.values())):
+        return "compares by ==, and the criterion states a type"
     return ""
