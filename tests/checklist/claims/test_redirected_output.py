@@ -57,3 +57,29 @@ def test_the_stage_and_the_report_behind_the_messages_count(tmp_path: Path) -> N
 def test_trouble_and_cuts_hold_it_back(tmp_path: Path, text: str) -> None:
     verdict = judge(tmp_path, ClaimRow(name="hold_met"), text, {"description": "Hold post-route"})
     assert verdict.status != "PASS"
+
+
+LIMITS = """\
+#  Command:           timeDesign -postRoute
+|     Setup mode     |   all   | reg2reg |
+|           WNS (ns):|  0.112  |  0.112  |
+|           TNS (ns):|  0.000  |  0.000  |
+|    Violating Paths:|    0    |    0    |
+|          All Paths:|   318   |   290   |
+|                |              Real             |       Total      |
+|   max_cap      |      0 (0)       |   0.000    |      0 (0)       |
+|   max_tran     |      0 (0)       |   0.000    |      7 (31)      |
+|   max_fanout   |      2 (2)       |     -3     |      4 (4)       |
+Density: 62.310%
+------------------------------------------------------------
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "status"),
+    [("capacitance_met", "PASS"), ("transition_met", "NEEDS_REVIEW"), ("fanout_met", "FAIL")],
+)
+def test_violations_that_only_the_total_counts_hold_it_back(
+    tmp_path: Path, claim: str, status: str
+) -> None:
+    assert judge(tmp_path, ClaimRow(name=claim), LIMITS).status == status

@@ -47,6 +47,10 @@ _ADVERB: Final = "ly"
 _JOINED: Final = re.compile(
     r"\b(?:no|zero|without|of)(?: \w+){0,2} (?P<first>\w+) or (?P<second>\w+)"
 )
+# "No setup or hold violations" denies both kinds of bad news.
+_KINDS: Final = re.compile(
+    r"\b(?:no|zero|without|of)(?: \w+){0,1} (?P<first>\w+) or (?P<second>\w+) (?P<news>\w+)"
+)
 # "In both runs" asks for two of them, while "DRC runs clean" says that there is a result.
 _COUNTED: Final = re.compile(
     r"\b(?:(?:all|both|several|these|those|two|three|four|five|\d{1,3})(?: of)?(?: the)?(?: \w+)?"
@@ -300,11 +304,15 @@ def _candidate(
     for match in _JOINED.finditer(lowered):
         if is_denied and _is_bad_news(match["first"]) and _is_bad_news(match["second"]):
             used_words.append("or")
+    for match in _KINDS.finditer(lowered):
+        kinds_are_known = all(_is_known(match[key], known_words) for key in ("first", "second"))
+        if is_denied and kinds_are_known and _is_bad_news(match["news"]):
+            used_words.append("or")
     covered = total = 0.0
     for word in words:
         weight = _weight(word)
         total += weight
-        is_known = any(same_word(word, other) for other in known_words) or _is_in(word, used_words)
+        is_known = _is_known(word, known_words) or _is_in(word, used_words)
         if word in shipped_claims().denials:
             is_known = names_texts or any(_is_bad_news(other) for other in words)
         elif _is_bad_news(word) and not is_denied and not has_limit:
@@ -442,6 +450,10 @@ def _words_of_name(measure: LimitedMeasure, phrase: str, description: str) -> li
 
 def _is_in(word: str, phrases: Iterable[str]) -> bool:
     return any(word in _WORD.findall(phrase.lower()) for phrase in phrases)
+
+
+def _is_known(word: str, known_words: Iterable[str]) -> bool:
+    return any(same_word(word, other) for other in known_words)
 
 
 def _is_bad_news(word: str) -> bool:

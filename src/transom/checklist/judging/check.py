@@ -17,8 +17,10 @@ from transom.checklist.claims.claim_interest import (
     match_of_claim,
     sought_texts,
 )
+from transom.checklist.claims.sentences import open_alternative
 from transom.checklist.item import Item
 from transom.checklist.judging.accounting import CheckAccount, account_for
+from transom.checklist.judging.claim_view import UnreadMatter
 from transom.checklist.judging.compare import patterned_items
 from transom.checklist.judging.doubtful_lines import lines_that_read_nothing
 from transom.checklist.judging.evaluate import applicable_items, evaluate, unreported_files
@@ -106,10 +108,10 @@ async def check_files(
     # Patterns that do not fit are an error of the caller, so they are looked at first.
     patterned_items(config)
     account = CheckAccount()
+    question = item.description if item else config.description
     if checker.unfinished:
         outcome = Outcome(errors=(_UNFINISHED,))
     else:
-        question = item.description if item else config.description
         harmless = lines_that_read_nothing(item.accepted_caps, as_of) if item else frozenset()
         outcome, account = await _run(checker, config, inputs, runner, as_of, question, harmless)
     warnings = _all_warnings(checker, item, outcome, account, runner.level)
@@ -117,6 +119,10 @@ async def check_files(
     unread = account.unread if status == "PASS" else ()
     if unread:
         # Nothing was read, so there is no PASS that a person could let through.
+        status = "NEEDS_MODEL"
+    alternative = open_alternative(question, config.claim.left_out) if config.claim else ""
+    if alternative and status == "FAIL":
+        unread = (UnreadMatter(alternative, "an alternative that nothing checks may hold"),)
         status = "NEEDS_MODEL"
     caps = [*account.caps, *_caps_of_unmeasured(outcome, account)]
     status = _after_overturned(item, status, caps, warnings)
