@@ -33,6 +33,7 @@ from transom.stories.stated_values import (
     one_of_several,
     own_default,
     rounds_away,
+    stated_values,
     takes_any_case,
 )
 from transom.stories.story import Story, StoryRecord
@@ -195,12 +196,13 @@ def named_in_criteria(
     story: Story, claimed: Mapping[int, tuple[str, ...]], files: StoryFiles
 ) -> NamedInCriteria:
     """Return what the criteria name that tests are claimed for."""
-    errors, numbers, orders = set[str](), set[str](), set[str]()
+    errors, numbers, orders, values = set[str](), set[str](), set[str](), set[str]()
     functions: dict[str, frozenset[str]] = {}
     changed = files.functions
     for number, cases in claimed.items():
         criterion = story.criteria[number - 1]
         names = named_functions(criterion, changed)
+        values |= stated_values(criterion)
         for case in cases:
             text = text_of_test(case, files.tests)
             if missing_errors(criterion, text, files.code_now):
@@ -212,7 +214,9 @@ def named_in_criteria(
                 numbers.add(case)
             if states_order(criterion):
                 orders.add(case)
-    return NamedInCriteria(frozenset(errors), functions, frozenset(numbers), frozenset(orders))
+    return NamedInCriteria(
+        frozenset(errors), functions, frozenset(numbers), frozenset(orders), frozenset(values)
+    )
 
 
 def cover(

@@ -45,7 +45,7 @@ _VALUE = rf"(?P<value>{_NUMBER}|\"[^\"\n]{{1,100}}\"|'[^'\n]{{1,100}}')"
 _DEFAULT = re.compile(
     r"(?:\.get\([^()\n]{1,100},\s*|\bgetattr\([^()\n]{1,100},\s*|\.unwrap_or\(\s*"
     r"|\bnext\([^\n]{1,100}?,\s*"
-    rf"|\?\?\s*|\|\|\s*|\bor\s+){_VALUE}\s*\)?"
+    rf"|\?\?\s*|\|\|\s*|\bor\s+){_VALUE}[ \t]*\)?"
 )
 _COMPARED = r"\s*\)?\s*(?:===?|,|(?:\.\w+){{1,3}}\()\s*{}(?![\w.])"
 _FOLDS = re.compile(
@@ -97,6 +97,19 @@ def numbers_of_project(criterion: str) -> Iterator[WrittenNumber]:
             continue
         if not _OF_NAME.search(plain[: number.place]) and not _PERCENT.match(plain[end:]):
             yield number
+
+
+def stated_values(criterion: str) -> set[str]:
+    """Return the texts and numbers that a criterion states, as checks of a program hold them."""
+    values: set[str] = set()
+    for number in numbers_of_project(criterion):
+        values |= {*written_as(number)}
+    for match in _STRING.finditer(criterion):
+        value = match[1] or match[2] or match[3] or ""
+        # A short text may stand in a check of something else.
+        if len(value) > 2:
+            values.add(value)
+    return values
 
 
 def can_be_derived(number: WrittenNumber, text: str) -> bool:
@@ -170,6 +183,18 @@ def own_default(text: str) -> str:
         value = re.escape(match["value"])
         if re.match(_COMPARED.format(value), following):
             return match["value"]
+    return _assigned_default(text)
+
+
+def _assigned_default(text: str) -> str:
+    """Return a default that a test gives to a name, and expects of it, or ""."""
+    for match in _DEFAULT.finditer(text):
+        before, after = text[: match.start()].rpartition("\n")[2], text[match.end() :]
+        name = re.match(r"\s*(?:const |let |var )?(\w+) :?= ", before)
+        if name and re.match(r"[;?]*[ \t]*(?:\n|$)", after):
+            compared = _COMPARED.format(re.escape(match["value"]))
+            if re.search(rf"\b{name[1]}\b{compared}", after):
+                return match["value"]
     return ""
 
 
