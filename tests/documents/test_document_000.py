@@ -16,6 +16,7 @@ from transom.compat.context_agent import ContextAgent
 from transom.llm import render
 
 PIPELINE = "transom.checklist.pipeline"
+INTERPRETING = "transom.checklist.interpreting"
 VERDICTS = "transom.checklist.verdicts"
 ROUNDS = "transom.checklist.writing.rounds:write_sections"
 WRITE = f"{PIPELINE}:write_spec"
@@ -502,6 +503,71 @@ def test_one_keyword(heads: Door) -> None:
     assert (verdict["status"], ids(verdict["missing_items"])) == ("FAIL", ["2.3", "2.4"])
 
 
+ECHOES = {
+    "puts": 'pt_shell> puts "read_parasitics top.spef"\nread_parasitics top.spef\n',
+    "echo": "pt_shell> echo read_spef top.spef later\nread_spef top.spef later\n",
+    "a remark": "pt_shell> # the SPEF top.spef comes with the next drop\n",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ECHOES)
+@row(
+    "lines that a person says to read nothing leave the file unread, never a PASS",
+    "transom.checklist.judging.doubtful_lines:lines_that_read_nothing",
+)
+def test_accepted_echo(heads: Door, form: str) -> None:
+    log = HEADS["logs/sta.log"].partition("pt_shell> read_par")[0]
+    heads.write("logs/sta.log", log + ECHOES[form])
+    heads.item("HEAD-1.yaml", HEADERS)
+    for _ in range(4):
+        verdict = heads.json("check", "all", "HEAD-1.yaml")
+        if verdict["status"] != "NEEDS_REVIEW":
+            break
+        assert verdict["would_be"] == "PASS"
+        accept = ("--accept", "1", "--by", "Ola")
+        assert heads("answer", verdict["run_id"], *accept).code == 0
+    assert (verdict["status"], ids(verdict["missing_items"])) == ("FAIL", ["2.3", "2.4"])
+
+
+WAIVED_AT = {
+    "Confirm the netlist/spef version is correct (waive for synthesis stage).": "synthesis",
+    "Check the SPEF and netlist version; waived during floorplan.": "floorplan",
+    "The netlist/spef version is correct; may be waived in the pre-layout stage.": "pre-layout",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("description", WAIVED_AT)
+@row("(waive for a stage): asked once, and waived there alone", f"{INTERPRETING}:_interpretations")
+def test_waived_at_a_stage(heads: Door, description: str) -> None:
+    stage = WAIVED_AT[description]
+    item = {**HEADERS, "description": description}
+    heads.item("HEAD-1.yaml", item)
+    # Without a waiver the question says how to write one.
+    asked = heads("check", "all", "HEAD-1.yaml")
+    assert f"waivers: {{value: 1, waive_items: [{stage}]}}" in " ".join(asked.out.split()), (
+        asked.out
+    )
+    waivers = {"value": 1, "waive_items": [stage], "waive_reasons": ["no layout yet"]}
+    heads.item("HEAD-1.yaml", item, waivers=waivers)
+    asked = heads.json("check", "all", "HEAD-1.yaml")
+    assert asked["status"] == "NEEDS_MODEL"
+    (first, *_) = (
+        row for row in asked["readings"] if row["reads_as"]["claim"] == "headers_complete"
+    )
+    assert not first["reads_as"].get("left_out")
+    heads.item("HEAD-1.yaml", item, waivers=waivers, reads_as=first["reads_as"])
+    log = HEADS["logs/sta.log"].partition("pt_shell> read_par")[0]
+    heads.write("logs/sta.log", f"{log}pt_shell> echo {stage}\n{stage}\n")
+    verdict = heads.json("check", "all", "HEAD-1.yaml")
+    assert (verdict["status"], ids(verdict["waived"])) == ("PASS", ["2.3", "2.4"]), verdict[
+        "capped_by"
+    ]
+    heads.write("logs/sta.log", log)
+    assert heads.json("check", "all", "HEAD-1.yaml")["status"] == "FAIL"
+
+
 @pytest.mark.slow
 @row("an optional part is judged if it is there", "transom.checklist.pipeline:check_all")
 def test_if_present(heads: Door) -> None:
@@ -557,10 +623,14 @@ def test_expected_results(heads: Door) -> None:
     assert (verdict["status"], ids(verdict["missing_items"])) == ("FAIL", ["2.3", "2.4"])
     heads.item("HEAD-1.yaml", HEADERS, waivers={"value": 0, "waive_items": ["legacy"]})
     verdict = heads.json("check", "all", "HEAD-1.yaml")
-    assert (verdict["status"], ids(verdict["waived"])) == ("PASS", ["2.3", "2.4"])
+    assert (verdict["status"], ids(verdict["waived"])) == ("PASS", ["2.3", "2.4"]), verdict[
+        "capped_by"
+    ]
     heads.item("HEAD-1.yaml", HEADERS, waivers={"value": 1, "waive_items": ["SPEF*"]})
     verdict = heads.json("check", "all", "HEAD-1.yaml")
-    assert (verdict["status"], ids(verdict["waived"])) == ("PASS", ["2.3", "2.4"])
+    assert (verdict["status"], ids(verdict["waived"])) == ("PASS", ["2.3", "2.4"]), verdict[
+        "capped_by"
+    ]
 
 
 @row("one byte that is not UTF-8 changes no verdict", f"{VERDICTS}:verdict_of")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -534,6 +535,101 @@ async def test_hard_coding(built: Door) -> None:
     config = (built.here / "output/FAN-1_checker/checker.yaml").read_text("utf-8")
     report = await calls.validate_code(code, config)
     assert report.gate_results["hard_coding"] is False, report
+
+
+UNREADABLE = {
+    "logic": ("logic", "repair_b"),
+    "everything": ("parser", "repair_a", "logic", "repair_b"),
+}
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+@row(
+    "a file is taken when no reply of the model could be read",
+    "transom.runs.walk:take_edit",
+)
+def test_edit_without_replies(fan: Door, built: Door, kind: str) -> None:
+    for role in UNREADABLE[kind]:
+        FanModel.instead[role] = ["I have nothing to give you."] * 9
+    answer = fan("check", "all", "FAN-1.yaml", "--model", MODEL, "-q")
+    assert answer.code == 3, answer
+    run_id = fan.json("runs", "list")["runs"][0]["run_id"]
+    assert "--edit (atoms.py, checker.yaml)" in fan("waiting").out
+    for file in ("checker.yaml", "atoms.py"):
+        good = (built.here / "output/FAN-1_checker" / file).read_bytes()
+        fan.write(f"mine/{file}", good)
+        # The draft of a parser that could be read needs no other file.
+        if file == "checker.yaml" or kind == "everything":
+            taken = fan("answer", run_id, "--edit", f"mine/{file}", "--by", "Ola")
+            assert taken.code == 0, taken
+    calls = len(FanModel.requests_of)
+    done = fan("check", "all", "FAN-1.yaml", "--model", MODEL, "-q", "--format", "json")
+    assert done.document["status"] == "PASS", done
+    assert len(FanModel.requests_of) == calls, "no role writes what a person wrote"
+
+
+@row(
+    "a person's wrong file is held to the gates, and waits for another one",
+    "transom.runs.walk:take_edit",
+)
+def test_wrong_edit_without_replies(fan: Door, built: Door) -> None:
+    for role in UNREADABLE["everything"]:
+        FanModel.instead[role] = ["I have nothing to give you."] * 9
+    fan("check", "all", "FAN-1.yaml", "--model", MODEL, "-q")
+    run_id = fan.json("runs", "list")["runs"][0]["run_id"]
+    folder = built.here / "output/FAN-1_checker"
+    config, code = ((folder / name).read_text("utf-8") for name in ("checker.yaml", "atoms.py"))
+    fan.write("checker.yaml", config)
+    fan.write("atoms.py", f"import os\n{code}")
+    for file in ("checker.yaml", "atoms.py"):
+        assert fan("answer", run_id, "--edit", file, "--by", "Ola").code == 0
+    wrong = fan("check", "all", "FAN-1.yaml", "--model", MODEL, "-q")
+    assert wrong.code == 3
+    assert "forbidden_io" in wrong.out
+    fan.write("atoms.py", code)
+    assert fan("answer", run_id, "--edit", "atoms.py", "--by", "Ola").code == 0
+    done = fan("check", "all", "FAN-1.yaml", "--model", MODEL, "-q")
+    assert done.code == 0, done
+
+
+BANNERS = {
+    "PrimeTime, one line": ("PrimeTime (R)  Version S-2021.06-SP1\n", "S-2021.06*"),
+    "PrimeTime, two lines": (
+        "                        PrimeTime (R)\n\n"
+        "             Version S-2021.06-SP1 for linux64 - Jul 02, 2021\n",
+        "S-2021.06*",
+    ),
+    "Tempus": (
+        "Cadence Tempus(TM) Timing Signoff Solution.\n"
+        "Version:\tv20.20-s119_1, built Thu Apr 1 2021\n",
+        "20.20-*",
+    ),
+}
+
+
+@pytest.mark.parametrize("tool", BANNERS)
+@row(
+    "each tool version is approved: of logs as they are, and packed",
+    "transom.formats.reports.section:SectionPass._add_version",
+)
+def test_tool_version(door: Door, tool: str) -> None:
+    banner, approved = BANNERS[tool]
+    log = (
+        f"{banner}pt_shell> read_verilog hull.v\nLoading verilog file '/mill/hull.v'\n"
+        "pt_shell> read_parasitics hull.spef\nReading SPEF file '/mill/hull.spef'\npt_shell> exit\n"
+    )
+    door.write("sta.log", log)
+    door.write("packed.log.gz", gzip.compress(log.encode()))
+    for name in ("sta.log", "packed.log.gz"):
+        for wanted, status in ((approved, "PASS"), ("Z-2040*", "FAIL")):
+            item = {
+                "description": "Each tool version is approved.",
+                "requirements": {"value": 1, "pattern_items": [wanted]},
+                "input_files": [name],
+            }
+            door.item("VERSION-1.yaml", item)
+            verdict = door.json("check", "all", "VERSION-1.yaml")
+            assert verdict["status"] == status, (name, verdict)
 
 
 @row("a stage limit pauses the run, and it resumes", "transom.runs.run:Run._timed")

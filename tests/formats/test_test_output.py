@@ -113,6 +113,52 @@ JEST = """ FAIL  ./sum.test.js
 """
 
 
+GO_LINES = """\
+=== RUN   TestSum
+=== RUN   TestSum/of_two
+    sum_test.go:9: got 3
+=== RUN   TestSum/of_none
+--- FAIL: TestSum (0.00s)
+    --- FAIL: TestSum/of_two (0.00s)
+    --- PASS: TestSum/of_none (0.00s)
+=== RUN   TestLater
+    sum_test.go:20: later
+--- SKIP: TestLater (0.00s)
+FAIL
+FAIL\texample.com/tide/sum\t0.004s
+?   \texample.com/tide\t[no test files]
+=== RUN   TestWave
+--- PASS: TestWave (1.20s)
+PASS
+ok  \texample.com/tide/wave\t1.205s
+# example.com/tide/low [example.com/tide/low.test]
+./low.go:3:2: undefined: x
+FAIL\texample.com/tide/low [build failed]
+"""
+PYTEST_LINES = """\
+============================= test session starts ==============================
+collecting ... collected 6 items
+
+tests/test_sum.py::test_adds PASSED                                      [ 16%]
+tests/test_sum.py::TestRows::test_names[a b] FAILED                      [ 33%]
+tests/test_sum.py::test_later SKIPPED (not on a Sunday)                  [ 50%]
+tests/test_sum.py::test_known XFAIL                                      [ 66%]
+tests/test_sum.py::test_closes PASSED                                    [ 83%]
+tests/test_sum.py::test_closes ERROR                                     [ 83%]
+tests/deep/test_sum.py::test_adds PASSED                                 [100%]
+
+=================================== FAILURES ===================================
+___________________________ TestRows.test_names[a b] ___________________________
+
+>       assert names(row) == "a"
+E       AssertionError: assert 'b' == 'a'
+
+tests/test_sum.py:9: AssertionError
+=========================== short test summary info ============================
+FAILED tests/test_sum.py::TestRows::test_names[a b] - AssertionError
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "cases"),
     [
@@ -162,6 +208,31 @@ JEST = """ FAIL  ./sum.test.js
                 "test_a.Sums.test_old_place": "passed",
             },
         ),
+        (
+            GO_LINES,
+            {
+                "example.com/tide/sum.TestSum": "failed",
+                "example.com/tide/sum.TestSum/of_two": "failed",
+                "example.com/tide/sum.TestSum/of_none": "passed",
+                "example.com/tide/sum.TestLater": "skipped",
+                "example.com/tide/sum": "error",
+                "example.com/tide/wave.TestWave": "passed",
+                "example.com/tide/low": "error",
+            },
+        ),
+        ("ok  \texample.com/tide/wave\t1.205s\n", {}),
+        (
+            PYTEST_LINES,
+            {
+                "tests.test_sum.test_adds": "passed",
+                "tests.test_sum.TestRows.test_names[a b]": "failed",
+                "tests.test_sum.test_later": "skipped",
+                "tests.test_sum.test_known": "skipped",
+                "tests.test_sum.test_closes": "error",
+                "tests.deep.test_sum.test_adds": "passed",
+            },
+        ),
+        ("tests/test_sum.py ..F.                             [100%]\n", {}),
         (DOC_TESTS, {"src/a.rs - a::sum": "passed", "src/a.rs - a::sum #2": "failed"}),
         ("test_adds (test_a.Sums.test_adds) ... ok\n", {}),
         (JEST, {"adds": "passed", "refuses a text": "failed", "skipped later": "skipped"}),
@@ -177,13 +248,16 @@ def test_cases_are_read(text: str, cases: dict[str, str]) -> None:
 def test_messages_are_kept() -> None:
     messages = {
         case.name: case.message
-        for text in (GO, CARGO, TAP, UNITTEST)
+        for text in (GO, CARGO, TAP, UNITTEST, GO_LINES, PYTEST_LINES)
         for case in read_test_output(text)
     }
     assert "got 3" in messages["shop/cart.TestTotal"]
     assert "did not panic as expected" in messages["tests::refuses_texts"]
     assert "1 !== 2" in messages["a text # with a mark"]
     assert "rowan" in messages["test_a.Sums.test_prints"]
+    assert "got 3" in messages["example.com/tide/sum.TestSum/of_two"]
+    assert "undefined: x" in messages["example.com/tide/low"]
+    assert "assert 'b' == 'a'" in messages["tests.test_sum.TestRows.test_names[a b]"]
 
 
 def test_a_rust_test_that_has_to_panic_keeps_its_name() -> None:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -35,6 +35,7 @@ from transom.store import (
     open_tables,
 )
 from transom.store.postgres import connections, leases
+from transom.store.postgres.committer import lock_of
 from transom.store.postgres.dialect import translate
 from transom.store.postgres.errors import lost_connection
 from transom.store.postgres.store import PostgresStore
@@ -207,6 +208,50 @@ def test_a_process_that_stops_within_a_transaction_holds_nobody_up(
     assert lost_connection(ended.value), ended.value
     stopped.close()
     other.close()
+
+
+async def take(store: PostgresStore) -> object:
+    return store.hold("run/1")
+
+
+async def append(store: PostgresStore) -> object:
+    return await store.append("run/1", "k", "text")
+
+
+async def look(store: PostgresStore) -> object:
+    return store.last_seq() == 0
+
+
+@pytest.mark.parametrize("call", [take, append, look])
+def test_a_process_that_stops_within_a_pipeline_holds_nobody_up(
+    address: PostgresAddress,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    call: Callable[[PostgresStore], Awaitable[object]],
+) -> None:
+    """The server waits for more statements of a pipeline, however long none comes."""
+    monkeypatch.setattr(connections, "MOST_IDLE_SECONDS", 1)
+
+    async def work() -> None:
+        async with PostgresStore.open(address) as store:
+            stopped = connections.open_pool(address, 10)
+            with (
+                pytest.raises(psycopg.OperationalError) as ended,
+                stopped.connection() as connection,
+                connection.pipeline(),
+                connection.transaction(),
+            ):
+                lock = lock_of("stream", "run/1")
+                connection.execute("SELECT pg_advisory_xact_lock($1)", (lock,))
+                connection.execute("INSERT INTO blobs VALUES ('a', '')")
+                connection.execute("LOCK TABLE records IN ROW EXCLUSIVE MODE")
+                connection.execute("SELECT 1").fetchall()
+                assert await call(store)
+            assert lost_connection(ended.value), ended.value
+            stopped.close()
+
+    asyncio.run(work())
+    assert "stopped in the middle of a write" in caplog.text
 
 
 def test_tables_of_a_newer_version_are_refused(address: PostgresAddress) -> None:

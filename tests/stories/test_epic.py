@@ -182,10 +182,28 @@ async def test_po_sends_a_story_back_and_sm_sees_why(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
+@pytest.mark.fence
+async def test_the_status_in_a_list_of_stories_is_written(tmp_path: Path) -> None:
+    at = replayed(tmp_path)
+    text = (at.project / STORY).read_text()
+    text = text.replace("  - id: story-1\n", "  - id: story-1\n    status: todo  # in May\n")
+    text = text.replace("  - id: story-3\n", "  - id: story-3\n    passes: false\n")
+    write(at.project, STORY, text)
+    git(at.project, "commit", "--quiet", "--all", "--message", "Plan two stories")
+    assert states(await at.go())["story-1"] == "done"
+    text = text.replace("status: todo  #", "status: done  #").replace(
+        "passes: false", "passes: true"
+    )
+    assert git(at.project, "show", f"main:{STORY}") == text.strip()
+    assert states(await at.go())["story-3"] == "done"
+
+
 @pytest.mark.parametrize(
     ("texts", "status", "reason"),
     [
         ({"po_1": "Looks good to me!"}, "failed", "the reply has no decision"),
+        ({"qa_1": "DECISION: FINE"}, "failed", "write one line: DECISION: PASS or FAIL"),
         ({"po_1": "DECISION: BLOCKED"}, "failed", "BLOCKED needs a reason"),
         ({"qa_1": "All tests passed."}, "failed", "the reply has no decision"),
         (

@@ -178,10 +178,13 @@ async def test_an_ended_run_is_told(tmp_path: Path) -> None:
 
 def test_each_story_is_a_case() -> None:
     states: Any = ("done", "failed", "blocked", "paused", "skipped")
-    stories = [StoryResult(id=state, status=state, reason=f"{state} so") for state in states]
+    stories = [
+        StoryResult(id=state, status=state, reason=f"{state} so", seconds=1.25) for state in states
+    ]
     root = ElementTree.fromstring(epic_junit(EpicResult(epic="e", stories=stories)))
     children = [[child.tag for child in case] for case in root.iter("testcase")]
     assert [row[:1] for row in children] == [[], ["failure"], ["failure"], ["error"], ["skipped"]]
+    assert {case.get("time") for case in root.iter("testcase")} == {"1.25"}
 
 
 def test_a_branch_has_a_name_that_git_takes() -> None:

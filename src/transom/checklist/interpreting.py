@@ -4,14 +4,17 @@ person chooses, and how the choice is written into the item's file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar
 
 from transom.canonical import Json
 from transom.checklist.claiming import claim_of, has_patterns, listed_texts, require_known
-from transom.checklist.claims.ranking import candidates
+from transom.checklist.claims.claim_data import shipped_claims
+from transom.checklist.claims.ranking import ClaimCandidate, candidates
 from transom.checklist.embedded import DESCRIPTION
 from transom.checklist.item import Item, load_item
 from transom.checklist.item_files import own_files
@@ -21,6 +24,7 @@ from transom.checklist.judging.claim_account import checks_to_choose, evidence_o
 from transom.checklist.judging.overturning import is_held_back
 from transom.checklist.manner import Places
 from transom.checklist.results import ReadingRow, SpecResult
+from transom.checklist.waiver_clauses import waiver_clauses
 from transom.errors import InputError, Paused
 from transom.formats.reports import FileReading, read_report, shipped_formats
 from transom.runs import Run
@@ -160,19 +164,62 @@ def write_interpretation(item: Item, reads_as: dict[str, Json], person: str) -> 
 
 def _interpretations(item: Item, places: Places, folder: Path) -> tuple[ReadingRow, ...]:
     """Return the claims that come close, each with what the current files give for it."""
-    close = candidates(item.description, has_patterns=has_patterns(item), listed=listed_texts(item))
+    description, clause = _parted(item.description)
+    close = candidates(description, has_patterns=has_patterns(item), listed=listed_texts(item))
     # Files are read only if there is something to choose: reading them takes time.
     readings = _readings_of_files(item, places, folder) if close else []
     rows = list[ReadingRow]()
-    for candidate in close:
+    for close_claim in close:
+        candidate, advice = _with_waiver_clause(close_claim, clause, item)
         reads_as: dict[str, Json] = {"claim": candidate.row.name}
         if candidate.row.parameters:
             reads_as["parameters"] = dict(candidate.row.parameters)
         if candidate.row.left_out:
             reads_as["left_out"] = list(candidate.row.left_out)
         evidence = evidence_of_claim(candidate.row, readings)
-        rows.append(ReadingRow(says=candidate.sentence, reads_as=reads_as, evidence=evidence))
+        says = f"{candidate.sentence}{advice}"
+        rows.append(ReadingRow(says=says, reads_as=reads_as, evidence=evidence))
     return tuple(rows)
+
+
+def _parted(description: str) -> tuple[str, str]:
+    """Return a description without a clause that waives it at a stage, and that clause or ""."""
+    for clause, rest in waiver_clauses(description):
+        if _stage_in(clause, shipped_claims().claims):
+            return rest, clause
+    return description, ""
+
+
+def _stage_in(words: str, claim_names: Iterable[str]) -> str:
+    """Return the stage that words name, of those at which a waiver may excuse a claim, or ""."""
+    for name in claim_names:
+        for part in shipped_claims().claims[name].headers:
+            for stage in (*part.stages_of("loading"), *part.stages_of("version")):
+                if re.search(rf"(?<![\w-]){re.escape(stage)}(?![\w-])", words, re.IGNORECASE):
+                    return stage.casefold()
+    return ""
+
+
+def _with_waiver_clause(
+    candidate: ClaimCandidate, clause: str, item: Item
+) -> tuple[ClaimCandidate, str]:
+    """Return a candidate with the clause that it leaves out, and advice on it.
+
+    "Waive for the synthesis stage" is no part of a claim: a waiver of the item says it, and holds
+    where a log shows the stage. With such a waiver, the clause is not left out.
+    """
+    if not clause:
+        return candidate, ""
+    stage = _stage_in(clause, (candidate.row.name,))
+    waivers = item.waivers.waive_items if item.waivers else ()
+    if stage and stage in {waiver.pattern.casefold() for waiver in waivers}:
+        return candidate, ""
+    row = candidate.row.model_copy(update={"left_out": (*candidate.row.left_out, clause)})
+    advice = ""
+    if stage:
+        wanted = f"waivers: {{value: 1, waive_items: [{stage}]}}"
+        advice = f"; to waive it there, first write into the item: {wanted}"
+    return replace(candidate, row=row), advice
 
 
 def _readings_of_files(item: Item, places: Places, folder: Path) -> list[FileReading]:

@@ -37,6 +37,7 @@ class NarrowingNames(BaseModel):
     stage: tuple[tuple[str, ...], ...]
     corner: tuple[tuple[str, ...], ...]
     file_names: dict[str, tuple[str, ...]]
+    tools_of_stage: dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,15 @@ def stages_of_file_name(name: str) -> tuple[str, ...]:
         for stage, stage_names in _names().file_names.items():
             if any(f" {name} " in padded for name in stage_names):
                 stages.append(stage)
+    return tuple(stages)
+
+
+def stages_of_tool(tool: str) -> tuple[str, ...]:
+    """Return the one stage that each report of a tool is of, such as synthesis; else nothing."""
+    stages = []
+    for stage, tools in _names().tools_of_stage.items():
+        if tool in tools:
+            stages.append(stage)
     return tuple(stages)
 
 

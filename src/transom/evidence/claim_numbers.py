@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, islice, pairwise, permutations
 from typing import Literal
 
 from transom.evidence.facts import Fact, FactSource, facts_of
+from transom.evidence.number_words import number_of_word
 from transom.evidence.quantities import (
     LIMIT,
     SEVERITY,
@@ -18,6 +19,7 @@ from transom.evidence.quantities import (
     SUBJECT,
     Kinds,
     NumberContext,
+    all_words_by_number,
     are_same,
     are_surely_same,
     day_differences,
@@ -35,6 +37,14 @@ ClaimStatus = Literal["supported", "contradicted", "undecided"]
 _ROUGHLY = re.compile(
     r"\b(?:about|around|roughly|approximately|nearly|almost|some|circa)\s*$|[~≈]\s*$", re.IGNORECASE
 )
+# Words for an estimate, in seven languages.
+_ESTIMATE = re.compile(
+    r"(?:\b(?:about|around|roughly|approximately|nearly|almost|some|circa|ca\.|rund|etwa|ungefähr"
+    r"|fast|knapp|environ|près de|presque|unos|unas|cerca de|alrededor de|casi|aproximadamente"
+    r"|quasi|cerca di|uns|umas|quase|ongeveer|bijna)|[~≈])\s*$",
+    re.IGNORECASE,
+)
+_MOST_ROUND = 2  # digits of an estimate
 _ABOVE = re.compile(r"\b(?:over|more than|above|at least)\s*$", re.IGNORECASE)
 # Comparisons with a bound, in seven languages: the value lies below or above the number behind.
 _BELOW_BOUND = re.compile(
@@ -58,6 +68,7 @@ _UNIT = re.compile(
     r"[kmg]i?b|(?:requests?|req|transactions?)(?:/s| per"
     r" second)|/s|rps|tps)(?![\w/])|(?P<scale>[kM])(?!\w)",
 )
+_WHOLE_BEHIND = re.compile(r"\s(?:of|out of|von|sur|de|su|di|van)\s\d[\d.,]{0,12}(?=\s?[a-z])")
 _SECONDS = {
     "ms": Decimal(1),
     "s": Decimal(1000),
@@ -71,7 +82,11 @@ _NEIGHBOURS = 2  # numbers behind one that stand together with it
 _MOST_PAIRED = 80  # numbers of a text that are compared with each other
 _MOST_PRINTED = 60  # numbers of an entry that a figure may be calculated from
 _PRINTED = re.compile(r"(?<![\d.])\d{1,12}(?:\.\d{1,6})?")
+_WORD = re.compile(r"[^\W\d_]+")
+_EXECUTED, _PLANNED = frozenset({"executed"}), frozenset({"planned"})
 _IN_ROW = 5  # neighbours of which several make a sum or a rest
+_KEYED_NUMBER = re.compile(r"(?<!\w)([A-Za-z]\w{0,30})[\"']?\s?[:=]\s?[\"']?(\d{1,12})(?![\w.])")
+_MOST_IN_ROW = 8  # numbers of a row whose neighbours are compared
 _MOST_PARTS = 12
 _MOST_COUNT = 12
 _SAME_SHARE = Decimal("0.01")
@@ -165,7 +180,11 @@ class NumberClaim:
             status: ClaimStatus = "contradicted" if elsewhere == "surely" else "undecided"
             return ClaimJudgement(status, f"{self.shown} counts something else there")
         kinds = self.context.checked_kinds()
+        # "87 % of those executed" names the whole, not what the share is of.
+        if self.unit == "%" and kinds[STATE] in (_EXECUTED, _PLANNED):
+            kinds = (frozenset(), *kinds[1:])
         equal_values, surely_others = list[_RowNumber](), list[_RowNumber]()
+        states_of_equals = list[frozenset[str]]()
         is_supported = has_value = has_part = False
         for support in cited:
             is_supported = is_supported or self.is_in_name(support) or self.is_whole_of(support)
@@ -177,16 +196,19 @@ class NumberClaim:
                 is_unnamed |= number.is_alone and not do_conflict(kinds, number.kinds)
                 if is_equal and (is_unnamed or are_same(kinds, number.kinds)):
                     is_supported = True
+                    states_of_equals.append(number.kinds[STATE])
                     has_value = has_value or number.is_value
                     has_part = has_part or self.is_part_of(support, number)
                 elif is_equal and (number.is_value or do_conflict(kinds, number.kinds)):
                     equal_values.append(number)
                 elif number.is_value and self.is_surely_of(support, number):
                     surely_others.append(number)
-        is_state_denied = self.context.is_denied and self.context.kinds[STATE]
+        denied_states = self.context.kinds[STATE] if self.context.is_denied else frozenset()
+        is_state_denied = bool(denied_states)
         if is_supported:
-            # "14 tests did not fail", where 14 is the number of failed tests.
-            if is_state_denied:
+            # "14 tests did not fail", where 14 is the number of failed tests; but "5 were not
+            # executed" cites the pending ones.
+            if any(denied_states & states for states in states_of_equals):
                 return ClaimJudgement(
                     "contradicted", f"{self.shown} is denied, but it cites the same"
                 )
@@ -244,6 +266,9 @@ class NumberClaim:
 
     def is_stated_elsewhere(self, number: _RowNumber) -> bool:
         """Return whether another number of the sentence is that of an entry."""
+        # "143 dependencies have one critical flaw [E1]" states the one.
+        if not number.unit and number.value in _word_values(self.sentence):
+            return True
         for fact in facts_of(self.sentence):
             if fact.value is None or fact.start == self.fact.start:
                 continue
@@ -261,7 +286,12 @@ class NumberClaim:
         # `LH:201` is no fact, but its number is printed.
         for entry in entries:
             values.update(map(Decimal, _PRINTED.findall(entry.whole)[:_MOST_PRINTED]))
+            values.update(_sums_by_key(entry.whole))
         if statement in values:
+            return True
+        # "About 82 a day" is an estimate of the reader, which may take several steps.
+        digits = len(statement.normalize().as_tuple().digits)
+        if digits <= _MOST_ROUND and _ESTIMATE.search(self.sentence[: self.fact.start]):
             return True
         values.update(map(Decimal, _PRINTED.findall(self.sentence)[:_MOST_PRINTED]))
         values.discard(statement)
@@ -275,13 +305,62 @@ class NumberClaim:
                 return True
         return False
 
+    def is_in_row(self, row: Support) -> bool:
+        """Return whether a row of a source has the number, and its key says nothing else of it."""
+        kinds = self.context.checked_kinds()
+        # In prose a number belongs to the words behind it.
+        if self.context.is_denied or not _KEYED.search(row.whole):
+            return False
+        for number in _numbers_of(row):
+            is_of_state = kinds[STATE] <= number.kinds[STATE]
+            if self.equals(number) and is_of_state and not do_conflict(kinds, number.kinds):
+                return bool(kinds[LIMIT]) == bool(number.kinds[LIMIT])
+        return False
+
+    def is_share_in(self, row: Support, cited: Sequence[Support]) -> bool:
+        """Return whether numbers of a row make it: 90 of 6,000 are 1.5 %.
+
+        These are the share of two neighbours, the share, sum or difference of two numbers that the
+        sentence states, and the sum or difference of two counts whose share it cites.
+        """
+        statement = self.fact.value
+        if statement is None:
+            return False
+        values = [fact.value for fact in facts_of(row.whole) if fact.value is not None]
+        if self.unit == "%" and any(_rounds_to(100 * value, statement) for value in values):
+            return True
+        counts = [value for value in values[:_MOST_IN_ROW] if value == value.to_integral_value()]
+        for value, other in combinations(counts, 2):
+            if _are_of_share(value, other, cited) and statement in (
+                value + other,
+                abs(value - other),
+            ):
+                return True
+        stated = {fact.value for fact in facts_of(self.sentence) if fact.value is not None}
+        pairs = list(combinations(sorted(stated - {statement}), 2))
+        if any(statement in (value + other, abs(value - other)) for value, other in pairs):
+            return True
+        if self.unit != "%":
+            # The total of two neighbours is the whole that a share is of: 420 of 600.
+            return self.context.is_total and any(map(statement.__eq__, map(sum, pairwise(counts))))
+        if len(values) <= _MOST_IN_ROW:
+            pairs += pairwise(counts)
+        for value, other in pairs:
+            shares = set[Decimal]()
+            for part, whole in ((value, other), (other, value), (value, value + other)):
+                if whole and part <= whole:
+                    shares |= {100 * part / whole, 100 - 100 * part / whole}
+            if any(_rounds_to(share, statement) for share in shares):
+                return True
+        return False
+
     def is_converted(self, cited: Sequence[Support]) -> bool:
         """Return whether it is a time whose entry names no unit: 21 minutes, where it has 1260."""
         if self.unit not in _SECONDS:
             return False
         for support in cited:
             for number in _numbers_of(support):
-                if number.unit:
+                if number.unit or number.value == self.fact.value:
                     continue
                 for unit in _SECONDS:
                     timed = _RowNumber(number.value, unit, number.kinds)
@@ -340,6 +419,14 @@ class NumberClaim:
         plain = Fact(text, 0, statement, either=self.fact.either, called=self.fact.called)
         if FactSource(f"{value.normalize():f}").has(plain):
             return True
+        # 0.4 % is 0.375 %, though it has one digit alone.
+        if (
+            self.unit == "%"
+            and statement
+            and _has_decimals(statement)
+            and _rounds_to(value, statement)
+        ):
+            return True
         before = self.sentence[: self.fact.start]
         if not _ROUGHLY.search(before) and not _ABOVE.search(before):
             return False
@@ -369,9 +456,13 @@ class NumberClaim:
                 if value != self.fact.value:
                     other_words |= number_words
             # One word of many that stands elsewhere by chance is no sign.
-            if 2 * len(stems.keys() & other_words) >= len(stems):
+            is_mostly_elsewhere = 2 * len(stems.keys() & other_words) >= len(stems)
+            all_own_words = all_words_by_number(support.whole).get(self.fact.value or Decimal())
+            # "60 fitters in Utrecht" are fitters there, too, though 30 others follow.
+            is_of_noun = next(iter(stems)) in (all_own_words or ())
+            if is_mostly_elsewhere and not is_of_noun:
                 return "surely"
-            is_first_elsewhere |= next(iter(stems)) in other_words
+            is_first_elsewhere |= is_mostly_elsewhere or next(iter(stems)) in other_words
         return "perhaps" if is_first_elsewhere else "no"
 
     def is_part_of(self, support: Support, number: _RowNumber) -> bool:
@@ -388,6 +479,20 @@ class NumberClaim:
             return False
         own = support.kinds[:LIMIT]
         return number.kinds[:LIMIT] == own and any(own)
+
+    def leaves_out(self, cited: Sequence[Support]) -> bool:
+        """Return whether an entry that the sentence cites has another value in its unit, which the
+        sentence does not state.
+        """
+        for support in cited:
+            for number in _numbers_of(support):
+                if not (number.is_value or number.is_alone):
+                    continue
+                if _converted(number, self.unit) is None or bool(self.unit) != bool(number.unit):
+                    continue
+                if not self.equals(number) and not self.is_stated_elsewhere(number):
+                    return True
+        return False
 
     def is_among(self, support: Support) -> bool:
         """Return whether an entry has the number, whatever it counts there."""
@@ -443,9 +548,43 @@ class NumberClaim:
             if any(_rounds_to(abs(value - other), statement) for other in values if other != value):
                 return True
             wholes = [other for other in (*values, *further) if other]
-            if self.unit == "%" and any(
-                _rounds_to(100 * value / other, statement) for other in wholes
-            ):
+            for whole in wholes if self.unit == "%" else ():
+                share = 100 * value / whole
+                # 60 % of five passed, if two of them failed.
+                if _rounds_to(share, statement) or _rounds_to(100 - share, statement):
+                    return True
+        return False
+
+    def is_exactly_of(self, cited: Sequence[Support]) -> bool:
+        """Return whether it is the difference, rest or share that a cited value has to its limit,
+        or to another cited value, and states what they say: 370 ms too slow, 74 % too slow.
+        """
+        statement = self.fact.value
+        if statement is None:
+            return False
+        numbers = list[_RowNumber]()
+        for support in cited:
+            for number in _numbers_of(support):
+                if number.is_value or number.kinds[LIMIT]:
+                    numbers.append(number)
+        state = self.context.kinds[STATE] - {"executed"}
+        for one, other in permutations(numbers, 2):
+            if one.unit != other.unit or one.value == other.value:
+                continue
+            own, whole = _converted(one, one.unit), other.value
+            if own is None:
+                continue
+            if self.unit == one.unit and _rounds_to(abs(own - whole), statement):
+                return not state or bool(one.kinds[LIMIT] | other.kinds[LIMIT])
+            if self.unit != "%" or not whole:
+                continue
+            share = 100 * own / whole
+            # The share of those that failed is none of those that passed.
+            is_contrary = bool(state and one.kinds[STATE] and not state & one.kinds[STATE])
+            results = [100 - share] if is_contrary else [share]
+            if one.kinds[LIMIT] | other.kinds[LIMIT]:
+                results += [share - 100, 100 - share]
+            if any(_rounds_to(result, statement) for result in results):
                 return True
         return False
 
@@ -463,9 +602,7 @@ class NumberClaim:
         facts = [fact for fact in facts_of(source.whole) if fact.value is not None]
         texts = [fact.value for fact in facts[:_MOST_NUMBERS] if fact.value is not None]
         # A number with decimals is hardly the difference of two others by chance.
-        exponent = statement.as_tuple().exponent
-        has_decimals = isinstance(exponent, int) and exponent < 0
-        reach = _MOST_PAIRED if has_decimals else _NEIGHBOURS
+        reach = _MOST_PAIRED if _has_decimals(statement) else _NEIGHBOURS
         for place, value in enumerate(texts[:_MOST_PAIRED]):
             for other in texts[place + 1 : place + 1 + reach]:
                 results = {abs(value - other), value + other}
@@ -489,6 +626,39 @@ class NumberClaim:
             if own is not None and any(_rounds_to(abs(own - other), statement) for other in texts):
                 return True
         return False
+
+
+@lru_cache(maxsize=64)
+def _sums_by_key(text: str) -> frozenset[Decimal]:
+    """Return the sum of the numbers with each key of a text: all `LH:201` and `LH:661`."""
+    sums = dict[str, Decimal]()
+    for match in islice(_KEYED_NUMBER.finditer(text), _MOST_NUMBERS):
+        sums[match[1]] = sums.get(match[1], Decimal()) + Decimal(match[2])
+    return frozenset(sums.values())
+
+
+def _are_of_share(value: Decimal, other: Decimal, cited: Sequence[Support]) -> bool:
+    """Return whether two counts make a cited share: 1760 covered and 240 missed lines, 88 %."""
+    for support in cited:
+        if support.value is None or support.unit not in ("%", "ratio") or not value + other:
+            continue
+        share = support.value * 100 if support.unit == "ratio" else support.value
+        largest = max(value, other)
+        for part, whole in ((min(value, other), largest), (largest, value + other)):
+            if whole and abs(100 * part / whole - share) < _SAME_SHARE * 10:
+                return True
+    return False
+
+
+@lru_cache(maxsize=64)
+def _word_values(sentence: str) -> frozenset[Decimal]:
+    """Return the numbers that a sentence writes as words."""
+    numbers = set[Decimal]()
+    for word in _WORD.findall(sentence):
+        number = number_of_word(word)
+        if number is not None:
+            numbers.add(Decimal(number))
+    return frozenset(numbers)
 
 
 def _is_rest_of_row(statement: Decimal, values: Sequence[Decimal]) -> bool:
@@ -549,6 +719,10 @@ def has_unit(text: str, position: int) -> bool:
 def unit_behind(fact: Fact, text: str) -> str:
     """Return the unit behind a number: `%`, `ms`, `s`, `min`, `h`, `d`, `/s`, a size, or ""."""
     match = _UNIT.match(text, fact.end)
+    # "290 of 300 ms" has its unit behind the whole.
+    whole = _WHOLE_BEHIND.match(text, fact.end) if match is None else None
+    if whole is not None:
+        match = _UNIT.match(text, whole.end())
     if match is None or match["scale"]:
         return "%" if fact.percent else ""
     unit = match["unit"].lower()
@@ -561,6 +735,11 @@ def unit_behind(fact: Fact, text: str) -> str:
     if unit.startswith(("ms", "milli")):
         return "ms"
     return "min" if unit.startswith("min") else unit[0]
+
+
+def _has_decimals(value: Decimal) -> bool:
+    exponent = value.as_tuple().exponent
+    return isinstance(exponent, int) and exponent < 0
 
 
 def _rounds_to(value: Decimal, statement: Decimal) -> bool:

@@ -16,9 +16,11 @@ sentence cites something.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 
 from transom.evidence.claim_numbers import (
     SUPPORTED,
@@ -31,12 +33,15 @@ from transom.evidence.claim_numbers import (
 )
 from transom.evidence.dates import PrintedDate, read_date
 from transom.evidence.facts import Fact, facts_of
+from transom.evidence.number_words import ENGLISH, NUMBER_WORDS
 from transom.evidence.quantities import (
     LIMIT,
     SEVERITY,
+    SHARE,
     STATE,
     are_surely_same,
     context_of,
+    do_conflict,
     following_words,
     has_denial,
     kinds_of,
@@ -68,32 +73,6 @@ _SENTENCE = re.compile(
 )
 _QUOTED = re.compile(r"[\"“«]\s?([^\"“”«»\n]{2,600})[\"”»]|(?<![\w'])'([^'\n]{8,400})'(?!\w)")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s")
-_NUMBER_NAMES = (
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-    " sixteen seventeen eighteen nineteen twenty",
-    "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
-    "un deux trois quatre cinq six sept huit neuf dix onze douze",
-    "uno dos tres cuatro cinco seis siete ocho nueve diez once doce",
-    "uno due tre quattro cinque sei sette otto nove dieci undici dodici",
-    "um dois três quatro cinco seis sete oito nove dez onze doze",
-    "een twee drie vier vijf zes zeven acht negen tien elf twaalf",
-)
-# Words of one language that are no numbers in another: "once", "due date", "es sei".
-_OTHER_WORDS = ("once", "due", "sei")
-
-
-def _number_words() -> dict[str, int]:
-    words = dict[str, int]()
-    for names in _NUMBER_NAMES:
-        for number, word in enumerate(names.split(), 1):
-            # "Un" and "ein" are articles, but "one of three" is a part.
-            if word not in _OTHER_WORDS and (number > 1 or word == "one"):
-                words[word] = number
-    return words
-
-
-NUMBER_WORDS = _number_words()
-"""Number words up to twelve in seven languages, and up to twenty in English."""
 _NUMBER_WORD = re.compile(
     rf"\b(?:{'|'.join(word for word in NUMBER_WORDS if word != 'one')}"
     r"|(?<=\bonly )one|(?<=\bjust )one|^\s*one(?= \w))\b",
@@ -112,13 +91,24 @@ _MOST_STATE = 2  # words of a quoted status
 _MANY = 5  # stems of a sentence that may have one more than the clause that denies it
 _WHOLE = re.compile(r"[.;:!?\n]")
 _ALL = re.compile(
-    r"\b(?:all|both|every|each|none|no|alle[nrs]?|beide[nrs]?|jede[nrs]?|kein\w{0,2}|tous|toutes"
+    r"\b(?:all|both|every|each|the whole|the entire|das ganze|gesamte\w?|tout le|toute la|todo el"
+    r"|toda la|tutto il|tutta la|none|no|alle[nrs]?|beide[nrs]?|jede[nrs]?|kein\w{0,2}|tous|toutes"
     r"|les deux|aucune?|todos|todas|ambos|ambas|ning[uú]n\w?|tutti|tutte|entrambi|entrambe"
     r"|nessun\w?)\b",
     re.IGNORECASE,
 )
+# "No" is "not" in Spanish and Italian.
+_ROMANCE = re.compile(
+    r"\b(?:el|la|los|las|del|de|se|está|han|ha|lo|il|gli|della|di|che|è|sono|más|aún|ancora)\b",
+    re.IGNORECASE,
+)
+_NOT = re.compile(r"\bno\b", re.IGNORECASE)
+_NONE = re.compile(
+    r"\b(?:no|none|kein\w{0,2}|aucune?|ning[uú]n\w?|nessun\w?|nenhuma?|geen)\b", re.IGNORECASE
+)
 _EVERY = re.compile(
-    r"\b(?:all|both|every|each|alle[nrs]?|beide[nrs]?|jede[nrs]?|tous|toutes|les deux|todos|todas"
+    r"\b(?:all|both|every|each|the whole|the entire|das ganze|gesamte\w?|tout le|toute la|todo el"
+    r"|toda la|tutto il|tutta la|alle[nrs]?|beide[nrs]?|jede[nrs]?|tous|toutes|les deux|todos|todas"
     r"|ambos|ambas|tutti|tutte|entrambi|entrambe)\b",
     re.IGNORECASE,
 )
@@ -129,6 +119,10 @@ _SPOKEN_DAY = re.compile(
     r"(?:,? (?:de )?(?P<year>\d{4})\b)?"
     r"|\b(?P<first>[A-Z][a-z]{2,8}) (?P<last>\d{1,2})\b(?:,? (?P<end>\d{4})\b)?"
 )
+_ROW_WORD = re.compile(r"[^\W_](?:[\w./#-]*[^\W_])?")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_ROW_STEM = 4
+_MOST_BEST = 8  # rows that have equally many words of a sentence
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d{1,2}(?![\d,.]))")
 
 
@@ -177,6 +171,7 @@ def check_claims(
     names: Collection[str] = (),
     in_sources: InSources | None = None,
     source: Support | None = None,
+    rows: Sequence[str] = (),
     mark: str = "",
 ) -> CheckedText:
     """Check each sentence of a text against its citations.
@@ -188,6 +183,8 @@ def check_claims(
             undecided.
         source: the one text that all sentences are about. It contradicts sentences that cite
             nothing, and supports none: somewhere in a long text stands nearly any number.
+        rows: the rows of that text. A sentence whose figures are all in the one row that has
+            most of its words needs no citation.
         mark: words that are put in parentheses behind an undecided sentence.
     """
     stays = list[str]()
@@ -201,6 +198,10 @@ def check_claims(
         if checked.is_removed:
             removed.append(checked)
             continue
+        if checked.status == "undecided" and checked.why and rows:
+            cited_ids = _CITATION.findall(sentence)
+            if is_shown_by_row(sentence, [supports[key] for key in cited_ids], rows, names):
+                checked = CheckedSentence(checked.sentence, "undecided")
         if checked.status == "undecided" and checked.why:
             undecided.append(checked)
             sentence = f"{sentence} ({mark})" if mark else sentence
@@ -266,7 +267,7 @@ def _without_doubt(
     """Return the status of a sentence of which no figure is doubtful, and what it lacks."""
     if has_figures and source is not None and ids:
         # "All 6 people were trained" needs more than the 6.
-        passages = " ".join(supports[key].whole for key in ids)
+        passages = " ".join(f"{supports[key].about} {supports[key].whole}" for key in ids)
         if _EVERY.search(sentence) and not _EVERY.search(passages):
             return "undecided", "nothing that it cites is about all of them"
     if has_figures:
@@ -274,11 +275,80 @@ def _without_doubt(
     # A sentence without figures and quotations has nothing that could be shown, but one of all,
     # or of an outcome without its entry, says more than anybody checked. In a text on many sources
     # nobody knows which of them would have to show it.
-    if source is not None and _ALL.search(sentence):
+    cited = [supports[key] for key in ids]
+    if source is not None and _speaks_of_all(sentence) and not _counts_none(sentence, cited):
         return "undecided", "no entry that it cites is about all of them"
     if source is not None and not ids and kinds_of(sentence)[STATE]:
         return "undecided", "cites nothing for what it states"
     return "undecided", ""
+
+
+def is_shown_by_row(
+    sentence: str, cited: Sequence[Support], rows: Sequence[str], names: Collection[str] = ()
+) -> bool:
+    """Return whether the row of a source that has most words of a sentence shows its figures."""
+    states = kinds_of(sentence)[STATE]
+    # A status in quotation marks is that of what is cited, wherever else it stands.
+    if cited and any(len(match[0].split()) <= _MOST_STATE for match in _QUOTED.finditer(sentence)):
+        return False
+    for row in _rows_of_sentence(_CITATION.sub(" ", sentence), rows):
+        # '"Renewal" passed' needs the outcome in its row, too.
+        if not states <= kinds_of(row)[STATE]:
+            continue
+        support = Support(None, text=row)
+        check = _SentenceCheck(sentence, [*cited, support], names, None, row=support)
+        judgements = list(check.judgements())
+        is_supported = all(judgement.status == "supported" for judgement in judgements)
+        # Words of all, or an outcome without a figure, need an entry that a reader names.
+        if judgements and is_supported and not _EVERY.search(sentence):
+            return True
+    return False
+
+
+def _rows_of_sentence(sentence: str, rows: Sequence[str]) -> list[str]:
+    """Return the rows that share most words with a sentence; rare words count for more."""
+    words = _row_words(sentence)
+    words_by_row = [words & _row_words(row) for row in rows]
+    counts = Counter(word for shared in words_by_row for word in shared)
+    scores = [sum(1 / counts[word] for word in shared) for shared in words_by_row]
+    best = max(scores, default=0)
+    if best <= 0:
+        return []
+    return [row for row, score in zip(rows, scores, strict=True) if score == best][:_MOST_BEST]
+
+
+@lru_cache(maxsize=2048)
+def _row_words(text: str) -> frozenset[str]:
+    """Return the beginnings of the words and names of a text: `p95`, `swap/sync`, `covered`."""
+    words = set[str]()
+    # `covered_lines` and `numFailedTests` are words, too.
+    parted = _CAMEL.sub(" ", text).replace("_", " ")
+    for word in _ROW_WORD.findall(f"{text} {parted}"):
+        if not word[0].isdigit():
+            words.add(word.casefold() if not word.isalpha() else word.casefold()[:_ROW_STEM])
+    return frozenset(words)
+
+
+def _speaks_of_all(sentence: str) -> bool:
+    """Return whether a sentence says something of all of a kind, or of none."""
+    text = _NOT.sub(" ", sentence) if _ROMANCE.search(sentence) else sentence
+    return _ALL.search(text) is not None
+
+
+def _counts_none(sentence: str, cited: Sequence[Support]) -> bool:
+    """Return whether "no critical findings" cites the zero that counts them."""
+    if not _NONE.search(sentence):
+        return False
+    kinds = kinds_of(sentence)
+    for support in cited:
+        own = support.kinds
+        if support.value == 0 and not do_conflict(kinds, own) and any(map(_share, kinds, own)):
+            return True
+    return False
+
+
+def _share(words: frozenset[str], others: frozenset[str]) -> bool:
+    return bool(words & others)
 
 
 class _SentenceCheck:
@@ -291,8 +361,10 @@ class _SentenceCheck:
         names: Collection[str],
         in_sources: InSources | None,
         source: Support | None = None,
+        row: Support | None = None,
     ) -> None:
         self._cited, self._in_sources, self._source = cited, in_sources, source
+        self._row = row
         self._known = "\n".join(names).casefold()
         plain = _CITATION.sub(_blank, sentence)
         entry_names = [support.name for support in cited]
@@ -329,7 +401,7 @@ class _SentenceCheck:
                 fact, with_digits
             )
             # The nouns of other languages are known less well than their number words.
-            is_foreign = match[0].lower() not in _NUMBER_NAMES[0].split()
+            is_foreign = match[0].lower() not in ENGLISH
             is_counted |= is_foreign and any(
                 support.value is not None and not support.unit for support in self._cited
             )
@@ -409,11 +481,17 @@ class _SentenceCheck:
 
     def _of_number(self, fact: Fact) -> ClaimJudgement:
         """Return whether a number is that of a cited entry, of the same quantity."""
+        # "95 % of the requests took up to 480 ms" is how people read a p95.
+        percentile = f"p{fact.text.rstrip('% ')}"
+        if fact.percent and any(percentile in support.kinds[SHARE] for support in self._cited):
+            return SUPPORTED
         # `0000` is a code, not a number.
         if re.fullmatch(r"0\d+", fact.text):
             return self._of_name(fact)
         unit = unit_behind(fact, self._unquoted)
         claim = NumberClaim(fact, unit, self._unquoted, context_of(fact, self._unquoted))
+        if self._row is not None:
+            return self._by_row(claim, self._row)
         judgement = claim.judge(self._cited)
         if judgement.status != "undecided":
             return judgement
@@ -423,24 +501,55 @@ class _SentenceCheck:
             return SUPPORTED
         if not self._cited and self._source is None:
             return self._unshown(fact, f"{claim.shown} has no evidence beside it")
+        if claim.is_exactly_of(self._cited) or self._is_count(claim):
+            return SUPPORTED
+        return judgement if self._may_follow(claim) else self._unshown(fact, judgement.why)
+
+    def _by_row(self, claim: NumberClaim, row: Support) -> ClaimJudgement:
+        """Return whether a row of the source, or the entries beside it, show a number."""
+        # A row shows no other value than the one that the sentence cites.
+        if claim.leaves_out(self._cited[:-1]):
+            return ClaimJudgement("undecided", f"{claim.shown} is not what it cites")
+        judgement = claim.judge(self._cited)
+        if judgement.status != "undecided":
+            return judgement
+        is_shown = (
+            claim.is_in_row(row) or claim.is_share_in(row, self._cited) or claim.is_converted([row])
+        )
+        return SUPPORTED if is_shown else judgement
+
+    def _may_follow(self, claim: NumberClaim) -> bool:
+        """Return whether a reader may have a number from its source, though no entry shows it."""
         entries = [*self._cited, *([self._source] if self._source else ())]
         # A bound that nobody printed may be the reader's own, or that of a policy.
         is_bound = bool(kinds_of(self._unquoted)[LIMIT])
         if is_bound or claim.follows_from(self._cited) or claim.is_converted(entries):
-            return judgement
-        if self._source is not None and claim.follows_from_text(self._cited, self._source):
-            return ClaimJudgement("undecided", judgement.why)
-        # 600 seconds, where the source has 600042.1 ms
-        if self._source is not None and claim.is_among(self._source):
-            return ClaimJudgement("undecided", judgement.why)
-        # A reader has no calculator to cite, so a figure of its own may be a sum or a share.
-        if self._source is not None and claim.is_calculable(entries):
-            return ClaimJudgement("undecided", judgement.why)
+            return True
         # Anybody can count a few things, so a small count needs no source that prints it.
-        is_small = not unit and fact.value in range(_MOST_COUNTED + 1)
-        if is_small and self._cited:
-            return ClaimJudgement("undecided", judgement.why)
-        return self._unshown(fact, judgement.why)
+        if not claim.unit and claim.fact.value in range(_MOST_COUNTED + 1) and self._cited:
+            return True
+        if self._source is None:
+            return False
+        # 600 seconds, where the source has 600042.1 ms; and since a reader has no calculator to
+        # cite, a figure of its own may be a sum or a share.
+        return (
+            claim.follows_from_text(self._cited, self._source)
+            or claim.is_among(self._source)
+            or claim.is_calculable(entries)
+        )
+
+    def _is_count(self, claim: NumberClaim) -> bool:
+        """Return whether a number counts what the sentence cites, or all that a source lists."""
+        if claim.unit or self._source is None or not self._cited:
+            return False
+        value = claim.fact.value
+        # "One issue blocks it [E4]" cites that issue.
+        has_values = any(support.value is not None for support in self._cited)
+        if value == len(self._cited) and not has_values:
+            return True
+        # "Three of its six subtasks" have six of them listed.
+        is_listed = self._in_sources is not None and self._in_sources(claim.fact)
+        return claim.context.is_total and is_listed
 
     def _of_days(self) -> Iterator[ClaimJudgement]:
         """Yield the judgement of "28 August", where a cited text has other days alone."""

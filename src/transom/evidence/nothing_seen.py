@@ -52,7 +52,6 @@ class NothingFinder:
         result = _one_of([*participles, *words.results])
         were = r"(?:(?:were|was|are|is|have been) )?"
         no_things = r"(?:0|no|zero|none of) (?:of (?:the )?)?(?:the )?(?:\d{1,12} )?"
-        labels = rf"(?:{noun_phrase} {participle}|{participle} {noun_phrase})"
         result_labels = rf"(?:{noun_phrase} {result}|{result} {noun_phrase})"
         covered = (
             rf"(?:(?:{noun_phrase}|annotation|check|rule|constraint|comparison) ){{1,2}}coverage"
@@ -63,6 +62,8 @@ class NothingFinder:
             rf"{_NUMBER_BEGINS}{no_things}{noun_phrase} {were}{participle}{_NOT_NARROWED}",
             # 0 of 318 nets matched; 0/318 nets matched
             rf"{_NUMBER_BEGINS}0{_WHOLE} {noun_phrase} {were}{result}{_NOT_NARROWED}",
+            # 0 nets matched, where nothing follows that narrows it
+            rf"{_NUMBER_BEGINS}{no_things}{noun_phrase} {were}{result}{_END}",
             # Verifying 0 nets
             rf"\b{_one_of(forms)} (?:only )?(?:0{_SHARE}?|zero) {noun_phrase}{_NOT_NARROWED}",
             # Annotated 0.00% of nets
@@ -72,11 +73,16 @@ class NothingFinder:
             # Compared 0 of 318 nets
             rf"\b{_one_of([*forms, *words.results])} 0{_WHOLE} {noun_phrase}{_NOT_NARROWED}",
             # Nets annotated: 0
-            rf"{_BEGIN}{labels}{_SIGN}(?:{_NO_PERCENT}|(?:0|none|no|nil|zero){_SHARE}?){_END}",
+            rf"{_BEGIN}{result_labels}{_SIGN}"
+            rf"(?:{_NO_PERCENT}|(?:0|none|no|nil|zero){_SHARE}?){_END}",
+            # Checked: none
+            rf"{_BEGIN}{participle}{_SIGN}(?:none|nothing|nil|zero){_END}",
             # nets: annotated=0 total=318
             rf"{_BEGIN}{noun_phrase}:? {participle} ?[=:] ?0(?=\s|$)",
             # Annotated nets 0; "checked window 0" is the name of one
             rf"{_BEGIN}{participle} {plural_phrase} 0{_SHARE}?{_END}",
+            # Nets matched 0
+            rf"{_BEGIN}{plural_phrase} {result} 0{_SHARE}?{_END}",
             # Compared: 0 devices
             rf"{_BEGIN}{participle}{_SIGN}(?:0|none|no|zero) {noun_phrase}{_END}",
             # Matched nets: 0 of 318

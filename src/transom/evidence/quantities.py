@@ -26,7 +26,7 @@ _ROWS = (
         "fallados,fallaron,fallido,fallidos,fallito,falliti,fallite,"
         "falhou,falharam,mislukt,mislukte,gefaald"
         " passed=pass,passes,passing,passed,bestanden,bestandene,réussi,réussis,réussies,"
-        "réussissent,superado,superados,superaron,superato,superati,superate,passaram,"
+        "réussissent,superado,superados,superaron,pasó,pasaron,superato,superati,superate,passaram,"
         "geslaagd,geslaagde"
         " skipped=skipped,übersprungen,übersprungene,ignoré,ignorés,omitido,omitidos,saltati,"
         "ignorados,overgeslagen"
@@ -60,7 +60,7 @@ _ROWS = (
         "criterion=criterion,criteria"
     ),
 )
-STATE, SEVERITY, LIMIT, SUBJECT = 0, 1, 4, 5
+STATE, SEVERITY, SHARE, LIMIT, SUBJECT = 0, 1, 3, 4, 5
 _NO_KINDS: Kinds = (frozenset(),) * len(_ROWS)
 
 
@@ -79,7 +79,7 @@ _WORD = re.compile(r"p\d{2,3}\b|[^\W\d_]+", re.IGNORECASE)
 _OF = re.compile(r"(?:\bof|\bout of|\bvon|\bsur|\bsu|\bvan|/)\s*(?:the\s+)?$", re.IGNORECASE)
 _TOTAL = re.compile(
     r"\s*(?:[^\W\d]+\s+){0,3}(?:of|out of|von|sur|su|van|de los|de las|dos|das|/)\s*"
-    r"(?:(?:the|all)\s+)?",
+    r"(?:(?:the|all|its|their|these|seiner|ihrer|ses|sus)\s+)?",
     re.IGNORECASE,
 )
 _TOTAL_AHEAD = re.compile(
@@ -90,6 +90,11 @@ _AGAINST = re.compile(
 )
 _PART_IN_WORDS = re.compile(
     r"\b(?:one|none|some|half|most|each) (?:out )?of\s+(?:(?:the|these|its)\s+)?$", re.IGNORECASE
+)
+_AFTER_BELOW = re.compile(
+    r"\b(?:below|under|above|over|within|unter|über|sous|dessous|dessus|debajo|encima|dentro"
+    r"|sotto|sopra|entro|onder|boven)\s(?:\w{1,4}\s){0,2}\w{4,12}\s?:",
+    re.IGNORECASE,
 )
 _JOINTS = "and|but|while|und|aber|et|mais|y|pero|e|ma|en|maar|mas"
 _END_BEHIND = re.compile(rf"[,;:()]|\b(?:{_JOINTS}|against|with|versus|where)\b")
@@ -184,7 +189,7 @@ def context_of(fact: Fact, sentence: str) -> NumberContext:
     is_whole = _PART_IN_WORDS.search(before) is not None
     is_total |= is_whole
     ahead = _END_AHEAD.split(sentence[max(start, fact.start - _MOST_AHEAD) : fact.start])[-1]
-    ahead = _AFTER_MISSING.split(ahead)[-1]
+    ahead = _AFTER_BELOW.split(_AFTER_MISSING.split(ahead)[-1])[-1]
     words = behind if any(kinds_of(behind)) else f"{ahead} {behind}"
     kinds = list(kinds_of(words))
     # "1240 ms misses its target" is no target, but "a target of 800 ms" and "80 % required" are.
@@ -212,14 +217,21 @@ def following_words(fact: Fact, text: str) -> dict[str, None]:
 
 
 @lru_cache(maxsize=512)
-def words_by_number(text: str) -> Mapping[Decimal, frozenset[str]]:
-    """Return the words behind each number of a text, without those behind several numbers."""
+def all_words_by_number(text: str) -> Mapping[Decimal, frozenset[str]]:
+    """Return the words behind each number of a text."""
     words = dict[Decimal, frozenset[str]]()
     for fact in facts_of(text):
         if fact.value is not None:
             words[fact.value] = (
                 words.get(fact.value, frozenset()) | following_words(fact, text).keys()
             )
+    return words
+
+
+@lru_cache(maxsize=512)
+def words_by_number(text: str) -> Mapping[Decimal, frozenset[str]]:
+    """Return the words behind each number of a text, without those behind several numbers."""
+    words = all_words_by_number(text)
     counts = Counter(word for stems in words.values() for word in stems)
     return {
         value: frozenset(word for word in stems if counts[word] == 1)

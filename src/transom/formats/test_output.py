@@ -1,8 +1,8 @@
 """Reader of what test runners print, for runners that write no JUnit report.
 
-It reads `go test -json`, the lines of `cargo test` and of `python -m unittest -v`, TAP, and the
-marks of Node's, Mocha's, Jest's and Vitest's reporters. A runner that prints none of these has no
-cases, only an exit code.
+It reads `go test -json` and `-v`, the lines of `cargo test`, of `pytest -v` and of
+`python -m unittest -v`, TAP, and the marks of Node's, Mocha's, Jest's and Vitest's reporters. A
+runner that prints none of these has no cases, only an exit code.
 
 Source: `go doc test2json`; the Rust book on `cargo test`; Python's `unittest/runner.py`;
 testanything.org, versions 13 and 14.
@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from transom.formats.junit import CaseStatus, JUnitCase
+from transom.formats.verbose_output import go_lines, pytest_lines
 
 _GO_STATUS: dict[str, CaseStatus] = {"pass": "passed", "fail": "failed", "skip": "skipped"}
 # `tests::no_stone - should panic` is the test `tests::no_stone`.
@@ -80,7 +81,7 @@ _MOST_MESSAGE = 4_000
 
 def read_test_output(text: str) -> tuple[JUnitCase, ...]:
     """Return the cases that a runner printed; none if the form is unknown."""
-    for read in (_go, _cargo, _unittest, _mocha, _tap, _marked):
+    for read in (_go, go_lines, pytest_lines, _cargo, _unittest, _mocha, _tap, _marked):
         if cases := tuple(read(text)):
             return cases
     return ()

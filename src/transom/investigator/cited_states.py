@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from transom.evidence.claims import NUMBER_WORDS
+from transom.evidence.number_words import number_of_word
 from transom.evidence.quantities import has_denial
 from transom.investigator.ledger import Evidence
 from transom.investigator.measures import words_of
-from transom.investigator.reading.vocabulary import plain_words
+from transom.investigator.reading.vocabulary import Status, plain_words
 from transom.investigator.reading.vocabulary import words as release_words
 from transom.investigator.wording import CLAUSE_BREAK, FIGURE, clauses_of, fold, words
 
@@ -27,7 +27,6 @@ _PART_OF = re.compile(
     re.IGNORECASE,
 )
 _LONG_WORD = re.compile(r"[^\W\d_]{5,}")
-_ONE = ("einer", "eine", "eines", "un", "une", "uno", "una", "um", "uma", "een")
 _SHARE_OF = re.compile(
     r"\b(?:half|most|some|many|few|a third|two thirds|a quarter|the majority|die hälfte|ein drittel"
     r"|die meisten|einige|la moitié|un tiers|la plupart|certains?|la mitad|un tercio|la mayoría"
@@ -43,6 +42,9 @@ _CLASSES = {
     "pending": frozenset({"open"}),
     "skipped": frozenset({"open"}),
 }
+_WITH = ("with", "mit", "unter", "avec", "sous", "con", "com", "sob", "onder")
+_STATUS_FIELD = re.compile(r"\"(?:status|resolution)\": ?\"([^\"]{1,40})\"")
+_STATUS_IN_LABEL = re.compile(r"\(([^()]{1,40})\)$")
 _LONGEST_ROW = 8  # words of a line of a table
 # Figures that are better the higher they are.
 AT_LEAST = (".throughput", ".availability", ".success_rate", ".line", ".branch", ".pass_rate")
@@ -107,7 +109,21 @@ def unrepeated_state(sentence: str, rows: Sequence[Evidence]) -> str:
             name = row.label or words_of(row.measure)
             is_passage = "{" in row.value or not row.value
             return name if is_passage else f"{name}: {row.value[:60]}"
-    return ""
+    return _other_progress(sentence, rows)
+
+
+def _other_progress(sentence: str, rows: Sequence[Evidence]) -> str:
+    """Return the one cited ticket if a sentence calls it in progress and it is not begun, or the
+    other way round; or "".
+    """
+    status = _STATUS_IN_LABEL.search(rows[0].label) if len(rows) == 1 else None
+    if status is None or has_denial(sentence):
+        return ""
+    vocabulary = release_words()
+    own = vocabulary.status_of(status[1])
+    stated = set(vocabulary.statuses.find(plain_words(_own_words(sentence, rows))))
+    stated &= {"pending", "progress"}
+    return rows[0].label if own in _OPEN_STATUSES and stated and own not in stated else ""
 
 
 def _own_words(sentence: str, rows: Sequence[Evidence]) -> str:
@@ -150,9 +166,13 @@ def wrong_comparison(sentence: str, row: Evidence, *, is_kept: bool) -> str:
 
 def _classes_of(row: Evidence) -> frozenset[str]:
     """Return what a sentence that repeats the state of an entry may call it."""
-    if row.measure.endswith(_BAD_ENTRIES):
-        return frozenset({"bad", "open"})
     vocabulary = release_words()
+    if row.measure.endswith(_BAD_ENTRIES):
+        # What somebody accepted or closed is open no more, whatever it counts as.
+        own_status = _STATUS_FIELD.search(f"{row.value} {row.quote}")
+        if own_status and vocabulary.fate_of(own_status[1]) != "open":
+            return frozenset({"good"})
+        return frozenset({"bad", "open"})
     plain = plain_words(row.value)
     # A line of a table, such as `Renewal;failed;Omar`, has its status among other cells.
     if row.measure == "cited" and _LONGEST_STATE < len(plain) <= _LONGEST_ROW:
@@ -166,7 +186,9 @@ def _classes_of(row: Evidence) -> frozenset[str]:
         return frozenset({"good"})
     if status == "fail":
         return frozenset({"bad"})
-    return frozenset({"open"}) if status in _OPEN_STATUSES else frozenset()
+    # A ticket whose status nobody knows, such as Testing, is not done.
+    is_open = status in _OPEN_STATUSES or row.measure == "jira.status"
+    return frozenset({"open"}) if is_open else frozenset()
 
 
 def _stated_classes(text: str) -> set[str]:
@@ -184,14 +206,42 @@ def _stated_classes(text: str) -> set[str]:
         if kind in ("met", "approved", "ready"):
             classes.add("good")
         elif kind in ("open", "lack"):
-            # "Rejected" is no "pending", but "missing" may be said of both.
-            is_refused = vocabulary.status_of(mark[0]) == "fail"
-            classes |= {"bad"} if is_refused else {"bad", "open"}
+            # "Rejected" is no "pending", and neither is a condition, but "missing" may be said of
+            # all of them.
+            beginning = mark[0][:_BEGINNING]
+            if beginning in _beginnings("conditional"):
+                classes.add("open")
+            else:
+                is_refused = beginning in _beginnings("fail")
+                classes |= {"bad"} if is_refused else {"bad", "open"}
     if has_denial(text):
         turned = {"good"} if classes & {"bad", "open"} else set[str]()
         turned |= {"bad", "open"} if "good" in classes else set[str]()
         classes |= turned
     return classes
+
+
+def tells_condition(sentence: str) -> bool:
+    """Whether a sentence speaks of conditions, reservations or the like, and does not deny them."""
+    marks = list(words().marks.finditer(fold(sentence)))
+    if any(words().kind_of(mark) in ("no", "not", "without", "nothing") for mark in marks):
+        return False
+    return any(
+        words().kind_of(mark) == "open" and mark[0][:_BEGINNING] in _beginnings("conditional")
+        for mark in marks
+    )
+
+
+@lru_cache(maxsize=4)
+def _beginnings(status: Status) -> frozenset[str]:
+    """Return the beginnings of the longer words for a status, which its other forms share."""
+    beginnings = set[str]()
+    for phrase in release_words().status[status]:
+        *before, word = fold(phrase).split() or [""]
+        # "Not accepted" says nothing of its second word alone, but "with reservations" does.
+        if len(word) > _BEGINNING and (not before or before[0] in _WITH):
+            beginnings.add(word[:_BEGINNING])
+    return frozenset(beginnings)
 
 
 def repeated_rows(text: str, rows: Sequence[Evidence]) -> list[Evidence]:
@@ -213,7 +263,7 @@ def with_figures_of_parts(text: str, rows: Sequence[Evidence]) -> str:
     values = {row.value for row in rows}
 
     def figure(match: re.Match[str]) -> str:
-        part, whole = _number_of(match["part"]), _number_of(match["whole"])
+        part, whole = number_of_word(match["part"]), number_of_word(match["whole"])
         if part is None or whole is None or part >= whole:
             return match[0]
         figures = {str(number) for number in (part, whole, whole - part)}
@@ -260,16 +310,10 @@ def _part_from(text: str, start: int) -> str:
     return text[start : min(ends)]
 
 
-def _number_of(word: str) -> int | None:
-    if word.isdigit():
-        return int(word)
-    return 1 if word.casefold() in _ONE else NUMBER_WORDS.get(word.casefold())
-
-
 def has_part(text: str) -> bool:
     """Whether a text speaks of a part of a whole: two of three, half of them."""
     for match in _PART_OF.finditer(text):
-        part, whole = _number_of(match["part"]), _number_of(match["whole"])
+        part, whole = number_of_word(match["part"]), number_of_word(match["whole"])
         if part is not None and whole is not None and part < whole:
             return True
     return _SHARE_OF.search(text) is not None

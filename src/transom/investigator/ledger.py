@@ -24,6 +24,7 @@ UNCHECKED_STATE = "unchecked state"
 """The mark of a sentence on a state that is not the one that it cites; the state follows."""
 # The two forms in which a reader is told to write a place: a line, and a JSON pointer.
 _PLACE = re.compile(r"(\s?)\[(lines?:\d+(?:-\d+)?|/(?:[^\[\]\s]|\[\d+\]){0,300})\]")
+_LONE_NUMBER = re.compile(r"(?:\"[^\"]{1,60}\":\s?)?\d[\d.]{0,20}")
 _MOST_STATE = 3  # words of a value that is a status
 # A reader quotes what the source says, not what the program took it for.
 _NORMALISED = ("pass", "fail", "conditional", "pending", "progress", "skipped")
@@ -193,7 +194,10 @@ class Ledger:
             words = re.split(r"[.!?]\s|\]|\n", text[: match.start()])[-1]
             told = [fact.text for fact in facts_of(words)] + re.findall(r'"([^"]+)"', words)
             row = f"{passage} {self._texts.row_at(reading.source, place)}"
-            if not passage or (told and not any(stands_in(part, row) for part in told)):
+            # A lone number may be told in another unit: 742000, of a build of 12 minutes.
+            is_number = _LONE_NUMBER.fullmatch(passage) is not None
+            is_shown = not told or is_number or any(stands_in(part, row) for part in told)
+            if not passage or not is_shown:
                 return ""
             return f"{space}[{self.add_passage(reading, place, passage[:240], 'cited')}]"
 
@@ -255,6 +259,7 @@ class Ledger:
             names=[*names, *files],
             in_sources=lambda fact: self._has(fact, files),
             source=source,
+            rows=self._texts.rows(own_files[0]) if source is not None else (),
             mark=UNCHECKED,
         )
 

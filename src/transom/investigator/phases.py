@@ -68,7 +68,13 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
     by_rules = {report.reading.source for report in reports if report.by == RULES}
     names = (inquiry.question, feature.summary, feature.feature_id, target, current or "")
     rows = {row.id: row for row in ledger}
-    standing = Standing(decision.criteria, decision.verdict, rows, names)
+    limits = dict[tuple[str, str, str], float]()
+    for reading in readings:
+        for observation in reading.observations:
+            if observation.limit is not None:
+                key = (reading.source, observation.measure, observation.label)
+                limits[key] = observation.limit
+    standing = Standing(decision.criteria, decision.verdict, rows, names, limits=limits)
     kinds = {reading.source: kind_of_criteria(reading) for reading in readings}
     summaries, false = held_summaries(summaries, by_rules, standing, kinds)
     digests = [reading.sha256 for reading in readings]

@@ -15,6 +15,7 @@ from transom.formats.data_text import parse_data
 from transom.formats.office_text import text_bytes
 from transom.formats.places import PlaceIndex
 from transom.formats.text_decoding import decode_text
+from transom.investigator.source_rows import rows_of
 
 MOST_CONTENT = 30_000
 """Characters of a source that its reader sees whole."""
@@ -35,6 +36,7 @@ class SourceTexts:
         self._read = read
         self._places: dict[str, PlaceIndex] = {}
         self._facts: dict[str, FactSource] = {}
+        self._rows: dict[str, tuple[str, ...]] = {}
         self._counts: dict[str, frozenset[Decimal]] = {}
 
     def at(self, source: str, locator: str) -> str:
@@ -70,6 +72,12 @@ class SourceTexts:
         """Return a source as what its reader's sentences are about; None if it is very long."""
         text = self._text(source)
         return Support(None, text=text) if len(text) <= MOST_CONTENT else None
+
+    def rows(self, source: str) -> tuple[str, ...]:
+        """Return the rows of a source; see `transom.investigator.source_rows`."""
+        if source not in self._rows:
+            self._rows[source] = rows_of(self._text(source), source)
+        return self._rows[source]
 
     def has(self, source: str, fact: Fact) -> bool:
         """Return whether a source has a number, an id or a passage, or so many entries."""

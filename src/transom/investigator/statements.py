@@ -24,6 +24,7 @@ from transom.investigator.cited_states import (
     has_part,
     is_good,
     repeated_rows,
+    tells_condition,
     unrepeated_state,
     with_figure_of_nothing,
     with_figures_of_parts,
@@ -60,6 +61,7 @@ class Standing:
         verdict: the final verdict; "ready" may be said only of READY.
         evidence: the ledger's rows.
         names: texts that are names and state nothing: the question, the feature, the stages.
+        limits: the limits that the sources state, by source, measure and label.
         source: the kind of the one source that the text is about, as criteria name it; "" if it is
             about the whole case.
     """
@@ -69,6 +71,7 @@ class Standing:
     evidence: Mapping[str, Evidence]
     names: Sequence[str] = field(default=())
     source: str = ""
+    limits: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
 
     @cached_property
     def criterion_names(self) -> list[str]:
@@ -154,6 +157,11 @@ class Standing:
             if is_limit and other.label == f"{row.label} target".strip():
                 limit = float(other.value)
                 return value >= limit if row.measure.endswith(AT_LEAST) else value <= limit
+        # A limit that decided nothing has no entry of its own.
+        limit_of_source = self.limits.get((row.source, row.measure, row.label))
+        if limit_of_source is not None:
+            is_least = row.measure.endswith(AT_LEAST)
+            return value >= limit_of_source if is_least else value <= limit_of_source
         # The policy's own limit stands in the criterion that the figure alone decides.
         for criterion in self.criteria:
             if criterion.evidence == [row.id] and criterion.status in ("pass", "fail"):
@@ -304,7 +312,7 @@ class _Sentence:
             return "", set()
         # What a person decided is held to that person's decision, not to the whole review.
         if clause.tone == "asserts" and claim.person is not None:
-            return self._of_person(claim.person), set()
+            return self._of_person(claim.person, self.sentence), set()
         if clause.state == "waived" and clause.tone == "asserts":
             return self._of_waiver(claim)
         problem = self._of_groups(clause, groups)
@@ -373,8 +381,12 @@ class _Sentence:
             return "no such waiver is in the policy or in --waivers", set()
         return "", set()
 
-    def _of_person(self, decision: Evidence) -> str:
-        if release_words().status_of(decision.value) == "pass":
+    def _of_person(self, decision: Evidence, sentence: str) -> str:
+        status = release_words().status_of(decision.value)
+        if status == "pass":
+            return ""
+        # "Approved on 10 September, with two conditions" repeats "approved with conditions".
+        if status == "conditional" and tells_condition(sentence):
             return ""
         return f'the decision of {decision.label} is "{decision.value[:60]}"'
 

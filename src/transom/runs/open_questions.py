@@ -125,7 +125,6 @@ def questions_of(run: RunView, *, complete: bool = False) -> Iterator[OpenQuesti
     # A flow that gave up takes free words and files, whatever its stages wait for.
     if run.status == "human_required" and run.state.handed:
         asks = f"{run.row.name}: the build gave up and needs your words"
-        # If no reply could be read, there is no file that an edited one could replace.
         if names := run.state.handed.get("files"):
             endings = ", ".join(name.rpartition("/")[2] for name in names)
             asks += f", or a file with --edit ({endings})"

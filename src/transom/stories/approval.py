@@ -36,7 +36,11 @@ class ApprovalFlow:
         self.name = f"{story.slug}/again{rounds}" if rounds else story.slug
         blocked = before is not None and before.was_blocked
         self.result = StoryResult(
-            id=story.id, title=story.title, rounds=rounds, was_blocked=blocked
+            id=story.id,
+            title=story.title,
+            rounds=rounds,
+            was_blocked=blocked,
+            seconds=before.seconds if before else 0.0,
         )
         self.handoff = StoryHandoff(story.id, limits=epic.settings.handoff)
 

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from transom.stories.criterion_words import (
     can_print,
+    holds_described,
     holds_in_pieces,
     holds_words,
     missing_errors,
@@ -24,6 +25,16 @@ from transom.stories.criterion_words import (
 from transom.stories.loose_tests import NamedInCriteria
 from transom.stories.own_text import has_check, text_of_test
 from transom.stories.proof import Proof
+from transom.stories.stated_values import (
+    hides_repeats,
+    ignores_types,
+    missing_arguments,
+    numbers_of_project,
+    one_of_several,
+    own_default,
+    rounds_away,
+    takes_any_case,
+)
 from transom.stories.story import Story, StoryRecord
 from transom.stories.story_files import StoryFiles
 from transom.stories.testrun import TestRun
@@ -270,14 +281,8 @@ def _what_is_missing(test: str, criterion: str, proof: Proof, files: StoryFiles)
     text = text_of_test(test, files.tests)
     if name := proof.missed.get(test):
         return f"replaces {name}, which the criterion names"
-    quoted = quoted_texts(criterion)
-    whole = "\n".join([*files.tests.values(), files.code_now])
-    has_quoted = any(
-        can_print(text, row) or holds_in_pieces(whole, row) or holds_words(text, row)
-        for row in quoted
-    )
-    if quoted and {*quoted} <= files.unheld and not has_quoted:
-        return f'looks for no "{quoted[-1]}": no file of the project holds it'
+    if why := _unlike_stated(criterion, text, files):
+        return why
     # What holds for all values, such as an order or the same seed, needs no value.
     values = missing_values(criterion, text) if test in proof.mirrors else []
     if values:
@@ -300,4 +305,39 @@ def _what_is_missing(test: str, criterion: str, proof: Proof, files: StoryFiles)
         return ""
     if errors := missing_errors(criterion, text, files.code_now):
         return f"passes with any error, and does not name {', '.join(errors)}"
+    return ""
+
+
+def _unlike_stated(criterion: str, text: str, files: StoryFiles) -> str:
+    """Return why the text of a test has nothing to do with what a criterion states, or ""."""
+    quoted = quoted_texts(criterion)
+    whole = "\n".join([*files.tests.values(), files.code_now])
+    has_quoted = any(
+        can_print(text, row)
+        or holds_in_pieces(whole, row)
+        or holds_words(text, row)
+        or holds_described(text, row)
+        for row in quoted
+    )
+    if quoted and {*quoted} <= files.unheld and not has_quoted:
+        return f'looks for no "{quoted[-1]}": no file of the project holds it'
+    for number in numbers_of_project(criterion):
+        if number.text in files.unheld:
+            return f"looks for no {number.text}: no file of the project holds it"
+    # An unchanged test file is not among the files of the story.
+    missing = missing_arguments(criterion, files.functions, whole) if files.tests else []
+    if missing:
+        return f"tries other values than the criterion, which states {missing[0]}"
+    if number_of_several := one_of_several(criterion, text):
+        return f"takes {number_of_several} as one of several numbers"
+    if default := own_default(text):
+        return f"takes {default} itself where the code has no value, and expects it"
+    if takes_any_case(criterion, text):
+        return "compares texts in small or capital letters alike, and the criterion states one"
+    if hides_repeats(criterion, text):
+        return "compares sets alone, which hide repeated values"
+    if number_with_fraction := rounds_away(criterion, text):
+        return f"rounds, and the criterion states {number_with_fraction}"
+    if ignores_types(criterion, text, "\n".join(files.tests.values())):
+        return "compares by ==, and the criterion states a type"
     return ""

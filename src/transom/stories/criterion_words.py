@@ -7,8 +7,13 @@ from collections.abc import Collection
 
 from transom.stories.written_numbers import NumbersOfText, written_numbers
 
-_QUOTED = re.compile(r"\"([^\"\n]{1,200})\"|“([^”\n]{1,200})”")
-_STRING = re.compile(r"\"([^\"\n]{1,500})\"|'([^'\n]{1,500})'|`([^`]{1,500})`")
+# An empty text is matched too, so that its quotes are none of other texts.
+_QUOTED = re.compile(r"\"([^\"\n]{0,200})\"|“([^”\n]{0,200})”")
+_STRING = re.compile(r"\"([^\"\n]{0,500})\"|'([^'\n]{0,500})'|`([^`]{0,500})`")
+# A place in a text that a criterion describes: "Hello NAME", "<count> rows", "page N of M".
+_DESCRIBED = re.compile(
+    r"<[^<>\n]{1,40}>|\{[^{}\n]{0,40}\}|\[[^\[\]\n]{1,40}\]|\b[A-Z][A-Z_]{0,30}\b|…|\.\.\."
+)
 # The places of values in strings of Python, JavaScript, Go and Rust.
 _PLACE = re.compile(r"\$?\{[^{}]{0,100}\}|%[-+0-9.]{0,9}[a-zA-Z]")
 # Between two strings that are one text: `"a " "b"` in Python, `"a " + "b"` in all languages.
@@ -45,7 +50,7 @@ def missing_values(criterion: str, text: str) -> list[str]:
     missing: list[tuple[int, str]] = []
     rest = criterion
     for match in _QUOTED.finditer(criterion):
-        value = match[1] or match[2]
+        value = match[1] or match[2] or ""
         if value not in text:
             missing.append((match.start(), value))
         # What is quoted is a text, with the numbers in it.
@@ -59,13 +64,13 @@ def missing_values(criterion: str, text: str) -> list[str]:
 
 def quoted_texts(criterion: str) -> list[str]:
     """Return the quoted texts of a criterion."""
-    return [match[1] or match[2] for match in _QUOTED.finditer(criterion)]
+    return [text for match in _QUOTED.finditer(criterion) if (text := match[1] or match[2])]
 
 
 def can_print(text: str, quoted: str) -> bool:
     """Whether a string of a program, with any values in its places, is a quoted text."""
     for match in _STRING.finditer(text):
-        string = match[1] or match[2] or match[3]
+        string = match[1] or match[2] or match[3] or ""
         parts = [part.replace("\\n", "").strip() for part in _PLACE.split(string)]
         # A place alone could be any text.
         if len(parts) > 1 and any(parts):
@@ -90,6 +95,22 @@ def holds_words(text: str, quoted: str) -> bool:
     wanted = quoted.lower().split()
     starts = range(len(words) - len(wanted) + 1)
     return bool(wanted) and any(words[start : start + len(wanted)] == wanted for start in starts)
+
+
+def holds_described(text: str, quoted: str) -> bool:
+    """Whether a string of a program is a quoted text with values for the places in it, which are
+    words in capitals, `<name>`, `{name}` or an ellipsis.
+    """
+    parts = [part for part in _DESCRIBED.split(quoted) if part.strip()]
+    # Without some words of its own any string would be the text.
+    if not _DESCRIBED.search(quoted) or not re.search(r"[^\W\d_]{2}", " ".join(parts)):
+        return False
+    pattern = ".{1,100}".join(map(re.escape, parts))
+    before = "" if quoted.startswith(parts[0]) else ".{1,100}"
+    after = "" if quoted.endswith(parts[-1]) else ".{1,100}"
+    whole = re.compile(f"{before}{pattern}{after}", re.IGNORECASE)
+    strings = (match[1] or match[2] or match[3] or "" for match in _STRING.finditer(text))
+    return any(whole.fullmatch(string.strip()) for string in strings)
 
 
 def named_functions(criterion: str, names: Collection[str]) -> frozenset[str]:

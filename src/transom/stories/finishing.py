@@ -177,4 +177,5 @@ def _case(epic: str, story: StoryResult) -> ReportedCase:
     lines = [line for row in story.coverage for line in row.lines]
     name = f"{story.id} {story.title}".strip()
     reason = "" if story.status == "done" else story.reason or story.status
-    return ReportedCase(name, epic, _RESULTS[story.status], reason, "\n".join(lines))
+    details = "\n".join(lines)
+    return ReportedCase(name, epic, _RESULTS[story.status], reason, details, story.seconds)

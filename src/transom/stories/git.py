@@ -271,13 +271,14 @@ class Git:
         rows = (await self("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)).split("\0")
         return tuple(filter(None, rows))
 
-    async def holding(self, commit: str, text: str) -> tuple[str, ...]:
+    async def holding(self, commit: str, text: str, *, whole_word: bool = False) -> tuple[str, ...]:
         """Return the paths of the files of a commit that hold a text, in small or capital
         letters.
         """
-        _, output, _ = await self.attempt(
-            "grep", "-i", "-I", "-l", "-z", "--fixed-strings", "--full-name", "-e", text, commit
-        )
+        options = ["-i", "-I", "-l", "-z", "--fixed-strings", "--full-name"]
+        if whole_word:
+            options.append("--word-regexp")
+        _, output, _ = await self.attempt("grep", *options, "-e", text, commit)
         rows = filter(None, output.split("\0"))
         return tuple(row.removeprefix(f"{commit}:") for row in rows)
 

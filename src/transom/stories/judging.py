@@ -33,6 +33,7 @@ from transom.stories.harness import importable_modules, named_files, scripts_nam
 from transom.stories.merge import tested, tested_with
 from transom.stories.proof import Proof, check_command_fails, prove
 from transom.stories.shared import Baseline, Epic
+from transom.stories.stated_values import can_be_derived, numbers_of_project, written_as
 from transom.stories.story import Story, StoryRecord
 from transom.stories.story_files import StoryFiles
 from transom.stories.testrun import RunComparison, TestRun, compare, readable
@@ -159,19 +160,34 @@ class StoryJudge:
         words = CanaryWords(await self._seed(f"{place}/seed", head))
         named = named_in_criteria(story, evidence.claimed, files)
         proof = await prove(files, cases_to_prove, before, tests.after, words, run, named)
-        files = replace(files, unheld=await self._unheld(story, head))
+        files = replace(files, unheld=await self._unheld(story, files, head))
         return _with_proof(story, evidence, tests, proof, files), tests
 
-    async def _unheld(self, story: Story, commit: str) -> frozenset[str]:
-        """Return the quoted texts of criteria that no file of a commit holds, apart from what
-        people read: the story itself holds them all.
+    async def _unheld(self, story: Story, files: StoryFiles, commit: str) -> frozenset[str]:
+        """Return the quoted texts and the numbers of criteria that no file of a commit holds, apart
+        from what people read: the story itself holds them all.
         """
         unheld = set[str]()
         for text in {quoted for row in story.criteria for quoted in quoted_texts(row)}:
-            paths = await self.project.holding(commit, text)
-            if all(is_backlog_or_page(path, self.epic.backlog.files) for path in paths):
+            if not await self._is_held(commit, text):
                 unheld.add(text)
+        whole = "\n".join([*files.tests.values(), files.code_now])
+        for row in story.criteria:
+            for number in numbers_of_project(row):
+                if can_be_derived(number, whole):
+                    continue
+                notations = [
+                    await self._is_held(commit, notation, whole_word=True)
+                    for notation in written_as(number)
+                ]
+                if not any(notations):
+                    unheld.add(number.text)
         return frozenset(unheld)
+
+    async def _is_held(self, commit: str, text: str, *, whole_word: bool = False) -> bool:
+        """Whether a file of a commit holds a text, apart from what people read."""
+        paths = await self.project.holding(commit, text, whole_word=whole_word)
+        return not all(is_backlog_or_page(path, self.epic.backlog.files) for path in paths)
 
     async def _rules(self) -> Rules:
         settings, tests = self.epic.settings.stories, self.epic.settings.tests

@@ -12,6 +12,7 @@ from transom.stories.criteria import Covering
 from transom.stories.git import OWN_TRAILER, STORY_TRAILER, Git
 from transom.stories.shared import Baseline, Epic, MergeResult
 from transom.stories.status import set_sprint_status, set_story_status, tick_tasks
+from transom.stories.stories_yaml import close_entry
 from transom.stories.story import Story
 from transom.stories.submodules import fill_submodules
 from transom.stories.testrun import TestRun, compare, run_tests
@@ -141,5 +142,7 @@ def write_done(folder: Path, backlog: Backlog, story: Story) -> None:
     # A person may have removed the row meanwhile; then there is none to write.
     if sheet and backlog.sprint and story.key in backlog.sprint.stories and sheet.is_file():
         set_sprint_status(sheet, story.key, "done")
+    if backlog.shape == "stories.yaml" and not story.owns_file and own.is_file():
+        close_entry(own, story.id)
     if backlog.shape in ("spec-kit", "task-list") and own.is_file():
         tick_tasks(own, story)

@@ -12,6 +12,7 @@ is recorded, so that git shows its progress after a kill.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -50,6 +51,7 @@ class StoryFlow(ApprovalFlow):
         the epic.
         """
         result, base = self.result, None
+        began = time.monotonic()
         try:
             base = await self._begin()
             before = await self._try_tests()
@@ -85,6 +87,7 @@ class StoryFlow(ApprovalFlow):
         result.parked = [branch for branch in self.epic.places.parked if form.fullmatch(branch)]
         result.usage = token_counts(self.seats.usage if base else Usage())
         result.cost = self.seats.usage.cost if base else None
+        result.seconds = round(result.seconds + time.monotonic() - began, 3)
         return result
 
     async def _begin(self, head: str = "") -> Baseline:

@@ -21,6 +21,7 @@ _PROOFS = {
     "canaries": "the tests run again, with canaries",
     "ordered": "the tests run again, in their own order",
     "made-to-fail": "the tests run again, made to fail",
+    "nested-checks-fail": "the tests run again, with failing checks in their branches and loops",
     "bodies-raise": "the tests run again, with functions that raise",
     "bodies-empty": "the tests run again, with functions that return nothing",
     "bodies-inner": "the tests run again, with functions that return other values",

@@ -4,6 +4,7 @@ check the story's changed code.
     second run, with canaries      in another order the results are the same, and the canaries end
                                    as they must
     made to fail                   the story's tests end in a failure, and are reported so
+    failing checks in blocks       a test that still passes reaches none of them
     bodies that raise              the story's tests fail, and say which changed lines they ran
     bodies that return nothing     a test that still passes checks nothing of them
     bodies that return others      a test that still passes checks no value: see `loose_tests`
@@ -35,6 +36,7 @@ from transom.stories.canaries import (
     without_canaries,
 )
 from transom.stories.loose_tests import NamedInCriteria, find_loose_tests, with_new_bodies
+from transom.stories.nested_checks import with_failing_checks
 from transom.stories.reached_checks import unreached_checks
 from transom.stories.story import StoryRecord
 from transom.stories.story_files import StoryFiles
@@ -118,6 +120,10 @@ async def prove(
     if forged:
         return Proof(problems=(forged,), doubts=tuple(doubts))
     passing = claimed & green.ids("passed")
+    nested = with_failing_checks(files.tests, words.next())
+    if nested.files and passing:
+        failing = await run("nested-checks-fail", nested.files)
+        unreached |= nested.unreached(failing.cases)
     # The dearest runs come last: a forged or unsteady report needs none of them.
     proof = await _moved(files, passing, green, named, words, run)
     needless = frozenset[str]()

@@ -64,6 +64,7 @@ class StoryResult(_Model):
         rounds: number of restarts after an unsuccessful end.
         coverage: each criterion with the tests that cover it, and the changed lines that they run.
         cost: USD of its calls, as far as agents and providers tell; None: nobody told.
+        seconds: how long commands worked on it, without the time that it waited for a person.
         would_be: the status without the caps in `capped_by`, which a person may accept one by one.
     """
 
@@ -80,6 +81,7 @@ class StoryResult(_Model):
     parked: list[str] = []
     usage: dict[str, int] = {}
     cost: float | None = None
+    seconds: float = 0.0
     windows: dict[str, dict[str, int]] = {}
     rounds: int = 0
     was_blocked: bool = False

@@ -1,4 +1,6 @@
-"""Reads `stories.yaml`: a list of stories, or an epic with its stories."""
+"""Reads `stories.yaml`: a list of stories, or an epic with its stories; and writes there that one
+is done.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from transom.errors import InputError
-from transom.formats.yaml_files import YamlFile, dump_yaml
+from transom.formats.yaml_files import YamlFile, dump_yaml, parse_yaml, read_text
+from transom.runs.artifact import write_file
 from transom.stories.story import ASKED, CLOSED, Status, Story, read_status
 from transom.stories.written_criteria import criteria_of_field
 
@@ -47,7 +50,65 @@ def read_stories_yaml(file: YamlFile, source: str) -> tuple[Story, ...]:
     return tuple(stories)
 
 
+def close_entry(path: Path, identity: str) -> None:
+    """Write into a file of several stories that one is done, where its entry has a status or a
+    field such as `passes: false`. Only lines that hold one of these alone are changed.
+    """
+    text = read_text(path)
+    try:
+        file = parse_yaml(text, path)
+        found = _entry_with_id(file, identity)
+    except InputError:
+        # Somebody edits the file meanwhile; the story's work is right for all that.
+        return
+    if found is None:
+        return
+    place, entry = found
+    flags = _flags_of({_snake(name): value for name, value in entry.items()})
+    lines = text.split("\n")
+    for name, value in entry.items():
+        snake = _snake(name)
+        if _NAMES.get(snake, snake) == "status" and isinstance(value, str):
+            new = _closed_word(file, value)
+        elif flags.get(snake) is False:
+            new = "true"
+        else:
+            continue
+        index = file.line_of(*place, name) - 1
+        old = re.escape(file.written.get((*place, name), str(value)))
+        key = rf"^\s*(?:- )?[\"']?{re.escape(name)}[\"']?\s*:\s*"
+        alone = re.match(rf"({key}([\"']?)){old}(?=\2\s*,?\s*(?:#.*)?$)", lines[index])
+        if alone:
+            lines[index] = alone[1] + new + lines[index][alone.end() :]
+    new_text = "\n".join(lines)
+    # A file in which the story would still be unclear stays as it was.
+    after = _entry_with_id(parse_yaml(new_text, path), identity)
+    status, doubt = _status_of(_in_our_words(after[1] if after else {}))
+    if status in CLOSED and not doubt and new_text != text:
+        write_file(path, new_text.encode())
+
+
 Place = tuple[str | int, ...]
+
+
+def _entry_with_id(file: YamlFile, identity: str) -> tuple[Place, dict[str, Any]] | None:
+    for place, entry, _ in _entries_of(file, str(file.path)):
+        if isinstance(entry, dict) and str(_in_our_words(entry).get("id")) == identity:
+            return place, entry
+    return None
+
+
+def _closed_word(file: YamlFile, old: str) -> str:
+    """Return the word for finished stories that a file has, or `done`, in the letters of another
+    status.
+    """
+    for _, entry, _ in _entries_of(file, str(file.path)):
+        written = _in_our_words(entry).get("status") if isinstance(entry, dict) else None
+        if isinstance(written, str) and read_status(written) == "done":
+            return written
+    if old.isupper():
+        return "DONE"
+    return "Done" if old[:1].isupper() else "done"
 
 
 def _entries_of(file: YamlFile, source: str) -> list[tuple[Place, Any, str]]:

@@ -17,7 +17,7 @@ class StoryFiles:
         code: path -> (text before, text after) of files that are no tests; None for no file.
         tests: path -> text of the changed test files.
         other_tests: a test file of the project, for canaries where the story has none.
-        unheld: quoted texts of the criteria that no file of the story's commit holds.
+        unheld: quoted texts and numbers of the criteria that no file of the story's commit holds.
     """
 
     code: Mapping[str, tuple[str | None, str | None]]

@@ -279,6 +279,26 @@ def test_a_listed_value_is_no_part_of_a_longer_one(
     assert verdict.status == status, (verdict.capped_by, verdict.extra_items, verdict.errors)
 
 
+APPROVED_VERSIONS = [
+    (["Yosys 0.40"], "PASS"),
+    # A list of what is approved names more than one log has.
+    (["Yosys 0.40", "Yosys 0.33", "OpenSTA 2.6.0"], "PASS"),
+    (["Yosys 0.33", "OpenSTA 2.6.0"], "FAIL"),
+    (["Yosys 0.4"], "FAIL"),
+    (["0.40.1"], "FAIL"),
+]
+
+
+@pytest.mark.parametrize(("approved", "status"), APPROVED_VERSIONS)
+def test_each_version_is_on_the_list_of_approved_ones(
+    tmp_path: Path, approved: list[str], status: str
+) -> None:
+    log = "Yosys 0.40 (git sha1 a1b2c3)\n1. Executing CHECK pass.\nEnd of script.\n"
+    more = {"requirements": {"value": len(approved), "pattern_items": approved}}
+    verdict = judge(tmp_path, ClaimRow(name="versions_approved"), log, more)
+    assert (verdict.would_be or verdict.status) == status, verdict.missing_items
+
+
 CLOCK_TABLE = """\
 Report : clocks
 Design : blinker

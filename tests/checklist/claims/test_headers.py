@@ -182,6 +182,42 @@ def test_an_item_may_list_the_files_that_its_log_reads(tmp_path: Path, name: str
     assert (verdict.status, verdict.capped_by) == ("PASS", ())
 
 
+INNOVUS = "Cadence Innovus(TM) Implementation System.\nVersion:\tv21.12-s106_1, built today\n"
+INNOVUS_END = """\
+*** Message Summary: 0 warning(s), 0 error(s)
+--- Ending "Innovus" (totcpu=0:10:17, real=0:14:19, mem=2225.6M) ---
+"""
+GENUS = "Cadence Genus(TM) Synthesis Solution.\nVersion: 21.14-s082_1, built today\n"
+GENUS_END = "Normal exit.\n"
+SESSIONS = [
+    (INNOVUS, "<CMD> read_netlist lamp.v\n<CMD> read_spef lamp.spef\n", INNOVUS_END, "PASS"),
+    (INNOVUS, "Reading netlist lamp.v\nReading SPEF lamp.spef\n", INNOVUS_END, "PASS"),
+    (
+        INNOVUS,
+        "Reading verilog netlist 'lamp.v'\nReading SPEF file 'lamp.spef'\n",
+        INNOVUS_END,
+        "PASS",
+    ),
+    (INNOVUS, "Reading netlist lamp.v\n", INNOVUS_END, "FAIL"),
+    (INNOVUS, "Reading netlist lamp.v\nReading SPEF gone.spef\n", INNOVUS_END, "FAIL"),
+    (INNOVUS, "Reading netlist lamp.v\nReading SPEF lamp.spef\n", "", "NEEDS_REVIEW"),
+    (GENUS, "@genus 1> read_netlist lamp.v\n@genus 2> read_spef lamp.spef\n", GENUS_END, "PASS"),
+    (GENUS, "Reading netlist lamp.v\nReading SPEF lamp.spef\n", GENUS_END, "PASS"),
+    (GENUS, "Reading netlist lamp.v\n", GENUS_END, "FAIL"),
+    (GENUS, "Reading netlist lamp.v\nReading SPEF lamp.spef\n", "", "NEEDS_REVIEW"),
+]
+
+
+@pytest.mark.parametrize(("banner", "lines", "end", "status"), SESSIONS)
+def test_a_session_of_a_tool_says_which_files_it_reads(
+    tmp_path: Path, banner: str, lines: str, end: str, status: str
+) -> None:
+    spef = SPEF.format(date="Mon Mar  9 15:20:11 2026")
+    write_files(tmp_path, {"lamp.v": HEAD + MODULE, "lamp.spef": spef})
+    verdict = judge(tmp_path, ClaimRow(name="headers_complete"), banner + lines + end)
+    assert verdict.status == status, (verdict.capped_by, verdict.errors, verdict.missing_items)
+
+
 OPTIONAL = [
     ("report_wns", {}, "PASS", []),
     (

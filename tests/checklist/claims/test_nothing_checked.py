@@ -68,6 +68,17 @@ NOTHING = [
     ("OpenSTA log, constraints", "checked_endpoints 0"),
     ("router's log, antennas", "[INFO ANT-0015] nets: checked=0 total=208"),
     ("Netgen log", "Nothing was compared."),
+    # Good news of zero things without a whole, and a label without a noun.
+    ("OpenSTA log, setup", "0 nets matched"),
+    ("OpenSTA log, files", "Nets matched 0"),
+    ("OpenSTA log, hold", "checked: none"),
+    ("OpenSTA log, constraints", "zero endpoints were matched."),
+    ("Netgen log", "Devices matched: 0"),
+    ("Yosys, equivalence", "0 points passed."),
+    ("Innovus log, DRC", "  Verified: nothing"),
+    ("Innovus log, errors", "**INFO: Nets annotated   none"),
+    ("UVM summary", "UVM_INFO @ 900: scoreboard [SB] 0 packets matched"),
+    ("router's log, antennas", "[INFO ANT-0016] Tests passed 0"),
 ]
 SOMETHING = [
     ("OpenSTA log, setup", "Annotated 44 nets."),
@@ -115,6 +126,13 @@ SOMETHING = [
     ("OpenSTA log, files", "Annotated 0.05% of nets twice"),
     ("router's log, antennas", "[INFO ANT-0015] nets: checked=208 total=208"),
     ("Netgen log", "Nothing was removed."),
+    ("OpenSTA log, setup", "0 nets matched the pattern scan_*"),
+    ("OpenSTA log, files", "Nets matched by name: 318"),
+    ("OpenSTA log, hold", "0 nets matched by pattern, 318 by name"),
+    ("OpenSTA log, constraints", "checked: none is left over"),
+    ("Netgen log", "Devices matched 12"),
+    ("Yosys, equivalence", "0 points skipped."),
+    ("router's log, antennas", "[INFO GRT-0005] Nets rerouted 0"),
 ]
 
 

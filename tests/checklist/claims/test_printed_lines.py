@@ -115,3 +115,33 @@ def test_a_printed_value_is_held_back_and_a_bad_one_counts(tmp_path: Path) -> No
     bad = judge(tmp_path, ClaimRow(name="setup_met"), log.format(slack="-0.31"))
     assert good.status != "PASS"
     assert bad.status != "PASS"
+
+
+ECHOED = [
+    'puts "worst slack max 0.31"\nworst slack max 0.31',
+    "puts {worst slack max 0.31}\nworst slack max 0.31",
+    "puts stdout {worst slack max 0.31}\nworst slack max 0.31",
+]
+
+
+@pytest.mark.parametrize("lines", ECHOED)
+def test_accepting_what_a_command_prints_makes_no_measurement_of_it(
+    tmp_path: Path, lines: str
+) -> None:
+    log = log_of("opensta", lines)
+    verdict = judge(tmp_path / "asked", ClaimRow(name="setup_met"), log)
+    assert verdict.status != "PASS"
+    accepted = [{"text": cap.text, "by": "Ida"} for cap in verdict.capped_by]
+    accepted.append({"text": "% " + lines.partition("\n")[0], "by": "Ida"})
+    more = {"accept": accepted}
+    again = judge(tmp_path / "accepted", ClaimRow(name="setup_met"), log, more)
+    assert again.status not in ("PASS", "FAIL")
+
+
+def test_a_measurement_beside_an_accepted_echo_counts(tmp_path: Path) -> None:
+    log = log_of("opensta", f"{ECHOED[0]}\n% report_worst_slack\nworst slack max 0.44")
+    verdict = judge(tmp_path / "asked", ClaimRow(name="setup_met"), log)
+    assert (verdict.status, verdict.would_be) == ("NEEDS_REVIEW", "PASS")
+    accepted = [{"text": cap.text, "by": "Ida"} for cap in verdict.capped_by]
+    again = judge(tmp_path / "accepted", ClaimRow(name="setup_met"), log, {"accept": accepted})
+    assert again.status == "PASS", again.capped_by

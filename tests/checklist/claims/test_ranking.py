@@ -90,6 +90,14 @@ INVERTED = [
     "LVS and DRC are both clean.",
     "Netlist and SPEF both exist.",
     "No electrical rule violations.",
+    "The run ended early without errors.",
+    "No net respects its max transition limit.",
+    "Some nets do not obey the max capacitance limit.",
+    "Setup slack is not positive.",
+    "No path has positive hold slack.",
+    "Each max fanout limit is satisfied by no net.",
+    "The total area is below 31000.",
+    "Core placement density of the ring is below 60 %.",
 ]
 
 
@@ -113,6 +121,14 @@ def test_the_fitting_claim_is_among_three(description: str, name: str) -> None:
 
 
 WHOLE = [
+    ("Detailed routing ends with zero DRC violations.", "rules_clean"),
+    ("The run ended with no errors.", "no_errors"),
+    ("All nets respect the max transition limit.", "transition_met"),
+    ("Max capacitance limits are obeyed by every net.", "capacitance_met"),
+    ("The max fanout limit is satisfied on each net.", "fanout_met"),
+    ("Every reported setup path has positive slack.", "setup_met"),
+    ("The total power consumption is below 15 mW.", "number_limit"),
+    ("Placement utilization is below 60 %", "number_limit"),
     ("Check that verifyConnectivity reports no opens or shorts.", "connectivity_clean"),
     ("Setup timing closes in every path group.", "setup_met"),
     ("All cells are legally placed.", "placement_legal"),

@@ -30,6 +30,7 @@ from transom.checklist.building.checker import (
     ITEM_FILE,
     SPEC_FILE,
 )
+from transom.checklist.building.drafts import with_drafts, with_finished
 from transom.checklist.building.handover import REPORT_FILE, error_row, report_of, stub_files
 from transom.checklist.building.inputs import BuildInputs
 from transom.checklist.building.lessons import RECALL, learn
@@ -162,7 +163,9 @@ class _Nodes:
         overview = await self.run.stage(
             "build/discover", step, *declared, out=model_file("discovered.json", FileOverview)
         )
-        return replace(state, overview=overview, result=_unseen(self.run, overview.value, inputs))
+        state = replace(state, overview=overview)
+        state = await with_finished(self.run, state)
+        return replace(state, result=_unseen(self.run, overview.value, inputs))
 
     async def parser(self, state: BuildState) -> BuildState:
         try:
@@ -183,6 +186,9 @@ class _Nodes:
         return replace(state, logic=logic or state.logic, unread=unread, fields_changed=False)
 
     async def validate(self, state: BuildState) -> BuildState:
+        # A parser that could be read needs no other code if the person wrote `checker.yaml` alone.
+        if state.logic is None and state.atoms is None:
+            state = await with_drafts(self.run, state)
         # In this order: each artifact is an input of the next stage.
         state = replace(state, atoms=await self.bench.atoms(state))
         state = replace(state, config=await self.bench.config(state))
@@ -226,6 +232,9 @@ class _Nodes:
 
     async def human_required(self, state: BuildState) -> BuildState:
         """Write the report and a stub in the checker's place, which never passes."""
+        # Of what was written and tried, the person edits that.
+        if not state.atoms or not state.config:
+            state = await with_drafts(self.run, state)
         target = self.folder or self.run.folder / "build" / "unfinished"
         report = report_of(self.run, state)
         text = pretty_json(report).encode("utf-8")

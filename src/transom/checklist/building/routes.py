@@ -28,6 +28,18 @@ def _after_validate(state: BuildState) -> str:
     return "done"
 
 
+def _after_preprocess(state: BuildState) -> str:
+    """Send a whole checker of a person to the gates: no role has to write anything."""
+    if state.result:
+        return "done"
+    return "validate" if state.atoms and state.config else "parser"
+
+
+def _after_parser(state: BuildState) -> str:
+    """Write the logic, unless a person wrote it."""
+    return _unless_unread(state, "validate" if state.config else "logic")
+
+
 def _after_repair_a(state: BuildState) -> str:
     """Write the logic again only if there is none yet or the parser's fields changed."""
     return _unless_unread(
@@ -71,8 +83,8 @@ ROUTES: Mapping[str, Route[BuildState]] = MappingProxyType(
     {
         "load_spec": to("preprocess"),
         # Without files to look at there is nothing to write a parser for.
-        "preprocess": Route(("parser", "done"), lambda state: "done" if state.result else "parser"),
-        "parser": Route(("logic", *_ENDS), lambda state: _unless_unread(state, "logic")),
+        "preprocess": Route(("parser", "validate", "done"), _after_preprocess),
+        "parser": Route(("logic", "validate", *_ENDS), _after_parser),
         "logic": Route(("validate", *_ENDS), lambda state: _unless_unread(state, "validate")),
         "validate": Route(("questions", *_ENDS), _after_validate),
         "questions": Route(_ENDS, lambda state: _unless_unread(state, "done")),

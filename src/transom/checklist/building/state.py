@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from transom.checklist.building.artifacts import ATOM_A, CHECKER, tree_of
@@ -53,6 +53,7 @@ class BuildState:
         atom_a, logic: what the roles wrote; None until a reply could be read.
         atoms, config: `atoms.py` and `checker.yaml`, as they are tried; `record` is what the gates
             said of them.
+        drafts: files by name that an earlier walk left for a person to finish.
         unread: findings beside the gates': replies that could not be read, answers that say what to
             mend.
         was_asked: whether the writer of atom A was asked the gates' questions; that is done once.
@@ -72,6 +73,7 @@ class BuildState:
     logic: Artifact[LogicReply] | None = None
     atoms: Artifact[str] | None = None
     config: Artifact[str] | None = None
+    drafts: Mapping[str, Artifact[str]] = field(default_factory=dict)
     record: Artifact[BuildRecord] | None = None
     unread: tuple[Finding, ...] = ()
     was_asked: bool = False

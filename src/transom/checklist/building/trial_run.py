@@ -47,7 +47,7 @@ class TrialRun:
 
     async def atoms(self, state: BuildState) -> Artifact[str]:
         """Write `atoms.py` of this iteration; one that a person edited stays as it is."""
-        if state.atoms and state.atoms.by == A_PERSON:
+        if state.atoms and (state.atoms.by == A_PERSON or state.logic is None):
             return state.atoms
         output = text_file(ATOMS_FILE, numbered(FOLDER, state.iteration))
         return await self.run.stage(
@@ -159,8 +159,8 @@ def trial_of(inputs: BuildInputs, overview: FileOverview, sandbox: Sandbox) -> T
 
 def author(state: BuildState) -> str:
     """Return the author of the atoms, and whether a person changed the checker since."""
-    assert state.atom_a is not None
-    parser = state.atom_a.by
+    # A person who wrote the whole checker has no parser of a role beside it.
+    parser = state.atom_a.by if state.atom_a else A_PERSON
     hands = set()
     for artifact in (state.atom_a, state.logic, state.atoms, state.config):
         if artifact:

@@ -186,8 +186,8 @@ def _atoms(claim: Claim, row: ClaimRow) -> str:
     if bound is not None:
         unit = bound.number.unit
         number = float(bound.number.value * (factor_to_base(unit) or Decimal(1)))
-        # A limit of zero needs no unit, and a count has none.
-        quantity = quantity_of(unit) if unit else ("" if bound.number.value else None)
+        # Zero is the same in each unit, and a count has none.
+        quantity = (quantity_of(unit) if unit else "") if bound.number.value else None
         limit = {"comparator": bound.comparator, "number": number, "quantity": quantity}
     helpers = _GROUPED if claim.group_by else ""
     facts = "facts"

@@ -161,6 +161,7 @@ class ClaimsFile(_Part):
     grammar: tuple[str, ...]
     denials: tuple[str, ...]
     bad_news: tuple[str, ...]
+    same_as_met: tuple[str, ...]
     good_news: tuple[str, ...]
     reporting: tuple[str, ...]
 

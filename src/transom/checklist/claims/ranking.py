@@ -6,6 +6,7 @@ Each candidate says which words of the description it leaves out; a person choos
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Collection, Iterable
@@ -45,6 +46,10 @@ _COMMAND: Final = re.compile(r"\b(verify|check|report)(?:_(?=[a-z])|(?=[A-Z][a-z
 _ADVERB: Final = "ly"
 _JOINED: Final = re.compile(
     r"\b(?:no|zero|without|of)(?: \w+){0,2} (?P<first>\w+) or (?P<second>\w+)"
+)
+# "No setup or hold violations" denies both kinds of bad news.
+_KINDS: Final = re.compile(
+    r"\b(?:no|zero|without|of)(?: \w+){0,1} (?P<first>\w+) or (?P<second>\w+) (?P<news>\w+)"
 )
 # "In both runs" asks for two of them, while "DRC runs clean" says that there is a result.
 _COUNTED: Final = re.compile(
@@ -293,24 +298,21 @@ def _candidate(
     grammar = _grammar_in(lowered)
     words = [word for word in _WORD.findall(lowered) if word not in grammar]
     is_denied = any(word in shipped_claims().denials for word in words) or "clean" in words
-    # Of two tools or stages nobody can tell which is meant, so no report is compared with them.
-    narrowing_words = narrowing_of(lowered)
-    facets = [word.facet for word in narrowing_words]
-    narrowing = set[str]()
-    for word in narrowing_words:
-        if facets.count(word.facet) == 1:
-            narrowing.update(_WORD.findall(word.words))
-    known_words = [*claim.words, *claim.fixed.values(), *narrowing]
+    known_words = _words_of_claim(claim, lowered)
     has_limit = "limit" in claim.parameters
     # "No opens or shorts" denies both, while "setup or hold is met" asks for one of two.
     for match in _JOINED.finditer(lowered):
         if is_denied and _is_bad_news(match["first"]) and _is_bad_news(match["second"]):
             used_words.append("or")
+    for match in _KINDS.finditer(lowered):
+        kinds_are_known = all(_is_known(match[key], known_words) for key in ("first", "second"))
+        if is_denied and kinds_are_known and _is_bad_news(match["news"]):
+            used_words.append("or")
     covered = total = 0.0
     for word in words:
         weight = _weight(word)
         total += weight
-        is_known = any(same_word(word, other) for other in known_words) or _is_in(word, used_words)
+        is_known = _is_known(word, known_words) or _is_in(word, used_words)
         if word in shipped_claims().denials:
             is_known = names_texts or any(_is_bad_news(other) for other in words)
         elif _is_bad_news(word) and not is_denied and not has_limit:
@@ -328,6 +330,20 @@ def _candidate(
         score *= _WITHOUT_NEEDED
     row = ClaimRow(name=name, parameters=parameters, left_out=left_out)
     return ClaimCandidate(row, claim.title, score)
+
+
+def _words_of_claim(claim: Claim, lowered: str) -> list[str]:
+    """Return the words that a claim knows, and those of a description that narrow its reports."""
+    words = [*claim.words, *claim.fixed.values()]
+    if "met" in claim.words:
+        words += shipped_claims().same_as_met
+    # Of two tools or stages nobody can tell which is meant, so no report is compared with them.
+    narrowing_words = narrowing_of(lowered)
+    facets = [word.facet for word in narrowing_words]
+    for word in narrowing_words:
+        if facets.count(word.facet) == 1:
+            words += _WORD.findall(word.words)
+    return words
 
 
 def _fill_parameters(
@@ -409,11 +425,35 @@ def _fill_limit(description: str) -> tuple[dict[str, str], list[str]] | None:
                     best, best_measure, best_place = phrase, measure, place
     if not best:
         return None
-    return _measure(best_measure, limit), [best, words, match[0].strip(" .,;")]
+    words_of_name = _words_of_name(best_measure, best, description)
+    return _measure(best_measure, limit), [best, *words_of_name, words, match[0].strip(" .,;")]
+
+
+def _words_of_name(measure: LimitedMeasure, phrase: str, description: str) -> list[str]:
+    """Return the words right before a measure's name with which another of its names goes on.
+
+    "Total power consumption" is the measure of "total power" and of "power consumption".
+    """
+    pairs = set[tuple[str, str]]()
+    for name in measure.says:
+        pairs.update(itertools.pairwise(_WORD.findall(name)))
+    before, _, _ = description.lower().partition(phrase)
+    words = list[str]()
+    following = _WORD.findall(phrase)[0]
+    for word in reversed(_WORD.findall(before)):
+        if (word, following) not in pairs:
+            break
+        words.append(word)
+        following = word
+    return words
 
 
 def _is_in(word: str, phrases: Iterable[str]) -> bool:
     return any(word in _WORD.findall(phrase.lower()) for phrase in phrases)
+
+
+def _is_known(word: str, known_words: Iterable[str]) -> bool:
+    return any(same_word(word, other) for other in known_words)
 
 
 def _is_bad_news(word: str) -> bool:

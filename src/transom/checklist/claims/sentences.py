@@ -29,6 +29,16 @@ _DEFINITION: Final = re.compile(
 )
 _WAIVING: Final = re.compile(r"^waive\b", re.IGNORECASE)
 _AT_LEAST_ONE: Final = "at least one"
+# "One or more" and "0 ns or better" name no second thing.
+_ALTERNATIVE: Final = re.compile(
+    r"\b(?:either|or)\b"
+    r"(?! (?:more|less|fewer|better|worse|equal|greater|higher|lower|above|below)\b)",
+    re.IGNORECASE,
+)
+# "No opens or shorts" asks that neither is there.
+_NEITHER: Final = re.compile(
+    r"\b(?:no|zero|without|neither|none|free)\b[^.;,]{0,200}\bn?or\b", re.IGNORECASE
+)
 _WORD: Final = re.compile(r"[a-z_]+[a-z0-9_]*")
 
 
@@ -57,6 +67,19 @@ def parts_of(description: str) -> DescriptionParts:
         else:
             asks.append(sentence)
     return DescriptionParts(" ".join(asks), tuple(reporting))
+
+
+def open_alternative(description: str, left_out: Collection[str]) -> str:
+    """Return the words left out that offer an alternative to what a claim checks, or "".
+
+    If one of two is enough, the other one may hold where the claim fails.
+    """
+    asks = parts_of(description).asks
+    if _NEITHER.search(asks) or not _ALTERNATIVE.search(asks):
+        return ""
+    alternatives = [text for text in left_out if _ALTERNATIVE.search(text)]
+    # "Or hold timing" says more than a lone "either" does.
+    return max(alternatives, key=len, default="")
 
 
 def used_in_reporting(clause: str) -> Collection[str]:

@@ -29,8 +29,10 @@ from transom.checklist.narrowing import (
     banner_tool,
     requirements_of,
     stages_of_file_name,
+    stages_of_tool,
     synonyms,
 )
+from transom.checklist.waiver_clauses import without_waiver_clauses
 from transom.evidence.account import (
     Account,
     FileUse,
@@ -79,6 +81,7 @@ class FileAccount:
         unread: what stands in it instead of a measurement of the claim.
         unseen_formats: titles of its formats that nobody saw from the tool.
         stated: what a person states of its values, or "".
+        unlisted: number of its values that hold and that the verdict does not list.
     """
 
     path: str
@@ -90,6 +93,7 @@ class FileAccount:
     unread: tuple[UnreadMatter, ...] = ()
     unseen_formats: tuple[str, ...] = ()
     stated: str = ""
+    unlisted: int = 0
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,9 @@ class CheckAccount:
         for file in self.files:
             if file.stated:
                 remarks.append((file.path, file.stated))
+            if file.unlisted:
+                text = f"{file.unlisted:,} more values hold, and are not listed one by one"
+                remarks.append((file.path, text))
             for title in file.unseen_formats:
                 text = f"{title}: the format is known from documentation, not from the tool"
                 remarks.append((file.path, text))
@@ -215,7 +222,7 @@ def account_for(
         InputError: a file changed since it was read.
     """
     judged = _judged_lines(items, evidence)
-    requirements = requirements_of(question)
+    requirements = requirements_of(without_waiver_clauses(question))
     accounts = list[FileAccount]()
     for file in evidence.files:
         if file.absent is None:
@@ -290,6 +297,7 @@ def _account_of(
         of_claim.unread,
         tuple(dict.fromkeys(each.title for each in around if each.seen == "documentation")),
         of_claim.stated,
+        reading.unlisted,
     )
 
 
@@ -340,6 +348,11 @@ def _identity(file: File, sections: Sequence[SectionReading]) -> Identity:
         facts.append(
             IdentityFact("stage", stage, file.shown_name, stated_by="the name of the file")
         )
+    tools = {fact.text for fact in facts if fact.facet == "tool"}
+    if len(tools) == 1 and not any(fact.facet == "stage" for fact in facts):
+        (tool,) = tools
+        for stage in stages_of_tool(tool):
+            facts.append(IdentityFact("stage", stage, file.shown_name, stated_by=f"what {tool} is"))
     return Identity(tuple(facts))
 
 

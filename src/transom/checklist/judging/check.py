@@ -17,9 +17,12 @@ from transom.checklist.claims.claim_interest import (
     match_of_claim,
     sought_texts,
 )
+from transom.checklist.claims.sentences import open_alternative
 from transom.checklist.item import Item
 from transom.checklist.judging.accounting import CheckAccount, account_for
+from transom.checklist.judging.claim_view import UnreadMatter
 from transom.checklist.judging.compare import patterned_items
+from transom.checklist.judging.doubtful_lines import lines_that_read_nothing
 from transom.checklist.judging.evaluate import applicable_items, evaluate, unreported_files
 from transom.checklist.judging.gather import GatheredEvidence, gather
 from transom.checklist.judging.inputs import Inputs
@@ -105,16 +108,21 @@ async def check_files(
     # Patterns that do not fit are an error of the caller, so they are looked at first.
     patterned_items(config)
     account = CheckAccount()
+    question = item.description if item else config.description
     if checker.unfinished:
         outcome = Outcome(errors=(_UNFINISHED,))
     else:
-        question = item.description if item else config.description
-        outcome, account = await _run(checker, config, inputs, runner, as_of, question)
+        harmless = lines_that_read_nothing(item.accepted_caps, as_of) if item else frozenset()
+        outcome, account = await _run(checker, config, inputs, runner, as_of, question, harmless)
     warnings = _all_warnings(checker, item, outcome, account, runner.level)
     status = _status(checker, outcome, fail_on_unused=fail_on_unused)
     unread = account.unread if status == "PASS" else ()
     if unread:
         # Nothing was read, so there is no PASS that a person could let through.
+        status = "NEEDS_MODEL"
+    alternative = open_alternative(question, config.claim.left_out) if config.claim else ""
+    if alternative and status == "FAIL":
+        unread = (UnreadMatter(alternative, "an alternative that nothing checks may hold"),)
         status = "NEEDS_MODEL"
     caps = [*account.caps, *_caps_of_unmeasured(outcome, account)]
     status = _after_overturned(item, status, caps, warnings)
@@ -216,6 +224,7 @@ async def _run(
     runner: AtomRunner,
     as_of: str,
     question: str,
+    harmless: frozenset[str],
 ) -> tuple[Outcome, CheckAccount]:
     """Return what the atoms saw, judged, and the account of the files.
 
@@ -233,6 +242,7 @@ async def _run(
                 scope,
                 sought=sought_texts(config),
                 sought_of_reading=is_of_headers(config),
+                harmless=harmless,
                 interest=interest_of(config, checker.atoms),
             )
             evidence, gathered = await gather(inputs, worker, scope, sources)

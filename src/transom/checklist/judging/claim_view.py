@@ -20,7 +20,8 @@ from transom.checklist.claims.claim_data import (
     proof_facts,
     scope_of_claim,
 )
-from transom.checklist.claims.claim_limits import holds_limit
+from transom.checklist.claims.claim_limits import may_break
+from transom.checklist.judging.doubtful_lines import text_of_doubt
 from transom.evidence.caps import Cap
 from transom.evidence.number_limits import NumberLimit
 from transom.evidence.numbers import PrintedNumber, UnknownNumber
@@ -170,22 +171,7 @@ class ClaimView:
 
     def is_bad(self, pattern: FactPattern, fact: Measurement) -> bool:
         """Return whether a measurement may break the claim as a pattern says."""
-        if pattern.text is not None:
-            return fact.text == pattern.text
-        if pattern.text_contains is not None:
-            return pattern.text_contains in fact.text.lower()
-        number = fact.number
-        # A value that is no number cannot be ruled out.
-        if not isinstance(number, PrintedNumber):
-            return fact.value is None
-        if pattern.below is not None and number.value >= pattern.below:
-            return False
-        if pattern.above is not None and number.value <= pattern.above:
-            return False
-        if pattern.breaks_limit and self.limit is not None:
-            # What cannot be compared may break the limit.
-            return not holds_limit(number, self.limit)
-        return True
+        return may_break(pattern, fact, self.limit)
 
     def names(self, patterns: Iterable[FactPattern]) -> list[str]:
         """Return what patterns speak of, in words: `worst slack of hold`."""
@@ -235,7 +221,7 @@ class ClaimView:
                 is_named = any(text in fact.text.lower() for text in part.stems)
                 is_script = part.kind in self.claim.optional and _SCRIPT.match(fact.text)
                 if is_named or is_script:
-                    text = f"this line may read a {part.title}: {fact.text}"
+                    text = text_of_doubt(part.title, fact.text)
                     yield Cap("measured", text, self.path, fact.line)
 
     def unread(self) -> Iterator[UnreadMatter]:
@@ -310,7 +296,8 @@ class ClaimView:
                 return ""
             return "which is zero for any value above it"
         limit, unit = self.limit.number, number.unit
-        if not limit.unit and limit.value == 0:
+        # Zero is the same in each unit, but not of each quantity.
+        if limit.value == 0 and not (limit.unit and unit):
             return ""
         if (quantity_of(limit.unit) or "") != (quantity_of(unit) or ""):
             if unit:

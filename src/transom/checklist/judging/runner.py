@@ -62,6 +62,7 @@ class Scope:
         formats: the report formats by which the scope `report` reads; the shipped ones if empty.
         sought: texts that the scope `report` looks for in each line.
         sought_of_reading: only in lines that may tell of a file that was read.
+        harmless: texts of such lines of which a person said that they read no file.
         interest: the measurements that the scope `report` hands over; all of them if None.
     """
 
@@ -70,6 +71,7 @@ class Scope:
     formats: tuple[CompiledFormat, ...] = ()
     sought: tuple[str, ...] = ()
     sought_of_reading: bool = False
+    harmless: frozenset[str] = frozenset()
     interest: FactInterest | None = None
 
     def open(self, path: Path) -> TextFile:
@@ -175,6 +177,11 @@ async def hand_over(
                 of_reading=scope.sought_of_reading,
                 interest=scope.interest,
             )
+            if scope.harmless:
+                # Without these lines the log is judged as one that never had them.
+                reading.sought[:] = [
+                    fact for fact in reading.sought if fact.text not in scope.harmless
+                ]
             text, lines = measured_lines(reading), reading.lines
         else:
             text = await asyncio.to_thread("".join, pieces)

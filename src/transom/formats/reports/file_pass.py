@@ -23,13 +23,18 @@ from transom.formats.reports.command_lines import (
     NarrowingCommand,
     NarrowingCommands,
 )
+from transom.formats.reports.fact_interest import FactInterest, FactKeeper
 from transom.formats.reports.format_rules import CompiledFormat
 from transom.formats.reports.line_planner import LinePlanner, OpenSections
-from transom.formats.reports.line_plans import HeldLines, LinePlan, matches_begin, plan_of_output
+from transom.formats.reports.line_plans import (
+    HeldLines,
+    LinePlan,
+    has_value_in,
+    matches_begin,
+    plan_of_output,
+)
 from transom.formats.reports.printed_lines import PrintedLines
 from transom.formats.reports.readings import (
-    FactInterest,
-    FactKeeper,
     FileReading,
     SectionReading,
     UnexplainedLines,
@@ -123,7 +128,8 @@ class FilePass:
             self._open.log.close(self._number)
         reading = self._reading
         reading.lines = self._number
-        reading.fact_count = self._facts.count
+        self._facts.finish()
+        reading.fact_count, reading.unlisted = self._facts.count, self._facts.unlisted
         reading.sections.sort(key=lambda section: section.first_line)
         reading.unexplained = self._unexplained.shapes
         has_log = any(section.is_log for section in reading.sections)
@@ -211,9 +217,11 @@ class FilePass:
             self._take_by_rules(plan, number, line, shape)
         else:
             before = self._facts.count
+            # What a command is known to print is no result of the tool, whoever accepts it.
+            has_value = source.is_certain and has_value_in(plan, line)
             plan = plan_of_output(plan) if source.is_certain else plan
             self._take_by_rules(plan, number, line, shape)
-            if self._facts.count > before:
+            if has_value or self._facts.count > before:
                 self._unexplained.add(source.number, source.command, "printed", [line.strip()])
 
     def _take_by_rules(self, plan: LinePlan, number: int, line: str, shape: str) -> None:

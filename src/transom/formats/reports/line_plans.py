@@ -58,8 +58,8 @@ class LinePlan:
 def plan_of_output(plan: LinePlan) -> LinePlan:
     """Return what of a plan holds for a line that a command prints.
 
-    It may head what follows, and its trouble counts; but it is no command, it names no subject, and
-    with it no report begins or ends. A value is read, since a bad one may not be hidden.
+    It may head what follows, and its trouble counts; but it is no command, it names no subject, it
+    measures nothing, and with it no report begins or ends.
     """
     return replace(
         plan,
@@ -72,9 +72,19 @@ def plan_of_output(plan: LinePlan) -> LinePlan:
 
 def _holds_for_output(rule: LineRule) -> bool:
     if rule.row is not None:
-        has_value = "(?P<value>" in rule.pattern or bool(rule.row.measures)
-        return rule.row.is_trouble or has_value
+        return rule.row.is_trouble
     return rule.kind in ("context", "part_begin", "part_end", "explained")
+
+
+def has_value_in(plan: LinePlan, line: str) -> bool:
+    """Return whether a row of a plan would read a value from a line."""
+    for rule in (*plan.rules, *plan.outer_rules):
+        has_value = rule.row is not None and (
+            "(?P<value>" in rule.pattern or bool(rule.row.measures)
+        )
+        if has_value and rule.exact.search(line):
+            return True
+    return False
 
 
 @dataclass(eq=False)

@@ -18,6 +18,8 @@ from typing import Final
 _ECHO: Final = re.compile(
     r"^\s*+(?:#++\s*+|\*\s*+|;\s*+)?(?:Command\s*+:\s*+)?"
     r"(?:[\w.]++(?: [\w/~.]++)?[>%#]|%)?\s*+"
+    # The heading of a step of OpenROAD's flow: `detailed route report_checks -path_delay min`.
+    r"(?:(?:[a-z]+ ){1,3}(?=report_))?"
     r"(?P<name>report_\w+|timeDesign|check_\w+|verify(?:_|[A-Z])\w+)(?P<options>(?:\s.*)?)$"
 )
 # PrimeTime lists the options of its command in the head of its report, one a line.
@@ -25,12 +27,10 @@ _HEAD: Final = re.compile(r"^Report : (?P<name>timing|power|constraint|qor|globa
 _HEAD_OPTION: Final = re.compile(r"^\s+(?P<options>-[a-z_]+(?:\s.*)?)$")
 _PROMPT: Final = r"^\s*(?:[\w.]+(?: [\w/~.]+)?> ?|% )?"
 _WITH_OPTION: Final = re.compile(_PROMPT + r"[a-z]+(?:_[a-z0-9]+)+ +-[a-z_]+\b[^:=]*$")
-# A command with the path that it reads or writes, and the heading of a step of OpenROAD's flow:
-# `write_db results/a.odb`, `finish report_wns`.
+# A command with the path that it reads or writes: `write_db results/a.odb`.
 _WITH_PATH: Final = re.compile(
     _PROMPT + r"(?:read|write|load|save|source)(?:_\w+)? [\w.~-]*/[\w./-]+$"
 )
-_HEADING: Final = re.compile(r"^[a-z]+(?: [a-z]+){0,2} report_[a-z_]+$")
 # A step after which the reports that follow are no longer those of an earlier command.
 _STEP: Final = re.compile(
     _PROMPT + r"(?:read|link|set|create|write|define|current|get|source|puts|exit|initialize)\b"
@@ -132,8 +132,7 @@ def head_options(line: str) -> tuple[str, ...]:
 
 def is_command(line: str) -> bool:
     """Return whether a line echoes some command with its options, and says nothing of its own."""
-    patterns = (_WITH_OPTION, _WITH_PATH, _HEADING)
-    return any(pattern.match(line) is not None for pattern in patterns)
+    return any(pattern.match(line) is not None for pattern in (_WITH_OPTION, _WITH_PATH))
 
 
 def is_step(line: str) -> bool:

@@ -14,7 +14,7 @@ from psycopg import errors
 
 from transom.store.committer import CommitOutcome, Job, commit_separately
 from transom.store.location import PostgresAddress
-from transom.store.postgres.connections import Pool, PostgresConnection
+from transom.store.postgres.connections import Pool, PostgresConnection, end_stopped_sessions
 from transom.store.postgres.errors import lost_connection, store_error
 
 # Locks are numbers of the whole database. A batch takes at most as many as there are buckets.
@@ -125,6 +125,10 @@ class PostgresCommitter:
                 results.clear()
                 self._run(batch, locks, results)
                 break
+            except errors.LockNotAvailable:
+                # Others are at work for long, or a process stopped while it held the lock.
+                end_stopped_sessions(self._pool)
+                continue
             except (psycopg.OperationalError, errors.SerializationFailure) as error:
                 is_temporary = lost_connection(error) or isinstance(
                     error, errors.SerializationFailure | errors.DeadlockDetected

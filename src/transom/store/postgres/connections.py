@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from collections.abc import Callable, Sequence
@@ -9,7 +10,7 @@ from threading import Lock
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import psycopg
-from psycopg import RawCursor
+from psycopg import RawCursor, errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool
 
@@ -22,7 +23,8 @@ T = TypeVar("T")
 PostgresConnection: TypeAlias = psycopg.Connection[Any]
 MOST_IDLE_SECONDS = 10
 """A process that is stopped in the middle of a transaction holds its locks, and all others would
-wait for it. After this time the server ends its connection.
+wait for it. After this time the server ends its connection; in a pipeline, where the server does
+not see that the client is idle, a process that waits for a lock ends it.
 """
 Pool: TypeAlias = ConnectionPool[PostgresConnection]
 
@@ -37,8 +39,18 @@ _OPTIONS: dict[str, str | int] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 10_000,
 }
+# Sessions of this program that wait for their client in the middle of a pipelined transaction.
+_END_STOPPED = """
+    SELECT application_name, pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE application_name LIKE 'transom %' AND datname = current_database()
+        AND usename = current_user AND xact_start IS NOT NULL
+        AND state = 'active' AND wait_event = 'ClientRead'
+        AND state_change < clock_timestamp() - $1 * interval '1 second'
+"""
 # any number that no other program is likely to take
 _MIGRATION_LOCK = 0x7472_616E_736F_6D00
+
+_log = logging.getLogger(__name__)
 
 
 def client_name() -> str:
@@ -165,6 +177,29 @@ def query(pool: Pool, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         return connection.execute(statement, values).fetchall()
 
 
+def limit_waits(connection: PostgresConnection) -> None:
+    """Let statements of a connection raise `LockNotAvailable` where they would wait long for a
+    lock.
+    """
+    connection.execute(f"SET lock_timeout = '{MOST_IDLE_SECONDS}s'")
+
+
+def with_locks(pool: Pool, work: Callable[[], T]) -> T:
+    """Run work whose connections have `limit_waits`, again for as long as others hold its locks."""
+    while True:
+        try:
+            return work()
+        except errors.LockNotAvailable:
+            end_stopped_sessions(pool)
+
+
+def end_stopped_sessions(pool: Pool) -> None:
+    """End the sessions of processes that stopped in the middle of a transaction."""
+    for name, is_ended in query(pool, _END_STOPPED, (MOST_IDLE_SECONDS,)):
+        if is_ended:
+            _log.warning("%s stopped in the middle of a write, and lost its connection", name)
+
+
 def migrate(
     connection: PostgresConnection,
     address: PostgresAddress,
@@ -185,6 +220,8 @@ def migrate(
     if version_of(connection, address, room, len(steps)) == len(steps):
         return  # the usual case, without a lock
     with connection.transaction():
+        # Another process may bring large tables up to date.
+        connection.execute("SET LOCAL lock_timeout = 0")
         connection.execute("SELECT pg_advisory_xact_lock($1)", (_MIGRATION_LOCK,))
         connection.execute(
             'CREATE TABLE IF NOT EXISTS rooms (room TEXT COLLATE "C" PRIMARY KEY, version BIGINT)'

@@ -20,7 +20,13 @@ import psycopg
 from transom.errors import StoreError
 from transom.store.location import PostgresAddress
 from transom.store.postgres.committer import PostgresWork, lock_of
-from transom.store.postgres.connections import Pool, PostgresConnection, client_name, query
+from transom.store.postgres.connections import (
+    Pool,
+    PostgresConnection,
+    client_name,
+    query,
+    with_locks,
+)
 from transom.store.postgres.errors import typed_errors
 from transom.store.writer import Writer
 
@@ -97,7 +103,7 @@ class PostgresLeases:
             token = self._released.pop(stream, None)
         if token is None:
             with typed_errors(self._address):
-                token = self._token_from_database(stream)
+                token = with_locks(self._pool, lambda: self._token_from_database(stream))
         if token is None:
             return None
         lease = PostgresLease(self, stream, token)

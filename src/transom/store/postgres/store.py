@@ -15,7 +15,14 @@ from transom.store.blobs import packed, sha_of
 from transom.store.codec import check_name, decode, encode, now
 from transom.store.location import PostgresAddress
 from transom.store.postgres.committer import PostgresCommitter, PostgresWork, lock_of
-from transom.store.postgres.connections import Pool, PostgresConnection, open_pool, query
+from transom.store.postgres.connections import (
+    Pool,
+    PostgresConnection,
+    limit_waits,
+    open_pool,
+    query,
+    with_locks,
+)
 from transom.store.postgres.dialect import translate
 from transom.store.postgres.errors import typed_errors
 from transom.store.postgres.leases import PostgresLease, PostgresLeases
@@ -123,7 +130,7 @@ class PostgresStore:
             StoreError: it cannot be reached, refuses the login, is newer than this code, or belongs
                 to another program.
         """
-        pool = open_pool(address, patience)
+        pool = open_pool(address, patience, limit_waits)
         try:
             with typed_errors(address), pool.connection() as connection:
                 prepare(connection, address)
@@ -184,13 +191,13 @@ class PostgresStore:
     def last_seq(self) -> int:
         if self._closed:
             raise StoreError("the store is closed", place=str(self._address))
+        with typed_errors(self._address):
+            return with_locks(self._pool, self._last_seq)
+
+    def _last_seq(self) -> int:
         # Transactions of several processes may end in another order than that of their numbers.
         # After the table's lock no smaller number is still to come.
-        with (
-            typed_errors(self._address),
-            self._pool.connection() as connection,
-            connection.transaction(),
-        ):
+        with self._pool.connection() as connection, connection.transaction():
             connection.execute("LOCK TABLE records IN SHARE MODE")
             rows = connection.execute(
                 "SELECT last_value FROM records_seq_seq WHERE is_called"

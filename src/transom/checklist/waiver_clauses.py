@@ -1,0 +1,25 @@
+"""Clauses of a description that speak of a waiver: "(waive for synthesis stage)"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+# In brackets, or behind a semicolon or comma up to the end of the sentence.
+_CLAUSE: Final = re.compile(
+    r"\([^()]{0,80}\bwaive[drs]?\b[^()]{0,80}\)|[;,][^;,.()]{0,80}\bwaive[drs]?\b[^;.()]{0,80}",
+    re.IGNORECASE,
+)
+
+
+def waiver_clauses(description: str) -> Iterator[tuple[str, str]]:
+    """Yield each clause that speaks of a waiver, and the description without it."""
+    for clause in _CLAUSE.finditer(description):
+        rest = f"{description[: clause.start()]}{description[clause.end() :]}".strip()
+        yield clause[0].strip(" ();,."), rest
+
+
+def without_waiver_clauses(description: str) -> str:
+    """Return a description without these clauses: the stage of a waiver is none of the check."""
+    return _CLAUSE.sub("", description)
