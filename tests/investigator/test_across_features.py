@@ -62,6 +62,10 @@ DEPENDING = {
     "dependent": "This feature is dependent on gauge-feed.",
     "German": "Berth planning hängt von gauge-feed ab.",
     "another writing": "It depends on the Gauge Feed.",
+    "an adverb": "Berth planning depends heavily on gauge-feed.",
+    "stored": "Every plan is stored in gauge-feed.",
+    "a noun": "Our only hard dependency is gauge-feed.",
+    "French": "La planification dépend de gauge-feed.",
     "over two lines": "Berth planning depends\non gauge-feed since May.",
 }
 
@@ -87,6 +91,10 @@ NOT_DEPENDING = {
     "only named": "The gauge-feed was rewritten in March by another team.",
     "another thing": "Berth planning depends on gauge-archive.",
     "independent": "The plan is independent of gauge-feed.",
+    "removed": "The dependency on gauge-feed was removed in May.",
+    "planned": "We will depend on gauge-feed next year.",
+    "no dependency": "Berth planning has no dependency on gauge-feed.",
+    "neither": "Neither the plan nor the print depends on gauge-feed.",
     "German denial": "Berth planning hängt nicht von gauge-feed ab.",
 }
 
@@ -125,6 +133,12 @@ QUESTIONS = [
     "what breaks when gauge-feed is down",
     "Which features are affected by a change of gauge-feed?",
     "Was hängt von gauge-feed ab?",
+    "Does anything depend on gauge-feed?",
+    "If gauge-feed fails, what is affected?",
+    "What is the impact of a change to gauge-feed?",
+    "Which are the dependents of gauge-feed?",
+    "How many features depend on gauge-feed?",
+    "Which features need gauge-feed?",
 ]
 
 
@@ -210,6 +224,11 @@ OTHERS = {
     "Which features have open critical vulnerabilities?": ["dredge"],
     "Which features miss the line coverage?": ["buoy"],
     "Which features are not ready for production?": ["berth", "buoy", "dredge"],
+    "List all features that are not production ready, and tell me why": ["berth", "buoy", "dredge"],
+    "What features failed?": ["berth", "buoy", "dredge"],
+    "Which features have less than 80 % coverage?": ["buoy"],
+    "Which features are not ready for UAT?": ["buoy", "dredge"],
+    "Which features did fail the pipeline?": [],
 }
 
 
@@ -244,6 +263,26 @@ def test_the_document_is_one_of_json(door: Door) -> None:
     three(door)
     answer = asked(door, "Which features failed UAT?", "--format", "json")
     assert json.loads(answer.out)["answer"]
+
+
+def test_a_sentence_on_two_features_counts_for_both(door: Door) -> None:
+    feature(door, "berth", architecture("Berth planning and Dredging diary use gauge-feed."))
+    feature(door, "dredge", {})
+    lines = asked(door, "What depends on gauge-feed?").out.splitlines()
+    assert [line.partition(" depends on ")[0] for line in lines[:2]] == [*NAMES.values()][:2]
+
+
+def test_the_dependencies_of_another_feature_are_its_own(door: Door) -> None:
+    feature(door, "berth", architecture("**Depends on:** gauge-feed"))
+    feature(door, "buoy", architecture("**Depends on:** mailer"))
+    run_id = door.json("investigate", "Is buoy census ready for production?", *AS_OF[:-1])["run_id"]
+    for question in (
+        "What does Berth planning depend on?",
+        "List the dependencies of Berth planning",
+    ):
+        out = asked(door, question, "--follow-up", run_id).out
+        assert out.startswith("Berth planning depends on gauge-feed (berth/")
+        assert "mailer" not in out
 
 
 @pytest.mark.parametrize(

@@ -82,3 +82,9 @@ def test_a_row_shows_no_other_value_than_the_one_that_is_cited() -> None:
 def test_long_rows_and_broken_sources_have_none() -> None:
     assert rows_of("<report", "s") == ()
     assert rows_of(json.dumps({"text": "x" * 900}), "s") == ()
+
+
+@pytest.mark.parametrize("text", ["", " \n\t\n"])
+@pytest.mark.parametrize("source", ["a/plan.md", "a/scan.json", "a/tests.xml"])
+def test_an_empty_source_has_no_rows(text: str, source: str) -> None:
+    assert rows_of(text, source) == ()

@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+# Each kill is an epic of its own: on a busy machine a test takes more than half an hour.
+LONG = pytest.mark.timeout(5400)
+
 
 def rows(base: Path, *words: str) -> tuple[Any, list[Any]]:
     done = subprocess.run(
@@ -50,16 +53,19 @@ def test_a_merge_that_is_killed_before_any_git_command_goes_on(tmp_path: Path) -
 
 
 @pytest.mark.slow
+@LONG
 def test_a_story_that_is_killed_in_any_of_its_test_runs_goes_on(tmp_path: Path) -> None:
     check(*rows(tmp_path, "story-1", "tests"), 8)
 
 
 @pytest.mark.slow
+@LONG
 def test_a_story_that_is_killed_after_any_append_goes_on(tmp_path: Path) -> None:
     check(*rows(tmp_path, "story-1", "append"), 50)
 
 
 @pytest.mark.slow
+@LONG
 def test_an_epic_that_is_killed_after_each_ninth_append_goes_on(tmp_path: Path) -> None:
     whole, killed = rows(tmp_path, "all", "every", "9", "4")
     assert whole["log"].count("Merge story-1: Discounts") == 1

@@ -131,3 +131,30 @@ def test_a_test_that_still_passes_reaches_none() -> None:
 def test_two_tests_of_one_name_tell_of_neither() -> None:
     nested = with_failing_checks({"a.test.js": JAVASCRIPT, "b.test.js": JAVASCRIPT}, "zebra")
     assert nested.unreached({"a branch": "passed"}) == {}
+
+
+BRANCHES = """\
+test("a branch", () => {
+  const answer = lend("Emma");
+  if (answer.ok) {
+    assert.ok(answer);
+  } else {
+    assert.equal(answer.text, "lent until May");
+  }
+});
+
+test("both", () => {
+  if (lend("Emma").ok) {
+    assert.equal(lend("Emma").text, "lent until May");
+  }
+  assert.equal(lend("Eve").text, "lent until May");
+});
+"""
+
+
+def test_checks_that_hold_what_a_criterion_states() -> None:
+    values = frozenset(("lent until May", "79.5"))
+    nested = with_failing_checks({"test/a.test.js": BRANCHES}, "zebra", values)
+    assert nested.tests == {"a branch": 6}
+    assert nested.files["test/a.test.js"].count("zebra(answer") == 1
+    assert not with_failing_checks({"test/a.test.js": BRANCHES}, "zebra", frozenset()).files

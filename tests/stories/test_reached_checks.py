@@ -29,9 +29,11 @@ LINES = HEAD.count("\n")
 SECRET = "zebra"
 
 
-def unreached(body: str, *calls: tuple[Any, ...]) -> dict[str, int]:
+def unreached(
+    body: str, *calls: tuple[Any, ...], values: frozenset[str] = frozenset()
+) -> dict[str, int]:
     """Return the lines of the body whose checks are not reached when its test is called."""
-    changed = made_to_fail("tests/test_a.py", HEAD + body, SECRET)
+    changed = made_to_fail("tests/test_a.py", HEAD + body, SECRET, values)
     assert changed is not None
     space: dict[str, Any] = {}
     exec(compile(changed[0], "test_a.py", "exec"), space)
@@ -88,3 +90,14 @@ def test_the_rows_of_a_table_reach_the_checks_together() -> None:
     )
     assert unreached(body, ("1", None), ("x", ValueError)) == {}
     assert unreached(body, ("1", None)) == {"0": 3}
+
+
+def test_a_check_with_a_stated_value_must_be_reached() -> None:
+    body = (
+        "def test_it():\n    answer = 3\n    if answer > 9:\n        assert answer == 'lent'\n"
+        "    else:\n        assert answer\n"
+    )
+    assert unreached(body) == {}
+    assert unreached(body, values=frozenset(("lent",))) == {"0": 4}
+    assert unreached(body + "    assert answer != 'lent'\n", values=frozenset(("lent",))) == {}
+    assert unreached(body, values=frozenset(("sold", "3"))) == {}

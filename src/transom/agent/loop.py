@@ -184,7 +184,7 @@ def assemble_window(
         return assembled
     # A provider that is not on this machine refuses such a window.
     local_window = replace(request_window, egress="local")
-    return replace(assembled, request=replace(assembled.request, window=local_window))
+    return assembled._replace(request=replace(assembled.request, window=local_window))
 
 
 def _report_folding(session: AgentSession, assembled: Assembled, began: int) -> None:

@@ -5,7 +5,8 @@ I/O.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from transom.context.budget import WindowBudget
 from transom.context.fitting import Frame, WindowFitter
@@ -20,8 +21,7 @@ UNCORRECTED = TokenCorrection()
 _NOTE_TOKENS = 300  # of the note on what is folded
 
 
-@dataclass(frozen=True)
-class Assembled:
+class Assembled(NamedTuple):
     """A request, and the history that the next one goes on from.
 
     Attributes:

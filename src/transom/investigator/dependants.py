@@ -39,8 +39,22 @@ _ON: Final = (
 _ASKS_FOR_DEPENDANTS: Final = tuple(
     re.compile(OPENING + pattern, re.IGNORECASE)
     for pattern in (
-        rf"(?:what|who|anything|everything)(?: (?:else|all|other|that|is|are))* {_ON}"
+        rf"(?:(?:does|is|do|are) )?(?:what|who|anything|everything|anyone)"
+        rf"(?: (?:else|all|other|that|is|are))* {_ON} (?P<thing>[^?!\n]+)",
+        rf"(?:is|are) there (?:a|an|any|other)(?: other)? {_FEATURES}"
+        rf" (?:that|which)(?: (?:are|is|still))* {_ON} (?P<thing>[^?!\n]+)",
+        rf"how many (?:other )?{_FEATURES} {_ON} (?P<thing>[^?!\n]+)",
+        rf"(?:what|which)(?: other)? {_FEATURES} (?:needs?|requires?|calls?|consumes?)"
+        r" (?!(?:a|an|any|more|to|another|no|approval|sign) )(?P<thing>[^?!\n]+)",
+        r"(?:(?:what|which|who) (?:is|are) )?(?:(?:the|all) )?"
+        r"(?:dependants?|dependents?|consumers?) of (?P<thing>[^?!\n]+)",
+        r"(?:what (?:is|would be) )?(?:the )?(?:impact|effects?|consequences?) (?:of|on|if)"
         r" (?P<thing>[^?!\n]+)",
+        r"what (?:would )?happens? (?:if|when) (?P<thing>[^?!\n]+)",
+        r"(?:if|when) (?P<thing>[^?!,\n]{1,80}), (?:what|which|who)\b[^?!\n]{0,60}?"
+        r"\b(?:affected|impacted|breaks?|broken|stops?|fails?|suffers?|hit)\b",
+        rf"(?:what|which)(?: other)? {_FEATURES} (?:does|would|will|do) (?P<thing>[^?!\n]{{1,80}}?)"
+        r" (?:affect|impact|break)\b",
         rf"(?:what|which)(?: [\w-]+){{0,3}}? {_FEATURES}"
         rf"(?: (?:that|which|do|are|is|all|also|still))* {_ON} (?P<thing>[^?!\n]+)",
         rf"(?:all|the|every|any) (?:[\w-]+ )?{_FEATURES} (?:that|which)(?: (?:are|is|still))* {_ON}"
@@ -54,15 +68,26 @@ _ASKS_FOR_DEPENDANTS: Final = tuple(
         r"|brauchen|benötigt|benötigen) (?P<thing>[^?!\n]+)",
     )
 )
-_ASKS_FOR_DEPENDENCIES: Final = re.compile(
-    OPENING + r"what(?: [\w-]+){0,2}? (?:does|do|is|are) (?P<thing>[^?!\n]{2,120}?)"
-    r" (?:depend|rely|based|dependent|built) (?:up)?on\b",
-    re.IGNORECASE,
+_ASKS_FOR_DEPENDENCIES: Final = (
+    re.compile(
+        OPENING + r"(?:(?:what|which|are|is|all|the) )*dependenc(?:y|ies) of"
+        r" (?P<thing>[^?!\n]+)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        OPENING + r"on what (?:does|do) (?P<thing>[^?!\n]{2,120}?) (?:depend|rely)\b", re.IGNORECASE
+    ),
+    re.compile(
+        OPENING + r"what(?: [\w-]+){0,2}? (?:does|do|is|are) (?P<thing>[^?!\n]{2,120}?)"
+        r" (?:depend|rely|based|dependent|built) (?:up)?on\b",
+        re.IGNORECASE,
+    ),
 )
 # "A change of X", "X is down": the thing is X.
 _CHANGE_OF: Final = re.compile(
-    r"^(?:(?:a|an|the|any) )?(?:changes?|outages?|loss|failures?|removal|update|upgrade|downtime)"
-    r" (?:of|to|in|at) ",
+    r"^(?:(?:we|they|you|somebody|someone) (?:remove|change|drop|replace|lose|stop|switch off) "
+    r"|(?:(?:a|an|the|any) )?(?:changes?|outages?|loss|failures?|removal|update|upgrade|downtime)"
+    r" (?:of|to|in|at) )",
     re.IGNORECASE,
 )
 _TAIL: Final = re.compile(
@@ -89,9 +114,12 @@ def dependency_question(question: str, own_name: str = "") -> DependencyQuestion
     text = " ".join(question.split())
     for pattern in _ASKS_FOR_DEPENDANTS:
         if match := pattern.match(text):
-            return _question("in", match["thing"], own_name)
-    if match := _ASKS_FOR_DEPENDENCIES.match(text):
-        return _question("out", match["thing"], "")
+            # "Which components are affected by this feature" asks for its own parts.
+            own_parts = re.search(r"\b(?:components?|modules?)\b", text, re.IGNORECASE)
+            return _question("in", match["thing"], "" if own_parts else own_name)
+    for pattern in _ASKS_FOR_DEPENDENCIES:
+        if match := pattern.match(text):
+            return _question("out", match["thing"], "")
     return None
 
 
@@ -181,17 +209,16 @@ class _DocumentSearch:
                 is_named = True
                 place = f"{file.source}#line:{mention.line}"
                 if mention.kind == "depends":
-                    self._add(self._subject(feature, mention.subject), place)
+                    for summary in self._subjects(feature, mention.subject):
+                        self._add(summary, place)
                 elif mention.line not in listed_lines:
                     self._named.append(f"  {place}: {mention.quote}")
         return is_named
 
-    def _subject(self, feature: Feature, subject: str) -> str:
-        """Return the feature that a sentence is about: one that it names, else the document's."""
-        for summary, name in self._names.items():
-            if name.find(subject):
-                return summary
-        return feature.summary
+    def _subjects(self, feature: Feature, subject: str) -> list[str]:
+        """Return the features that a sentence is about: those it names, else the document's."""
+        subjects = [summary for summary, name in self._names.items() if name.find(subject)]
+        return subjects or [feature.summary]
 
     def _add(self, summary: str, place: str) -> None:
         self._depending.setdefault(summary, []).append(place)

@@ -31,7 +31,7 @@ _LISTS: Final = re.compile(
 )
 _FAILED: Final = re.compile(
     r"\b(?:fail\w*|miss\w*|lack\w*|without|open|block\w*|broken|violat\w*|reject\w*|stuck|held"
-    r"|unmet|problems?|issues?|below|not|cannot|nicht|fehl\w*|durchgefallen"
+    r"|unmet|problems?|issues?|below|less|under|low|not|cannot|nicht|fehl\w*|durchgefallen"
     r"|scheitert\w*)\b|n['’]t\b",
     re.IGNORECASE,
 )
@@ -40,15 +40,17 @@ _PASSED: Final = re.compile(
     re.IGNORECASE,
 )
 _READINESS: Final = re.compile(
-    r"\b(?:ready|readiness|block\w*|stuck|held|issues?|problems?|bereit|fertig)\b", re.IGNORECASE
+    r"\b(?:block\w*|stuck|held|issues?|problems?|bereit|fertig)\b", re.IGNORECASE
 )
+_READY: Final = re.compile(r"\b(?:ready|readiness|bereit|fertig)\b", re.IGNORECASE)
 # Words that ask for the state, the reasons or the list, and choose no criterion.
 _ASKING: Final = word_set(
     "fail failed failing failure miss missed missing lack lacking without open opened block blocked"
     " blocking broken violate violated reject rejected stuck held hold back unmet problem problems"
     " issue issues below not cannot pass passed passing meet met fulfil fulfilled approved ready"
     " reason reasons reach reached user still yet they them those these same against currently"
-    " production level criterion criteria requirement requirements got one line nicht warum"
+    " production level criterion criteria requirement requirements got one line nicht warum less"
+    " than under low"
 )
 _STATES: Final = {"fail": "is not met", "unknown": "is not known", "pass": "is met"}
 
@@ -90,10 +92,15 @@ def feature_list(
         return []
     criteria = next(iter(decisions.values()))[1].criteria
     chosen, used_words = _chosen(asked_for.text, criteria)
+    # "Not ready for UAT" asks for the verdict at that stage, "failed UAT" for the test.
+    if _READY.search(asked_for.text):
+        chosen, used_words = [], frozenset()
+    ignored = _ignored(asked_for.text, used_words, policy)
+    is_verdict = _READINESS.search(asked_for.text) or _READY.search(asked_for.text) or not ignored
     if chosen:
         lines = _by_criterion(asked_for, decisions, chosen)
         lines += _at_stage(asked_for, data, policy, as_of, waivers)
-    elif _READINESS.search(asked_for.text):
+    elif is_verdict:
         target = policy.stage_in(asked_for.text) or stage
         if target != stage:
             for feature, _ in list(decisions.values()):
@@ -102,7 +109,6 @@ def feature_list(
         lines = _by_verdict(asked_for, decisions, target)
     else:
         return []
-    ignored = _ignored(asked_for.text, used_words, policy)
     if ignored:
         lines.append(f"Not considered: {', '.join(ignored)}.")
     return lines
@@ -132,7 +138,8 @@ def _chosen(text: str, criteria: Sequence[CriterionResult]) -> tuple[list[str], 
     for words in topics.values():
         for word in words:
             shares[word] = shares.get(word, 0.0) + 1.0
-    spoken = spoken_words(fold(text), shares) - _ASKING
+    # Words of grammar stand in names of criteria, too: "tells a stage".
+    spoken = spoken_words(fold(text), shares) - _ASKING - (NEUTRAL_WORDS - {"deployment"})
     # A word that few criteria share says more: "security review" is one of them.
     weights = dict[str, float]()
     for criterion_id, words in topics.items():
@@ -162,7 +169,7 @@ def _by_criterion(
             others.append(feature.summary)
     # What failed stands before what is not known.
     lines.sort(key=lambda line: ": is not known: " in line)
-    return [*lines, *_rest(others)]
+    return [*lines, *_rest(others, has_rows=bool(lines))]
 
 
 def _by_verdict(
@@ -175,7 +182,7 @@ def _by_verdict(
             others.append(feature.summary)
             continue
         lines.append(f"{_name(feature)}: {decision.verdict} for {target}{_open(decision)}")
-    return [*lines, *_rest(others)]
+    return [*lines, *_rest(others, has_rows=bool(lines))]
 
 
 def _at_stage(
@@ -214,11 +221,13 @@ def _name(feature: Feature) -> str:
     return f"{feature.summary} ({feature.jira_key or feature.feature_id})"
 
 
-def _rest(summaries: Sequence[str]) -> list[str]:
+def _rest(summaries: Sequence[str], *, has_rows: bool) -> list[str]:
     """Return the line on the features that the question does not ask for."""
     if not summaries:
         return []
     noun = "feature" if len(summaries) == 1 else "features"
+    if not has_rows:
+        return [f"None of the {len(summaries)} {noun}: {'; '.join(summaries)}."]
     return [f"Not so for {len(summaries)} other {noun}: {'; '.join(summaries)}."]
 
 

@@ -113,7 +113,8 @@ def _rows_of_lines(text: str) -> Iterator[str]:
     """Yield each line; one of a table has the heads of its columns before its cells."""
     heads: list[str] = []
     separator = ""
-    lines = text.splitlines()
+    # An empty file has no line, and none that follows.
+    lines = text.splitlines() or [""]
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
         if separator and line.count(separator) == len(heads) - 1:
             cells = next(csv.reader([line], delimiter=separator), [])

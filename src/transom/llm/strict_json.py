@@ -21,6 +21,7 @@ MOST_LEVELS = 2 * LEVELS
 """Levels of a server's document, which may hold a value of `LEVELS`."""
 
 
+_CONTAINERS = (dict, list)
 _FENCE = re.compile(r"\s*```(?:json)?[ \t]*\r?\n(.*)\n\s*```\s*", re.DOTALL | re.IGNORECASE)
 
 
@@ -55,12 +56,13 @@ def read_document(text: str) -> Json:
 def is_deep(value: Json, levels: int = LEVELS) -> bool:
     """Return whether lists and objects are nested deeper than `levels`."""
     # Level by level rather than by recursion, which a deep value would break.
-    layer = [value] if isinstance(value, dict | list) else []
+    layer = [value] if isinstance(value, _CONTAINERS) else []
     for _ in range(levels):
         inner_layer = []
         for container in layer:
-            children = container.values() if isinstance(container, dict) else container
-            inner_layer += [child for child in children if isinstance(child, dict | list)]
+            for child in container.values() if isinstance(container, dict) else container:
+                if isinstance(child, _CONTAINERS):
+                    inner_layer.append(child)
         layer = inner_layer
         if not layer:
             break

@@ -6,15 +6,14 @@ from asyncio import Future
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 from transom.canonical import Json
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """One appended record.
 
     Attributes:

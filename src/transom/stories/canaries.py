@@ -186,12 +186,17 @@ def test_{wrong}():
     return f"{text}\n{canary}"
 
 
-def made_to_fail(path: str, text: str, secret: str) -> tuple[str, tuple[str, ...]] | None:
+def made_to_fail(
+    path: str, text: str, secret: str, values: frozenset[str] = frozenset()
+) -> tuple[str, tuple[str, ...]] | None:
     """Return a Python test file whose tests all fail at their end and tell which checks they
     reached, and the names of these tests; None for other files.
 
     The bodies run as before, under their own names: a runner that was told by name what to report
     reports these as passed.
+
+    Args:
+        values: see `note_checks`.
     """
     try:
         tree = ast.parse(text) if path.endswith(".py") else None
@@ -205,7 +210,7 @@ def made_to_fail(path: str, text: str, secret: str) -> tuple[str, tuple[str, ...
     store = f"checks_{secret}"
     for node in tests:
         if node.name.startswith("test"):
-            failure = note_checks(node, store, secret)
+            failure = note_checks(node, store, secret, values)
             node.body = [ast.Try(body=node.body, handlers=[], orelse=[], finalbody=failure)]
             names.append(node.name)
     python_insert(tree, f"{store} = {{}}")

@@ -27,10 +27,13 @@ from transom.stories.own_text import has_check, text_of_test
 from transom.stories.proof import Proof
 from transom.stories.stated_values import (
     hides_repeats,
+    ignores_types,
     missing_arguments,
     numbers_of_project,
     one_of_several,
     own_default,
+    rounds_away,
+    stated_values,
     takes_any_case,
 )
 from transom.stories.story import Story, StoryRecord
@@ -193,12 +196,13 @@ def named_in_criteria(
     story: Story, claimed: Mapping[int, tuple[str, ...]], files: StoryFiles
 ) -> NamedInCriteria:
     """Return what the criteria name that tests are claimed for."""
-    errors, numbers, orders = set[str](), set[str](), set[str]()
+    errors, numbers, orders, values = set[str](), set[str](), set[str](), set[str]()
     functions: dict[str, frozenset[str]] = {}
     changed = files.functions
     for number, cases in claimed.items():
         criterion = story.criteria[number - 1]
         names = named_functions(criterion, changed)
+        values |= stated_values(criterion)
         for case in cases:
             text = text_of_test(case, files.tests)
             if missing_errors(criterion, text, files.code_now):
@@ -210,7 +214,9 @@ def named_in_criteria(
                 numbers.add(case)
             if states_order(criterion):
                 orders.add(case)
-    return NamedInCriteria(frozenset(errors), functions, frozenset(numbers), frozenset(orders))
+    return NamedInCriteria(
+        frozenset(errors), functions, frozenset(numbers), frozenset(orders), frozenset(values)
+    )
 
 
 def cover(
@@ -334,4 +340,8 @@ def _unlike_stated(criterion: str, text: str, files: StoryFiles) -> str:
         return "compares texts in small or capital letters alike, and the criterion states one"
     if hides_repeats(criterion, text):
         return "compares sets alone, which hide repeated values"
+    if number_with_fraction := rounds_away(criterion, text):
+        return f"rounds, and the criterion states {number_with_fraction}"
+    if ignores_types(criterion, text, "\n".join(files.tests.values())):
+        return "compares by ==, and the criterion states a type"
     return ""

@@ -40,12 +40,14 @@ class NamedInCriteria:
         functions: test -> the changed functions that its criterion names, and it, too.
         numbers: tests for a certain number.
         orders: tests for the order of something.
+        values: the texts and numbers that the criteria state.
     """
 
     errors: frozenset[str] = frozenset()
     functions: Mapping[str, frozenset[str]] = field(default_factory=dict)
     numbers: frozenset[str] = frozenset()
     orders: frozenset[str] = frozenset()
+    values: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,10 @@ from transom.formats.brace_functions import (
     brace_functions,
     brace_pairs,
     braces_of,
+    closing_brackets,
     plain_text,
 )
+from transom.stories.written_numbers import holds_value
 
 _TITLED = re.compile(
     r"(?<![\w$.])(?:test|it|specify|t\.test)\s*\(\s*"
@@ -52,6 +54,13 @@ _PLACE = re.compile(
 _IS_THERE = re.compile(r"(?:==\s*nil|!=\s*\"\"|\bok|\blen\([^()]{1,80}\)\s*(?:>|!=)\s*0)\s*$")
 
 
+_Change = tuple[int, int, str]
+"""A change of a text: start, end, and what is put there."""
+_LONGEST = 2_000
+"""Characters of a check, at most."""
+_JOINTS = (" > ", " › ", " - ", "::", ".", "/", " ")
+
+
 @dataclass(frozen=True)
 class NestedChecks:
     """Test files whose checks in blocks fail.
@@ -78,15 +87,15 @@ class NestedChecks:
         return unreached
 
 
-_JOINTS = (" > ", " › ", " - ", "::", ".", "/", " ")
-
-
-def with_failing_checks(texts: Mapping[str, str], word: str) -> NestedChecks:
+def with_failing_checks(
+    texts: Mapping[str, str], word: str, values: frozenset[str] | None = None
+) -> NestedChecks:
     """Let the checks in blocks of tests fail.
 
     Args:
         texts: path of a test file -> its text.
         word: a random name, which the failure has.
+        values: only checks that hold one of these values, which no other check of the test holds.
     """
     files: dict[str, str] = {}
     tests: dict[str, int] = {}
@@ -95,11 +104,14 @@ def with_failing_checks(texts: Mapping[str, str], word: str) -> NestedChecks:
         language = braces_of(path)
         if language is None:
             continue
-        changes: list[tuple[int, int, str]] = []
+        changes: list[_Change] = []
         plain = plain_text(language, text)
         for test in _tests(path, language, text, plain):
             names[test.name] += 1
-            replaced = [*_nested(test, path, plain, word)]
+            checks = [*_checks_of(test, path, plain, word)]
+            if values is not None:
+                checks = _holding(checks, text, values)
+            replaced = [change for check in checks if check.is_nested for change in check.changes]
             if replaced:
                 changes += replaced
                 tests[test.name] = plain.count("\n", 0, replaced[0][0]) + 1
@@ -146,8 +158,28 @@ def _tests(path: str, language: BraceLanguage, text: str, plain: str) -> Iterato
                 yield _Test(function.name, opening, closing[opening])
 
 
-def _nested(test: _Test, path: str, plain: str, word: str) -> Iterator[tuple[int, int, str]]:
-    """Yield what replaces the checks in the blocks of a test: start, end and text."""
+@dataclass(frozen=True)
+class _Check:
+    """A check of a test: where its text starts and ends, and the changes that let it fail."""
+
+    start: int
+    end: int
+    is_nested: bool
+    changes: tuple[_Change, ...]
+
+
+def _holding(checks: list[_Check], text: str, values: frozenset[str]) -> list[_Check]:
+    """Return the checks with a value that all checks in blocks, and no others, hold."""
+    holding: list[_Check] = []
+    for value in sorted(values):
+        rows = [check for check in checks if holds_value(text[check.start : check.end], value)]
+        if all(check.is_nested for check in rows):
+            holding += rows
+    return [check for check in checks if check in holding]
+
+
+def _checks_of(test: _Test, path: str, plain: str, word: str) -> Iterator[_Check]:
+    """Yield the checks of a test."""
     kind = {".go": "go", ".rs": "rust"}.get(PurePosixPath(path).suffix, "js")
     body = plain[test.opening + 1 : test.closing]
     pairs = [
@@ -167,14 +199,17 @@ def _nested(test: _Test, path: str, plain: str, word: str) -> Iterator[tuple[int
         heads = [plain[plain.rindex("\n", 0, opening) + 1 : opening] for opening in around]
         is_nested = bool(around or _GUARD.search(line) or any(place < start for place in leaves))
         if kind == "go":
-            yield from _in_go(match, line, word, is_nested=is_nested)
-        elif is_nested and not any(map(_PLACE.search, (*heads, line))):
-            yield start, match.end(), word
+            changes = (*_in_go(match, line, word, is_nested=is_nested),)
+            end = plain.find("}", match.end())
+            yield _Check(start, max(end, match.end()), bool(changes), changes)
+            continue
+        end = closing_brackets(plain[: start + _LONGEST], plain.find("(", match.end()))
+        is_nested = is_nested and not any(map(_PLACE.search, (*heads, line)))
+        changes = ((start, match.end(), word),)
+        yield _Check(start, max(end, match.end()), is_nested, changes)
 
 
-def _in_go(
-    match: re.Match[str], line: str, word: str, *, is_nested: bool
-) -> Iterator[tuple[int, int, str]]:
+def _in_go(match: re.Match[str], line: str, word: str, *, is_nested: bool) -> Iterator[_Change]:
     """Yield what replaces a check in Go: an `if` whose block reports an error."""
     name = match["name"] or match["owner"]
     failure = f'{name}.Fatal("{word}"); '
@@ -198,7 +233,7 @@ def _in_go(
         yield end, end, ")) "
 
 
-def _replaced(text: str, changes: list[tuple[int, int, str]]) -> str:
+def _replaced(text: str, changes: list[_Change]) -> str:
     pieces, end = [], 0
     for start, stop, added in sorted(changes):
         if start >= end:

@@ -22,6 +22,7 @@ _PROOFS = {
     "ordered": "the tests run again, in their own order",
     "made-to-fail": "the tests run again, made to fail",
     "nested-checks-fail": "the tests run again, with failing checks in their branches and loops",
+    "stated-checks-fail": "the tests run again, with failing checks of what the criteria state",
     "bodies-raise": "the tests run again, with functions that raise",
     "bodies-empty": "the tests run again, with functions that return nothing",
     "bodies-inner": "the tests run again, with functions that return other values",

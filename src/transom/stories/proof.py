@@ -116,14 +116,15 @@ async def prove(
     problems, doubts = await _believable(files, before, green, words, run)
     if problems:
         return Proof(problems=tuple(problems), doubts=tuple(doubts))
-    forged, unreached = await _made_to_fail(files, words, run)
+    forged, unreached = await _made_to_fail(files, named.values, words, run)
     if forged:
         return Proof(problems=(forged,), doubts=tuple(doubts))
     passing = claimed & green.ids("passed")
-    nested = with_failing_checks(files.tests, words.next())
-    if nested.files and passing:
-        failing = await run("nested-checks-fail", nested.files)
-        unreached |= nested.unreached(failing.cases)
+    labels = {"nested-checks-fail": None, "stated-checks-fail": named.values}
+    for label, values in labels.items():
+        nested = with_failing_checks(files.tests, words.next(), values)
+        if nested.files and passing - {*unreached}:
+            unreached |= nested.unreached((await run(label, nested.files)).cases)
     # The dearest runs come last: a forged or unsteady report needs none of them.
     proof = await _moved(files, passing, green, named, words, run)
     needless = frozenset[str]()
@@ -195,7 +196,7 @@ async def _believable(
 
 
 async def _made_to_fail(
-    files: StoryFiles, words: CanaryWords, run: RunWith
+    files: StoryFiles, values: frozenset[str], words: CanaryWords, run: RunWith
 ) -> tuple[str, dict[str, int]]:
     """Let each test of the story's test files fail at its end.
 
@@ -207,7 +208,7 @@ async def _made_to_fail(
     texts: dict[str, str | None] = {}
     names = set[str]()
     for path, text in files.tests.items():
-        changed = made_to_fail(path, text, secret)
+        changed = made_to_fail(path, text, secret, values)
         if changed is not None and changed[1]:
             texts[path] = changed[0]
             names |= {*changed[1]}

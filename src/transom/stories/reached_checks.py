@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+
+from transom.stories.written_numbers import holds_value
 
 TestFunction = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -20,7 +22,9 @@ _PLACE = re.compile(r"platform|version|environ|\bos\.name\b|TYPE_CHECKING|find_s
 _PLAIN_DECORATORS = ("pytest", "mock", "patch", "unittest", "staticmethod", "classmethod")
 
 
-def note_checks(node: TestFunction, store: str, secret: str) -> list[ast.stmt]:
+def note_checks(
+    node: TestFunction, store: str, secret: str, values: Collection[str] = ()
+) -> list[ast.stmt]:
     """Make a test note which of its checks it reaches; returns the statements of the failure that
     tells it.
 
@@ -29,10 +33,12 @@ def note_checks(node: TestFunction, store: str, secret: str) -> list[ast.stmt]:
     Args:
         store: the name of a dictionary of the module.
         secret: the beginning of the message.
+        values: of the checks that hold one of these, one must be reached.
     """
     groups: list[set[int]] = []
     if all(_is_plain(decorator) for decorator in node.decorator_list):
         groups = _groups(node.body)
+        groups += _groups_of_values(node, {line for group in groups for line in group}, values)
     wanted = "|".join(".".join(map(str, sorted(group))) for group in groups)
     lines = {line for group in groups for line in group}
     _Noting(lines, f"{store}.setdefault({node.lineno}, set()).add").change(node)
@@ -89,6 +95,22 @@ def _groups(body: list[ast.stmt]) -> list[set[int]]:
         if isinstance(node, ast.If) and _PLACE.search(ast.unparse(node.test)):
             inner = []
         groups += inner
+    return groups
+
+
+def _groups_of_values(
+    node: TestFunction, lines: set[int], values: Collection[str]
+) -> list[set[int]]:
+    """Return, for each value, the lines of the checks that hold it."""
+    checks: dict[int, str] = {}
+    for part in ast.walk(node):
+        if isinstance(part, ast.stmt) and part.lineno in lines and _is_check(part):
+            checks[part.lineno] = ast.unparse(part)
+    groups = []
+    for value in sorted(values):
+        group = {line for line, text in checks.items() if holds_value(text, value)}
+        if group:
+            groups.append(group)
     return groups
 
 

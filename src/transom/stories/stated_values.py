@@ -22,8 +22,8 @@ _OF_NAME = re.compile(
     r"(?:\b[A-Z]\w{0,30}|\b(?:step|section|page|chapter|table|figure|issue|ticket|story|version"
     r"|criterion|rule|line))[ -]?$"
 )
-_STATUS = re.compile(r"HTTPStatus|HttpStatus|http\.Status\w|StatusCodes?\.|status\.HTTP_")
-_SCALES = (10, 12, 24, 60, 100, 1000, 1024, 3600, 1_000_000)
+_STATUS = re.compile(r"HTTPStatus|HttpStatus|http\.Status\w|StatusCodes?(?:\.|::)|status\.HTTP_")
+_SCALES = (8, 10, 12, 24, 60, 100, 1000, 1024, 3600, 1_000_000)
 _SMALL = 12
 """Numbers up to this one are often written as that many values."""
 
@@ -45,7 +45,7 @@ _VALUE = rf"(?P<value>{_NUMBER}|\"[^\"\n]{{1,100}}\"|'[^'\n]{{1,100}}')"
 _DEFAULT = re.compile(
     r"(?:\.get\([^()\n]{1,100},\s*|\bgetattr\([^()\n]{1,100},\s*|\.unwrap_or\(\s*"
     r"|\bnext\([^\n]{1,100}?,\s*"
-    rf"|\?\?\s*|\|\|\s*|\bor\s+){_VALUE}\s*\)?"
+    rf"|\?\?\s*|\|\|\s*|\bor\s+){_VALUE}[ \t]*\)?"
 )
 _COMPARED = r"\s*\)?\s*(?:===?|,|(?:\.\w+){{1,3}}\()\s*{}(?![\w.])"
 _FOLDS = re.compile(
@@ -57,11 +57,30 @@ _OF_CASE = re.compile(
     r"\b(?:case|capitals?|letters?|upper\w*|lower\w*|insensitive\w*)\b", re.IGNORECASE
 )
 _EXACTLY = re.compile(r"\b(?:exact(?:ly)?|verbatim|literally)\b", re.IGNORECASE)
+# "Once paid, ..." is no number.
 _ONCE = re.compile(
-    r"\b(?:once|unique\w*|duplicates?|distinct|deduplicat\w{1,3}|twice|repeated)\b", re.IGNORECASE
+    r"\bonce(?=[.,;)]|\s*$|\s(?:each|only|even|per|in)\b)"
+    r"|\b(?:unique\w*|duplicates?|distinct|deduplicat\w{1,3})\b",
+    re.IGNORECASE,
 )
+_ANY_OF = re.compile(r"\b(?:or|either|one of|any of|among)\b", re.IGNORECASE)
 _SET = re.compile(r"(?<![\w.])(?:frozen)?set\(\s*\w|\bnew Set\(\s*\w|HashSet")
 _COUNTS = re.compile(r"\blen\b|\.(?:length|size|count|len)\b|Counter|sorted\(|List|==\s*\[")
+# A call that leaves no fraction, such as `round(x)`; `round(x * 100)` keeps two digits.
+_ROUNDED = re.compile(
+    r"\b(?:round|Math\.round|Math\.trunc|Math\.floor|Math\.ceil|math\.Round|math\.Trunc|math\.floor"
+    r"|math\.ceil)\((?>(?:[^(),*\n]|\([^()\n]{0,100}\)){1,200})\)"
+)
+_NO_PLACES = re.compile(r"\bplaces=0\b")
+_OF_TYPE = re.compile(
+    r"\bthe (?:number|integer|string|text|boolean)\b|\bas (?:a|an) (?:number|integer|string)\b"
+    r"|\b(?:typed?|not (?:a|the) (?:string|text|number))\b",
+    re.IGNORECASE,
+)
+_WITHOUT_TYPE = re.compile(r"\bassert\.(?:equal|deepEqual)\(")
+_STRICT = re.compile(
+    r"assert/strict|assert\.strict\b|\bstrict(?:\s+as|\s*:)\s+assert\b|strictEqual|StrictEqual"
+)
 
 
 def numbers_of_project(criterion: str) -> Iterator[WrittenNumber]:
@@ -78,6 +97,19 @@ def numbers_of_project(criterion: str) -> Iterator[WrittenNumber]:
             continue
         if not _OF_NAME.search(plain[: number.place]) and not _PERCENT.match(plain[end:]):
             yield number
+
+
+def stated_values(criterion: str) -> set[str]:
+    """Return the texts and numbers that a criterion states, as checks of a program hold them."""
+    values: set[str] = set()
+    for number in numbers_of_project(criterion):
+        values |= {*written_as(number)}
+    for match in _STRING.finditer(criterion):
+        value = match[1] or match[2] or match[3] or ""
+        # A short text may stand in a check of something else.
+        if len(value) > 2:
+            values.add(value)
+    return values
 
 
 def can_be_derived(number: WrittenNumber, text: str) -> bool:
@@ -130,7 +162,7 @@ def missing_arguments(criterion: str, functions: Collection[str], text: str) -> 
 
 def one_of_several(criterion: str, text: str) -> str:
     """Return the number that a criterion states and a test takes as one of several, or ""."""
-    stated = _results(criterion)
+    stated = set[Decimal]() if _ANY_OF.search(criterion) else _results(criterion)
     for numbers in _alternatives(text):
         hits = stated & numbers
         # A criterion with several of them may allow each.
@@ -151,6 +183,18 @@ def own_default(text: str) -> str:
         value = re.escape(match["value"])
         if re.match(_COMPARED.format(value), following):
             return match["value"]
+    return _assigned_default(text)
+
+
+def _assigned_default(text: str) -> str:
+    """Return a default that a test gives to a name, and expects of it, or ""."""
+    for match in _DEFAULT.finditer(text):
+        before, after = text[: match.start()].rpartition("\n")[2], text[match.end() :]
+        name = re.match(r"\s*(?:const |let |var )?(\w+) :?= ", before)
+        if name and re.match(r"[;?]*[ \t]*(?:\n|$)", after):
+            compared = _COMPARED.format(re.escape(match["value"]))
+            if re.search(rf"\b{name[1]}\b{compared}", after):
+                return match["value"]
     return ""
 
 
@@ -164,6 +208,31 @@ def takes_any_case(criterion: str, text: str) -> bool:
 def hides_repeats(criterion: str, text: str) -> bool:
     """Whether a criterion is about repeated values, and a test compares sets alone."""
     return bool(_ONCE.search(criterion) and _SET.search(text) and not _COUNTS.search(text))
+
+
+def rounds_away(criterion: str, text: str) -> str:
+    """Return the number with a fraction that a criterion states, if a test compares whole numbers,
+    or "".
+    """
+    for value in sorted(_results(criterion)):
+        if value != int(value):
+            number = f"{value.normalize():f}"
+            if "AlmostEqual" in text and _NO_PLACES.search(text):
+                return number
+            plain, count = _ROUNDED.subn(" ", text)
+            if count and not NumbersOfText(plain).has((value,)):
+                return number
+    return ""
+
+
+def ignores_types(criterion: str, text: str, tests: str) -> bool:
+    """Whether a criterion states the type of a value, and a test in JavaScript compares by `==`.
+
+    Args:
+        tests: all test files, with their imports.
+    """
+    is_loose = bool(_WITHOUT_TYPE.search(text)) and not _STRICT.search(tests)
+    return is_loose and bool(_OF_TYPE.search(criterion))
 
 
 def _value(number: WrittenNumber) -> Decimal | None:

@@ -77,7 +77,7 @@ def close_entry(path: Path, identity: str) -> None:
         index = file.line_of(*place, name) - 1
         old = re.escape(file.written.get((*place, name), str(value)))
         key = rf"^\s*(?:- )?[\"']?{re.escape(name)}[\"']?\s*:\s*"
-        alone = re.match(rf"({key}([\"']?)){old}(?=\2\s*,?\s*(?:#.*)?$)", lines[index])
+        alone = re.match(rf"({key}([\"']?)){old}(?=\2[ ]?,?\s*(?:#.*)?$)", lines[index])
         if alone:
             lines[index] = alone[1] + new + lines[index][alone.end() :]
     new_text = "\n".join(lines)

@@ -76,6 +76,13 @@ def written_numbers(text: str) -> Iterator[WrittenNumber]:
         yield WrittenNumber(value, match.start(), tuple(forms))
 
 
+def holds_value(text: str, value: str) -> bool:
+    """Whether a part of a program holds a value: a text, or a number as a whole word."""
+    if re.fullmatch(r"[\d_.,]+", value):
+        return bool(re.search(rf"(?<![\w.]){re.escape(value)}(?!\w|\.\d)", text))
+    return value in text
+
+
 def _forms(match: re.Match[str]) -> Iterator[tuple[Decimal, ...]]:
     """Yield what may be written for a number; a list of two numbers looks like one of them."""
     value = match["date"] or match["parts"]

@@ -9,6 +9,7 @@ file contains the whole tree.
 from __future__ import annotations
 
 import os
+import random
 import re
 import secrets
 import time
@@ -39,6 +40,12 @@ _OPEN: dict[str, Any] = {
     "status": {},
 }
 _INHERITED = (keys.CONVERSATION_ID, keys.PARENT_CONVERSATION)
+
+# Ids of spans are no secrets, and the system's own random bytes would take a call of the kernel.
+_span_ids = random.Random()
+if hasattr(os, "register_at_fork"):
+    # A forked process must not give the ids of its parent again.
+    os.register_at_fork(after_in_child=_span_ids.seed)
 
 _current: ContextVar[Span | None] = ContextVar("transom_span", default=None)
 
@@ -212,7 +219,7 @@ class Span:
     def __enter__(self) -> Self:
         owner = self._owner
         if owner._file:
-            self.span_id = os.urandom(8).hex()
+            self.span_id = f"{_span_ids.getrandbits(64):016x}"
             head = self._head = {"traceId": owner.trace_id, "spanId": self.span_id}
             outer = _current.get()
             # A sub-conversation may have a trace of its own: ids of another file lead nowhere.

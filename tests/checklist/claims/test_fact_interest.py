@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from transom.checklist.claims.claim_interest import interest_of
 from transom.checklist.item import parse_item
 from transom.checklist.judging import check
 from transom.checklist.vectors import STANDARD_SOURCE
-from transom.formats.reports import FactInterest, read_report_pieces, shipped_formats
+from transom.formats.reports import FactInterest, fact_interest, read_report_pieces, shipped_formats
 from transom.formats.yaml_files import dump_yaml
 
 OTHERS = [
@@ -80,3 +81,53 @@ def test_an_edited_checker_is_given_everything() -> None:
     edited = files.atoms.replace("endpoint_slack", "cell_area", 1)
     assert edited != files.atoms
     assert interest_of(files.config, edited) is None
+
+
+def paths(slacks: Iterable[str], end: str = "") -> str:
+    """Return a list of endpoints with their slacks."""
+    rows = [f"r{number}/D (dff1)   1.95   0.64   {slack}" for number, slack in enumerate(slacks)]
+    head = "max_delay/setup group clk\n\nEndpoint     Delay  Delay  Slack\n" + "-" * 65
+    return "\n".join([head, *rows, end, ""])
+
+
+GOOD = ["0.31 (MET)"] * 40
+FLOODS = {
+    "all hold": (GOOD, "PASS"),
+    "the last one fails": ([*GOOD, "-0.02 (VIOLATED)"], "FAIL"),
+    "one in the middle fails": ([*GOOD, "-0.02 (VIOLATED)", *GOOD], "FAIL"),
+    "one is no number": ([*GOOD, "N/A (MET)", *GOOD], "NEEDS_REVIEW"),
+    "one is rounded": ([*GOOD, "-0.00 (MET)", *GOOD], "NEEDS_REVIEW"),
+    "one is of no check": ([*GOOD, "0.31 (VIOLATED)"], "FAIL"),
+}
+
+
+@pytest.mark.parametrize(("slacks", "status"), FLOODS.values(), ids=FLOODS)
+def test_of_many_values_that_hold_the_first_and_the_extreme_ones_are_kept(
+    slacks: list[str], status: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = paths(slacks)
+    whole = judge(tmp_path / "whole", ClaimRow(name="setup_met"), text)
+    monkeypatch.setattr(fact_interest, "MOST_OF_EACH", 10)
+    verdict = judge(tmp_path / "kept", ClaimRow(name="setup_met"), text)
+    assert verdict.status == whole.status == status, (whole.capped_by, whole.errors)
+    assert verdict.would_be == whole.would_be
+    assert verdict.capped_by == whole.capped_by
+    assert any("more values hold" in note.message for note in verdict.warnings)
+
+
+def test_the_least_of_many_values_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fact_interest, "MOST_OF_EACH", 10)
+    row = ClaimRow(name="number_limit", parameters={"measure": "worst_slack", "limit": "> 0"})
+    item = parse_item(
+        dump_yaml({"description": "Confirm it.", "input_files": ["a.rpt"]}), Path("I-1.yaml")
+    )
+    files = write_claim(item, row)
+    interest = interest_of(files.config, files.atoms)
+    text = paths([*GOOD, "0.07 (MET)", *GOOD, "0.93 (MET)", *GOOD])
+    reading = read_report_pieces(iter([text]), "a.rpt", shipped_formats(), interest=interest)
+    values = [fact.value for fact in reading.measurements if fact.name == "endpoint_slack"]
+    assert ("0.07" in values, "0.93" in values, len(values)) == (True, True, 12)
+    assert [fact.line for fact in reading.measurements] == sorted(
+        fact.line for fact in reading.measurements
+    )
+    assert reading.unlisted == reading.fact_count - len(reading.measurements)

@@ -83,3 +83,78 @@ def test_violations_that_only_the_total_counts_hold_it_back(
     tmp_path: Path, claim: str, status: str
 ) -> None:
     assert judge(tmp_path, ClaimRow(name=claim), LIMITS).status == status
+
+
+CONGESTION = """\
+Report : congestion
+Design : blinker
+Version: W-2024.09
+Layer     |    overflow     |              # GRCs has
+Name      |  total  |  max  | overflow (%)      | max overflow
+Both Dirs |    1610 |    13 |    1361  ( 4.15%) |       1
+H routing |     139 |    13 |      60  ( 0.37%) |       1
+V routing |    1471 |     3 |    1301  ( 7.94%) |      14
+"""
+NO_CONGESTION = CONGESTION.replace("4.15", "0.00").replace("0.37", "0.00").replace("7.94", "0.00")
+
+
+@pytest.mark.parametrize(
+    ("limit", "report", "status"),
+    [
+        ("at most 5 %", CONGESTION, "NEEDS_REVIEW"),
+        ("at most 3 %", CONGESTION, "FAIL"),
+        ("at most 5 %", NO_CONGESTION, "PASS"),
+    ],
+)
+def test_a_direction_beyond_the_limit_of_both_is_a_question(
+    tmp_path: Path, limit: str, report: str, status: str
+) -> None:
+    row = ClaimRow(name="number_limit", parameters={"measure": "routing_overflow", "limit": limit})
+    assert judge(tmp_path, row, report).status == status
+
+
+@pytest.mark.parametrize(("report", "status"), [(CONGESTION, "FAIL"), (NO_CONGESTION, "PASS")])
+def test_no_overflow_is_of_each_direction(tmp_path: Path, report: str, status: str) -> None:
+    assert judge(tmp_path, ClaimRow(name="routing_fits"), report).status == status
+
+
+COSTS = """\
+Report : constraint
+{options}Design : blinker
+Version: W-2024.09
+
+    Constraint                                       Cost
+    -----------------------------------------------------
+    max_transition                                   0.00 (MET)
+    max_capacitance                                  {cost}
+1
+"""
+VIOLATORS = """\
+Report : constraint
+{options}Design : blinker
+Version: W-2024.09
+
+This design has no violated constraints.
+
+1
+"""
+
+
+@pytest.mark.parametrize(
+    ("report", "status"),
+    [
+        (COSTS.format(options="", cost="0.00 (MET)"), "PASS"),
+        (COSTS.format(options="", cost="3.10 (VIOLATED)"), "FAIL"),
+        (COSTS.format(options="        -max_transition\n", cost="0.00 (MET)"), ""),
+        (VIOLATORS.format(options="        -all_violators\n"), "PASS"),
+        (VIOLATORS.format(options="        -all_violators\n        -max_fanout\n"), ""),
+    ],
+)
+def test_a_report_of_one_constraint_proves_nothing_of_all(
+    tmp_path: Path, report: str, status: str
+) -> None:
+    verdict = judge(tmp_path, ClaimRow(name="constraints_met"), report)
+    if status:
+        assert (verdict.would_be or verdict.status) == status, verdict.errors
+    else:
+        assert verdict.status not in ("PASS", "FAIL")

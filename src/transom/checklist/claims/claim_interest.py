@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Literal
 
 from transom.checklist.atoms import (
@@ -12,14 +13,18 @@ from transom.checklist.claims.absent_texts import texts_of_parameter, texts_of_p
 from transom.checklist.claims.claim_atoms import text_of_atoms
 from transom.checklist.claims.claim_data import (
     SCRIPT_COMMANDS,
+    Claim,
     bad_facts,
     measure_name,
     proof_facts,
     shipped_claims,
 )
+from transom.checklist.claims.claim_limits import limit_of, may_break
 from transom.checklist.vectors import STANDARD_SOURCE
 from transom.errors import InputError
-from transom.formats.reports import FactInterest
+from transom.evidence.numbers import PrintedNumber
+from transom.evidence.units import quantity_of
+from transom.formats.reports import FactInterest, Measurement
 
 
 def match_of_claim(config: CheckerConfig) -> Literal["contains", "words", "exact"]:
@@ -53,7 +58,31 @@ def interest_of(config: CheckerConfig, atoms: str) -> FactInterest | None:
     # Messages that the tool itself calls mere warnings are excused.
     names = {"message", *(measure_name(pattern, parameters) for pattern in patterns)}
     kinds = {kind for part in claim.headers for kind in (part.kind, *part.read_as)}
-    return FactInterest(frozenset(names), frozenset(kinds))
+    holds = None if claim.list or claim.group_by or claim.headers else _holds_for(claim, parameters)
+    return FactInterest(frozenset(names), frozenset(kinds), holds)
+
+
+def _holds_for(claim: Claim, parameters: dict[str, str]) -> Callable[[Measurement], bool]:
+    """Return a function that tells whether a measurement speaks for a claim, whatever its scope."""
+    limit = limit_of(parameters)
+    quantity = quantity_of(limit.number.unit) if limit is not None and limit.number.value else None
+    bad = bad_facts(claim, parameters)
+    alarming = {measure_name(pattern, parameters) for pattern in claim.alarming}
+
+    def holds(fact: Measurement) -> bool:
+        number = fact.number
+        if not isinstance(number, PrintedNumber) or fact.name in alarming:
+            return False
+        # A value of another quantity is a question.
+        if quantity is not None and quantity_of(number.unit) != quantity:
+            return False
+        for pattern in bad:
+            is_named = measure_name(pattern, parameters) == fact.name
+            if is_named and may_break(pattern, fact, limit):
+                return False
+        return True
+
+    return holds
 
 
 def _without_comments(code: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from transom.checklist.claims.claim_data import (
+    FactPattern,
     LimitedMeasure,
     limited_measure,
 )
@@ -13,6 +14,7 @@ from transom.errors import InputError
 from transom.evidence.number_limits import NumberLimit, read_bound
 from transom.evidence.numbers import PrintedNumber
 from transom.evidence.units import factor_to_base, quantity_of
+from transom.formats.reports import Measurement
 
 
 def limit_of(parameters: Mapping[str, str]) -> NumberLimit | None:
@@ -45,6 +47,26 @@ def fits_measure(bound: NumberLimit, measure: LimitedMeasure) -> bool:
     if not measure.quantity or (not bound.number.unit and bound.number.value == 0):
         return True
     return quantity_of(bound.number.unit) == measure.quantity
+
+
+def may_break(pattern: FactPattern, fact: Measurement, limit: NumberLimit | None) -> bool:
+    """Return whether a measurement may break a claim as a pattern says."""
+    if pattern.text is not None:
+        return fact.text == pattern.text
+    if pattern.text_contains is not None:
+        return pattern.text_contains in fact.text.lower()
+    number = fact.number
+    # A value that is no number cannot be ruled out.
+    if not isinstance(number, PrintedNumber):
+        return fact.value is None
+    if pattern.below is not None and number.value >= pattern.below:
+        return False
+    if pattern.above is not None and number.value <= pattern.above:
+        return False
+    if pattern.breaks_limit and limit is not None:
+        # What cannot be compared may break the limit.
+        return not holds_limit(number, limit)
+    return True
 
 
 def holds_limit(number: PrintedNumber, limit: NumberLimit) -> bool:

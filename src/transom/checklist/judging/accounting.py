@@ -81,6 +81,7 @@ class FileAccount:
         unread: what stands in it instead of a measurement of the claim.
         unseen_formats: titles of its formats that nobody saw from the tool.
         stated: what a person states of its values, or "".
+        unlisted: number of its values that hold and that the verdict does not list.
     """
 
     path: str
@@ -92,6 +93,7 @@ class FileAccount:
     unread: tuple[UnreadMatter, ...] = ()
     unseen_formats: tuple[str, ...] = ()
     stated: str = ""
+    unlisted: int = 0
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,9 @@ class CheckAccount:
         for file in self.files:
             if file.stated:
                 remarks.append((file.path, file.stated))
+            if file.unlisted:
+                text = f"{file.unlisted:,} more values hold, and are not listed one by one"
+                remarks.append((file.path, text))
             for title in file.unseen_formats:
                 text = f"{title}: the format is known from documentation, not from the tool"
                 remarks.append((file.path, text))
@@ -292,6 +297,7 @@ def _account_of(
         of_claim.unread,
         tuple(dict.fromkeys(each.title for each in around if each.seen == "documentation")),
         of_claim.stated,
+        reading.unlisted,
     )
 
 

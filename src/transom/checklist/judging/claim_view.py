@@ -20,7 +20,7 @@ from transom.checklist.claims.claim_data import (
     proof_facts,
     scope_of_claim,
 )
-from transom.checklist.claims.claim_limits import holds_limit
+from transom.checklist.claims.claim_limits import may_break
 from transom.checklist.judging.doubtful_lines import text_of_doubt
 from transom.evidence.caps import Cap
 from transom.evidence.number_limits import NumberLimit
@@ -171,22 +171,7 @@ class ClaimView:
 
     def is_bad(self, pattern: FactPattern, fact: Measurement) -> bool:
         """Return whether a measurement may break the claim as a pattern says."""
-        if pattern.text is not None:
-            return fact.text == pattern.text
-        if pattern.text_contains is not None:
-            return pattern.text_contains in fact.text.lower()
-        number = fact.number
-        # A value that is no number cannot be ruled out.
-        if not isinstance(number, PrintedNumber):
-            return fact.value is None
-        if pattern.below is not None and number.value >= pattern.below:
-            return False
-        if pattern.above is not None and number.value <= pattern.above:
-            return False
-        if pattern.breaks_limit and self.limit is not None:
-            # What cannot be compared may break the limit.
-            return not holds_limit(number, self.limit)
-        return True
+        return may_break(pattern, fact, self.limit)
 
     def names(self, patterns: Iterable[FactPattern]) -> list[str]:
         """Return what patterns speak of, in words: `worst slack of hold`."""

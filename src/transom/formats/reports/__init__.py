@@ -9,10 +9,10 @@
 a report in one pass, and `readings` is what comes out.
 """
 
+from transom.formats.reports.fact_interest import FactInterest
 from transom.formats.reports.loading import format_of, load_format, load_formats, shipped_formats
 from transom.formats.reports.reader import read_report, read_report_pieces, read_report_text
 from transom.formats.reports.readings import (
-    FactInterest,
     FileReading,
     Measurement,
     SectionReading,

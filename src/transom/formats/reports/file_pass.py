@@ -23,6 +23,7 @@ from transom.formats.reports.command_lines import (
     NarrowingCommand,
     NarrowingCommands,
 )
+from transom.formats.reports.fact_interest import FactInterest, FactKeeper
 from transom.formats.reports.format_rules import CompiledFormat
 from transom.formats.reports.line_planner import LinePlanner, OpenSections
 from transom.formats.reports.line_plans import (
@@ -34,8 +35,6 @@ from transom.formats.reports.line_plans import (
 )
 from transom.formats.reports.printed_lines import PrintedLines
 from transom.formats.reports.readings import (
-    FactInterest,
-    FactKeeper,
     FileReading,
     SectionReading,
     UnexplainedLines,
@@ -129,7 +128,8 @@ class FilePass:
             self._open.log.close(self._number)
         reading = self._reading
         reading.lines = self._number
-        reading.fact_count = self._facts.count
+        self._facts.finish()
+        reading.fact_count, reading.unlisted = self._facts.count, self._facts.unlisted
         reading.sections.sort(key=lambda section: section.first_line)
         reading.unexplained = self._unexplained.shapes
         has_log = any(section.is_log for section in reading.sections)

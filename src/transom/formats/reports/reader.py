@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from transom.formats.reports.fact_interest import FactInterest
 from transom.formats.reports.file_pass import FilePass
 from transom.formats.reports.format_rules import CompiledFormat
-from transom.formats.reports.readings import FactInterest, FileReading
+from transom.formats.reports.readings import FileReading
 from transom.formats.reports.sought_texts import TextSearch
 from transom.formats.reports.trees import json_lines, kind_of_tree, xml_lines
 from transom.formats.text_decoding import clean

@@ -226,51 +226,6 @@ class SectionReading:
         return "complete"
 
 
-@dataclass(frozen=True)
-class FactInterest:
-    """The measurements that somebody asks for.
-
-    Attributes:
-        names: their names.
-        kinds: also those of whatever name whose scope has one of these kinds.
-    """
-
-    names: frozenset[str]
-    kinds: frozenset[str] = frozenset()
-
-    def wants(self, fact: Measurement) -> bool:
-        """Return whether a measurement is asked for."""
-        if fact.name in self.names or fact.name.endswith("_not_read"):
-            return True
-        return bool(self.kinds) and fact.scope.get("kind") in self.kinds
-
-
-class FactKeeper:
-    """Keeps the measurements of one file that are asked for, and counts all of them.
-
-    A log of a gigabyte has more measurements than fit into memory, and a claim asks for few. Of
-    each other name the first one is kept, so that a verdict can say what the file holds instead.
-
-    Args:
-        interest: what is asked for; everything if None.
-    """
-
-    def __init__(self, interest: FactInterest | None = None) -> None:
-        self.count = 0
-        self._interest = interest
-        self._names = set[str]()
-
-    def add(self, section: SectionReading, fact: Measurement) -> None:
-        """Take the next measurement of a section."""
-        self.count += 1
-        section.last_fact_line = fact.line
-        if self._interest is None or fact.is_trouble or self._interest.wants(fact):
-            section.measurements.append(fact)
-        elif fact.name not in self._names:
-            self._names.add(fact.name)
-            section.measurements.append(fact)
-
-
 @dataclass
 class FileReading:
     """Everything that a pass over one file yields.
@@ -284,6 +239,7 @@ class FileReading:
         facts: digest, size, number of lines and encoding.
         lines: number of its lines.
         fact_count: number of the facts of all sections, also of those that nobody asked for.
+        unlisted: number of the facts that hold and that are not kept, since there are so many.
         sought: lines that hold a text which the reader was asked to look for.
     """
 
@@ -294,6 +250,7 @@ class FileReading:
     facts: Facts | None = None
     lines: int = 0
     fact_count: int = 0
+    unlisted: int = 0
     sought: list[Measurement] = field(default_factory=list)
 
     @property

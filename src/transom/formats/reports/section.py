@@ -10,9 +10,9 @@ from transom.evidence.identity import Identity, IdentityFact
 from transom.evidence.numbers import UnknownNumber
 from transom.evidence.subject_names import FACETS
 from transom.evidence.units import UnitSource, find_unit
+from transom.formats.reports.fact_interest import FactKeeper
 from transom.formats.reports.format_rules import CompiledFormat, LineRule, MeasureRule
 from transom.formats.reports.readings import (
-    FactKeeper,
     Measurement,
     NumberRule,
     SectionReading,

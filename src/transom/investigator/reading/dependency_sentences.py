@@ -20,13 +20,17 @@ _CLAUSE_END: Final = re.compile(r"[,;:()]|\s-\s|[–—]|\b(?:but|while|whereas|
 # One alternative a row: English verbs with "on", English transitive verbs, "X from Y", German.
 _VERBS: Final = re.compile(
     r"\b(?:(?:depends?|depending|dependent|rely|relies|relying|based|builds?|building|built)"
-    r" (?:up)?on"
+    r"(?: \w{1,20}ly)? (?:up)?on"
     r"|(?:requires?|requiring|needs?(?! to\b)|uses?|using|calls?|calling|consumes?|consuming"
     r"|queries|querying|invokes?)"
     r"|(?:subscribes?|connects?|talks?|writes?|listens?) to|integrates? with"
     r"|(?:powered|backed|served) by"
     r"|(?:gets?|takes?|fetch(?:es)?|pulls?|reads?|loads?|receives?|comes?)\b[^.;:,()]{0,60}? from"
+    r"|(?:fetched|read|taken|loaded|pulled|received|written|stored|sent|posted)(?: \w+){0,2}?"
+    r" (?:from|to|in|into)"
+    r"|dependenc(?:y|ies)(?: \w{1,20})? (?:is|are|includes?|on)|dependency on"
     r"|(?:hängt|hängen|abhängig|basiert|basieren)(?: \w+){0,3}? (?:von|auf)"
+    r"|dépend(?:ent)? (?:de|du|des)"
     r"|(?:nutzt|nutzen|benutzt|benötigt|benötigen|braucht|brauchen|verwendet|verwenden))\b",
     re.IGNORECASE,
 )
@@ -39,8 +43,8 @@ _PASSIVE: Final = re.compile(
 )
 # Denials stand right before the verb: "without exception it requires" denies nothing.
 _DENIED_VERB: Final = re.compile(
-    r"(?:\b(?:not|never|no longer|hardly|stopped|ceased|cannot|nicht|used to|may|might|could"
-    r"|would|should|if it)|n['’]t)\b(?: \w+){0,1} ?$",
+    r"(?:\b(?:not|never|no|no longer|hardly|stopped|ceased|cannot|nicht|used to|may|might|could"
+    r"|would|should|will|shall|if it)|n['’]t)\b(?: \w+){0,1} ?$",
     re.IGNORECASE,
 )
 _DENIED_SUBJECT: Final = re.compile(
@@ -49,10 +53,12 @@ _DENIED_SUBJECT: Final = re.compile(
     re.IGNORECASE,
 )
 _DENIED_OBJECT: Final = re.compile(
-    r"\b(?:no|not|nicht|kein\w{0,2}|neither|nor|without)\b", re.IGNORECASE
+    r"\b(?:no|not|nicht|kein\w{0,2}|neither|nor|without|whether|if)\b", re.IGNORECASE
 )
 _DENIED_BEHIND: Final = re.compile(
-    r"\W{0,3}(?:no more|no longer|any ?more|any longer|nicht mehr|only until)\b", re.IGNORECASE
+    r"\W{0,3}(?:no more|no longer|any ?more|any longer|nicht mehr|only until"
+    r"|(?:was|were|is|has been|will be) (?:removed|dropped|gone|retired|replaced))\b",
+    re.IGNORECASE,
 )
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?;])\s+(?=\S)")
 # A line that begins a block of its own: a heading, a bullet, a row of a table, a quotation.

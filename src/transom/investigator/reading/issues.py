@@ -220,8 +220,11 @@ def _links(issue: Issue, root: Node) -> list[Observation]:
     undone = [entry for entry in subtasks if not _done(entry)]
     place = issue.status_at.partition("/status")[0]
     observations = [_count("jira.open_blockers", blockers, "count of open blocking issues", place)]
-    observations.append(_count("jira.subtasks", subtasks, "count of subtasks", place))
-    observations.append(_count("jira.open_subtasks", undone, "count of open subtasks", place))
+    # Without any, none of them is open: that says nothing of what is done.
+    if subtasks:
+        observations.append(_count("jira.open_subtasks", undone, "count of open subtasks", place))
+    else:
+        observations.append(_count("jira.subtasks", subtasks, "count of subtasks", place))
     for link in issue.links:
         # A team may name its links as it likes, so an unknown one is a question.
         if _is_unclear(link):
