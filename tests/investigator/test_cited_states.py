@@ -6,6 +6,8 @@ import pytest
 
 from transom.investigator.cited_states import (
     denied_state,
+    named_rows,
+    other_severity,
     unrepeated_state,
     with_figures_of_parts,
     wrong_comparison,
@@ -240,3 +242,19 @@ def test_what_the_cited_entry_says_of_its_own_thing_stays(sentence: str) -> None
     checked = STANDING.check(sentence)
     assert checked.text.startswith(sentence)
     assert checked.removed == ()
+
+
+def finding(label: str, measure: str = "vulnerabilities.high.entry") -> Evidence:
+    return Evidence(
+        id=f"E{len(label)}", source="s.json", locator="/0", value="{}", measure=measure, label=label
+    )
+
+
+def test_a_sentence_without_a_citation_is_held_to_the_one_entry_that_it_names() -> None:
+    rows = [finding("CVE-2026-1 radius-core"), finding("CVE-2026-22 libpcap")]
+    assert named_rows("CVE-2026-22 is fixed.", rows) == rows[1:]
+    assert named_rows("CVE-2026-3 is fixed.", rows) == []
+    assert named_rows("CVE-2026-1 and CVE-2026-22 are fixed.", rows) == []
+    assert unrepeated_state("CVE-2026-22 is fixed.", rows[1:]) == "CVE-2026-22 libpcap"
+    assert other_severity("CVE-2026-22 ist niedrig.", rows[1:]) == "CVE-2026-22 libpcap: high"
+    assert other_severity("CVE-2026-22 is high.", rows[1:]) == ""
