@@ -98,7 +98,8 @@ class PrintedDate:
         earliest: the first moment that it can mean, in UTC.
         latest: the last moment that it can mean, in UTC.
         begin: the moment that is written, without a zone, and `end` the moment after it.
-        has_zone: whether the zone is written.
+        has_zone: whether the offset from UTC is known; of an ambiguous zone (CST) or an unknown
+            one it is not.
         has_time: whether a time of day is written.
     """
 

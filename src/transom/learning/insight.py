@@ -157,8 +157,8 @@ class Insight:
         return float((part + square / 2 - spread) / (1 + square))
 
     def standing(self, time: str) -> float:
-        """Return the score at a time (ISO 8601): the lower bound, reduced by decay since the last
-        use, and never below half of it.
+        """Return the score at a time (ISO 8601): the lower bound, reduced by decay since
+        it was made, used or confirmed last, and never below half of it.
         """
         # Times in ISO 8601 and UTC sort as texts.
         recent = max(self.created_at, self.last_used, self.confirmed_at)
@@ -190,8 +190,8 @@ def supports(category: InsightCategory, good: bool, followed: bool | None) -> bo
     Args:
         category: its category.
         good: whether the outcome was good.
-        followed: whether the insight was followed. If that is unknown (None), a failure for which a
-            mistake was cited counts as having made that mistake.
+        followed: whether the insight was followed. If that is unknown (None), every outcome speaks
+            for a mistake, and the good ones for any other insight.
     """
     if followed is None:
         followed = good if category is InsightCategory.MISTAKE else True
@@ -208,10 +208,12 @@ def days_between(earlier: str, later: str) -> float:
 def bound(text: str) -> str:
     """Return a year, month, day or time in the form that sorts as text; "" for "".
 
+    A year or a month stays as it is, and sorts before each of its days.
+
     Raises:
         InputError: the text is not a date.
     """
-    if re.fullmatch(r"[0-9]{4}(-[0-9]{2})?", text):
+    if re.fullmatch(r"[0-9]{4}(-(0[1-9]|1[0-2]))?", text) and text[:4] != "0000":
         return text
     try:
         parsed = datetime.fromisoformat(text) if text else None
