@@ -126,7 +126,7 @@ class UnknownDate:
 
 
 def read_date(value: object, *, order: DayOrder | None = None) -> PrintedDate | UnknownDate:
-    """Read a printed date with or without a time and a zone.
+    """Read a printed date with or without a time and a zone; the name of the day is not checked.
 
     Args:
         value: a text, or seconds or milliseconds since 1970 as a number of JSON.

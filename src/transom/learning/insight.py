@@ -84,8 +84,7 @@ class Insight:
     Attributes:
         id: `str-00001`; "" for an insight that is not yet added.
         helpful_count, harmful_count: good and bad outcomes of its use.
-        against_count: outcomes of both kinds that speak against it. For a mistake ("never do X"),
-            neither kind does so by itself: a run that avoids X succeeds, a run that does X fails.
+        against_count: outcomes, good or bad, that speak against it; see `supports`.
         tags: sorted.
         sources: origins, each once.
         scope: `global`, `domain/NAME` or `study/NAME`.
@@ -152,9 +151,12 @@ class Insight:
         It is Wilson's bound, with one assumed outcome for the insight and one against it.
         """
         tested = self.tested + 2
-        part, square = (self.for_count + 1) / tested, _SURENESS * _SURENESS / tested
-        spread = (part * (1 - part) * square + square * square / 4) ** 0.5
-        return float((part + square / 2 - spread) / (1 + square))
+        part = (self.for_count + 1) / tested
+        z_squared_per_n = _SURENESS * _SURENESS / tested
+        spread = (
+            part * (1 - part) * z_squared_per_n + z_squared_per_n * z_squared_per_n / 4
+        ) ** 0.5
+        return float((part + z_squared_per_n / 2 - spread) / (1 + z_squared_per_n))
 
     def standing(self, time: str) -> float:
         """Return the score at a time (ISO 8601): the lower bound, reduced by decay since
@@ -167,6 +169,7 @@ class Insight:
 
     def covers(self, draft: Insight) -> bool:
         """Return whether a draft with the same text adds no source, tag or egress to it."""
+        # A source that names nobody adds nothing.
         sources = {*draft.sources} <= {*self.sources, InsightSource()}
         return sources and {*draft.tags} <= {*self.tags} and draft.egress in ("any", self.egress)
 
