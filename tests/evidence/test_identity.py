@@ -135,6 +135,19 @@ def test_a_section_says_for_itself_what_the_file_says_otherwise() -> None:
     assert [fact.text for fact in section.of("tool")] == ["Router"]
 
 
+def test_what_a_person_states_of_a_section_replaces_only_statements() -> None:
+    section = Identity().with_statement("stage", "placed", "Ada")
+    printed = Identity((IdentityFact("stage", "routed", "a.log", 9),))
+    asked = [IdentityRequirement("stage", "routed")]
+    assert [fact.text for fact in printed.of_section(section).of("stage")] == ["routed"]
+    assert wrong_file(compare_identity(printed.of_section(section), asked)) is None
+    stated = Identity().with_statement("stage", "routed", "Ben")
+    assert [fact.text for fact in stated.of_section(section).of("stage")] == ["placed"]
+    # What the section itself says outranks what was stated of the whole file.
+    assert [fact.text for fact in stated.of_section(printed).of("stage")] == ["routed"]
+    assert "Ben" not in str(stated.of_section(printed).to_json())
+
+
 def test_a_statement_needs_a_person_and_shows_up_in_the_document() -> None:
     with pytest.raises(ValueError, match="who states it"):
         Identity().with_statement("stage", "routed", " ")

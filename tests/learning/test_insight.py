@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from transom.errors import InputError
-from transom.learning import Insight, InsightCategory
+from transom.learning import Insight, InsightCategory, Playbook
 from transom.learning.insight import supports
 
 MIS, STR = InsightCategory.MISTAKE, InsightCategory.STRATEGY
@@ -71,3 +71,16 @@ def test_categories_go_by_code_and_by_name() -> None:
     assert InsightCategory.named("mis") is InsightCategory.named("MISTAKE") is MIS
     with pytest.raises(InputError, match=r"unknown category 'rule'.*str \(strategy\)"):
         InsightCategory.named("rule")
+
+
+@pytest.mark.parametrize(
+    "text", ["2024-13", "2024-00", "0000", "0000-05", "2024-1", "24", "2024-99"]
+)
+def test_a_month_or_year_that_no_calendar_has_is_no_bound(text: str) -> None:
+    with pytest.raises(InputError, match="is not a date"):
+        Playbook().add_insight(STR, "x", valid_from=text)
+
+
+@pytest.mark.parametrize("text", ["2024-12", "2024-01", "2024-10", "2024", "2024-09-30", ""])
+def test_a_bound_is_kept_as_precisely_as_it_is_written(text: str) -> None:
+    assert Playbook().add_insight(STR, "x", valid_from=text).valid_from == text

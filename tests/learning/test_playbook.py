@@ -134,6 +134,17 @@ def test_near_texts_stay_two_and_a_person_is_asked(book: Playbook, first: str, s
     assert question.other == kept
 
 
+@pytest.mark.parametrize("stems", [300, 420, 700, 790])
+def test_near_texts_of_any_length_are_asked_about(book: Playbook, stems: int) -> None:
+    words = [
+        f"w{chr(97 + n // 676)}{chr(97 + n // 26 % 26)}{chr(97 + n % 26)}" for n in range(stems)
+    ]
+    first = book.add_insight(STR, " ".join(words))
+    book.add_insight(STR, " ".join([*words, "besides"]))
+    (question,) = Curator(book).questions()
+    assert question.other == first
+
+
 def test_texts_of_one_template_stay_apart_and_each_is_asked_about_once(book: Playbook) -> None:
     materials = [f"material {letter * 3}" for letter in "abcdefghijklmnopqrst"]
     for material in materials:

@@ -142,6 +142,24 @@ class StoreConformance:
             "last",
         ]
 
+    def test_a_write_that_fails_takes_no_other_with_it(self, location: Path) -> None:
+        def refuse(*given: object) -> StreamSummary:
+            raise KeyError(str(given))
+
+        async def work(store: Store) -> None:
+            await store.append("s", "first", 1)
+            soon = store.append_soon("s", "second", 2)
+            failing = store.append_soon("other", "k", 1, summarise=refuse)
+            with pytest.raises((KeyError, StoreError)):
+                await store.append("other", "k", 2, summarise=refuse)
+            assert await store.append("s", "third", 3) > await soon
+            with pytest.raises((KeyError, StoreError)):
+                await failing
+
+        self.run(location, work)
+        assert [record.data for record in self.records(location, "s")] == [1, 2, 3]
+        assert self.records(location, "other") == []
+
     def test_concurrent_appends_all_arrive_in_the_order_they_were_handed_over(
         self, location: Path
     ) -> None:

@@ -214,3 +214,18 @@ def test_a_runner_of_ones_own_follows_no_rule_that_ends_during_its_run(
     assert len([number for number in failed if number < 10]) <= 2
     assert len([number for number in failed if number > 10]) > 10
     assert not wrapped._learning.warnings({"width": 20, "hole": 15})
+
+
+@pytest.mark.parametrize("value", [[], (), "", "12.5", [1.0, float("nan")], None])
+def test_an_objective_without_a_number_has_not_solved(tmp_path: Path, value: object) -> None:
+    class Returning:
+        def objective(self, trial: object) -> object:
+            return value
+
+        def run(self) -> object:
+            return self.objective({"width": 20.0})
+
+    theirs: Any = ContextAwareRunner(Returning(), folder=tmp_path)
+    assert theirs.run() == value or value is not None
+    report = theirs.get_learning_report()
+    assert (report["total_trials"], report["success_rate"]) == (1, 0.0)

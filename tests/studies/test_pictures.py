@@ -10,8 +10,8 @@ import pytest
 
 from tests.studies.helpers import runner, write_study
 from transom.studies import pictures
-from transom.studies.pictures import as_optuna, write_pictures
-from transom.studies.trials import front, ranked
+from transom.studies.pictures import as_optuna, importances, write_pictures
+from transom.studies.trials import StudyTrial, front, ranked
 
 TWO = "[{name: mass}, {name: stress}]"
 
@@ -71,3 +71,26 @@ def test_without_scipy_all_but_the_contour_is_drawn(
 def test_a_study_without_a_solved_design_has_no_plots(tmp_path: Path) -> None:
     made = runner(tmp_path, write_study(tmp_path, trials=12))
     assert write_pictures(made, [], tmp_path / "none") == {}
+
+
+@pytest.mark.parametrize("trials", [8, 40])
+def test_no_variable_matters_where_all_designs_are_equally_good(
+    tmp_path: Path, trials: int
+) -> None:
+    made = runner(tmp_path, write_study(tmp_path, trials=12))
+    designs = []
+    for number in range(trials):
+        design = StudyTrial(
+            number=number,
+            kind="solved",
+            params={"width": 11 + number / 2, "hole": 2 + number % 7},
+            values=(3.0,),
+        )
+        designs.append(design)
+    assert importances(made.study, designs) == {}
+    assert "importances" not in write_pictures(made, designs, tmp_path / "equal")
+    differing = [
+        design.model_copy(update={"values": (design.params["width"],)}) for design in designs
+    ]
+    shares = importances(made.study, differing)
+    assert shares["width"] > shares["hole"]

@@ -4,7 +4,8 @@ ship.
     python examples/studies/make/make_emulator.py solve SOLVES.jsonl --number 1500
     python examples/studies/make/make_emulator.py fit SOLVES.jsonl
 
-Solving may be interrupted and given again; it appends.
+The paths are meant from the root of a checkout. Solving may be interrupted and given again; it
+appends. Fitting overwrites the coefficients of the installed package.
 """
 
 from __future__ import annotations
@@ -88,7 +89,10 @@ def solve(path: Path, number: int, seed: int) -> None:
 
 
 def fit(path: Path) -> None:
-    """Fit the emulator's coefficients; every fifth solve is held out and says how good they are."""
+    """Fit the emulator's coefficients, and overwrite `COEFFICIENTS` in the installed package.
+
+    Every fifth solve is held out and says how good they are.
+    """
     import numpy as np
 
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
@@ -144,6 +148,7 @@ def fit(path: Path) -> None:
 
 
 def ridge(table: Any, target: Any, strength: float = 1.0) -> Any:
+    """Weights of a linear regression with a ridge; `strength` is its penalty."""
     import numpy as np
 
     return np.linalg.solve(table.T @ table + strength * np.eye(table.shape[1]), table.T @ target)

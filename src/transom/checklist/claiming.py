@@ -39,10 +39,11 @@ _RULES = "rules"
 def claim_of(item: Item, chain: Chain) -> ClaimRow | None:
     """Return the claim that an item means, or None if nobody said it and no sentence is written.
 
-    A person's choice counts whoever answers; a written sentence is for the embedded rules alone.
+    If a person chose a claim, it counts with every model. A sentence is read as a claim only if the
+    embedded rules answer.
 
     Raises:
-        InputError: the claim is not known, or a parameter does not fit it.
+        InputError: the claim or a parameter is not known, one is missing, or the limit is none.
     """
     if item.claim is not None:
         require_known(item, item.claim)
@@ -64,7 +65,7 @@ def _with_stated_check(item: Item, row: ClaimRow) -> ClaimRow:
 
 
 def has_patterns(item: Item) -> bool:
-    """Return whether an item lists values that its reports are compared with."""
+    """Return whether an item states how many values its reports must have."""
     return item.requirements is not None and item.requirements.value is not None
 
 
@@ -76,13 +77,14 @@ def listed_texts(item: Item) -> tuple[str, ...]:
 
 
 def require_known(item: Item, row: ClaimRow) -> None:
-    """Refuse an unknown claim, and one without its parameters.
+    """Refuse an unknown claim, and one that lacks its measure, limit or text.
 
     Raises:
         InputError: with file:line, and the nearest name.
     """
     claims = shipped_claims().claims
-    place = parse_yaml(item.text, item.path).place_of("reads_as", "claim")
+    file = parse_yaml(item.text, item.path)
+    place = file.place_of("reads_as", "claim")
     claim = claims.get(row.name)
     if claim is None:
         near = nearest_key(row.name, tuple(claims))
@@ -98,7 +100,12 @@ def require_known(item: Item, row: ClaimRow) -> None:
     for name in ("measure", "limit", "text"):
         if name in claim.parameters and name not in row.parameters:
             raise InputError(f"{row.name} lacks its {name}", place=place, hint=f"add {name}")
-    limit_of(row.parameters)
+    try:
+        limit_of(row.parameters)
+    except InputError as error:
+        # The limit alone does not tell which of many items it stands in.
+        limit_place = file.place_of("reads_as", "parameters", "limit")
+        raise InputError(error.problem, place=limit_place, hint=error.hint) from error
 
 
 def config_of_claim(item: Item, row: ClaimRow) -> CheckerConfig:
@@ -146,7 +153,7 @@ async def write_claim_checker(run: Run, item: Item, row: ClaimRow, target: Path 
     if target is not None:
         adopt_edits(run, target, (ATOMS_FILE, CHECKER_FILE))
     folder = run.folder / _FOLDER
-    # Only what decides is a stage of its own: each stage leaves two more files in the run.
+    # Of these files only the two that decide are stages: each stage leaves two more in the run.
     for name, text in {ATOMS_FILE: files.atoms, CHECKER_FILE: config}.items():
         output: ArtifactFile[str] = text_file(name, _FOLDER)
         written = await run.stage(f"build/{Path(name).stem.lower()}", as_it_is, text, out=output)

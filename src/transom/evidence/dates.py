@@ -98,7 +98,8 @@ class PrintedDate:
         earliest: the first moment that it can mean, in UTC.
         latest: the last moment that it can mean, in UTC.
         begin: the moment that is written, without a zone, and `end` the moment after it.
-        has_zone: whether the zone is written.
+        has_zone: whether the offset from UTC is known; of an ambiguous zone (CST) or an unknown
+            one it is not.
         has_time: whether a time of day is written.
     """
 
@@ -125,7 +126,7 @@ class UnknownDate:
 
 
 def read_date(value: object, *, order: DayOrder | None = None) -> PrintedDate | UnknownDate:
-    """Read a printed date with or without a time and a zone.
+    """Read a printed date with or without a time and a zone; the name of the day is not checked.
 
     Args:
         value: a text, or seconds or milliseconds since 1970 as a number of JSON.

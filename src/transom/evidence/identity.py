@@ -13,8 +13,8 @@ A file that says otherwise is the wrong file (`wrong_file`); one that says nothi
 identity of its own: `Identity.of_section` adds what the file says where the section is silent.
 
 A person may state a fact that the file does not say (`Identity.with_statement`). What the file says
-outranks it, and each message repeats who stated it. Names are compared as `subject_names` says,
-dates as `dates` says.
+outranks it, also where it is stated of a section, and each message repeats who stated it. Names are
+compared as `subject_names` says, dates as `dates` says.
 """
 
 from __future__ import annotations
@@ -104,11 +104,22 @@ class Identity:
     def of_section(self, section: Identity) -> Identity:
         """Return the identity of a section of this file.
 
-        What the section says of a facet replaces what the file says of it.
+        What the section itself says of a facet replaces what the file says of it. What a person
+        stated of the section replaces only what a person stated of the file.
         """
-        spoken = {fact.facet for fact in section.facts}
-        kept_facts = tuple(fact for fact in self.facts if fact.facet not in spoken)
-        return Identity((*kept_facts, *section.facts))
+        by_section = set[Facet]()
+        by_person = set[Facet]()
+        for fact in section.facts:
+            facets = by_person if fact.stated_by else by_section
+            facets.add(fact.facet)
+        facts = list[IdentityFact]()
+        for fact in self.facts:
+            is_replaced = fact.facet in by_section or (
+                bool(fact.stated_by) and fact.facet in by_person
+            )
+            if not is_replaced:
+                facts.append(fact)
+        return Identity((*facts, *section.facts))
 
     def to_json(self) -> dict[str, list[dict[str, str | int]]]:
         """Return the facts by facet, as the `identity` of an input in a verdict."""

@@ -84,8 +84,7 @@ class Insight:
     Attributes:
         id: `str-00001`; "" for an insight that is not yet added.
         helpful_count, harmful_count: good and bad outcomes of its use.
-        against_count: outcomes of both kinds that speak against it. For a mistake ("never do X"),
-            neither kind does so by itself: a run that avoids X succeeds, a run that does X fails.
+        against_count: outcomes, good or bad, that speak against it; see `supports`.
         tags: sorted.
         sources: origins, each once.
         scope: `global`, `domain/NAME` or `study/NAME`.
@@ -152,13 +151,16 @@ class Insight:
         It is Wilson's bound, with one assumed outcome for the insight and one against it.
         """
         tested = self.tested + 2
-        part, square = (self.for_count + 1) / tested, _SURENESS * _SURENESS / tested
-        spread = (part * (1 - part) * square + square * square / 4) ** 0.5
-        return float((part + square / 2 - spread) / (1 + square))
+        part = (self.for_count + 1) / tested
+        z_squared_per_n = _SURENESS * _SURENESS / tested
+        spread = (
+            part * (1 - part) * z_squared_per_n + z_squared_per_n * z_squared_per_n / 4
+        ) ** 0.5
+        return float((part + z_squared_per_n / 2 - spread) / (1 + z_squared_per_n))
 
     def standing(self, time: str) -> float:
-        """Return the score at a time (ISO 8601): the lower bound, reduced by decay since the last
-        use, and never below half of it.
+        """Return the score at a time (ISO 8601): the lower bound, reduced by decay since
+        it was made, used or confirmed last, and never below half of it.
         """
         # Times in ISO 8601 and UTC sort as texts.
         recent = max(self.created_at, self.last_used, self.confirmed_at)
@@ -167,6 +169,7 @@ class Insight:
 
     def covers(self, draft: Insight) -> bool:
         """Return whether a draft with the same text adds no source, tag or egress to it."""
+        # A source that names nobody adds nothing.
         sources = {*draft.sources} <= {*self.sources, InsightSource()}
         return sources and {*draft.tags} <= {*self.tags} and draft.egress in ("any", self.egress)
 
@@ -190,8 +193,8 @@ def supports(category: InsightCategory, good: bool, followed: bool | None) -> bo
     Args:
         category: its category.
         good: whether the outcome was good.
-        followed: whether the insight was followed. If that is unknown (None), a failure for which a
-            mistake was cited counts as having made that mistake.
+        followed: whether the insight was followed. If that is unknown (None), every outcome speaks
+            for a mistake, and the good ones for any other insight.
     """
     if followed is None:
         followed = good if category is InsightCategory.MISTAKE else True
@@ -208,10 +211,12 @@ def days_between(earlier: str, later: str) -> float:
 def bound(text: str) -> str:
     """Return a year, month, day or time in the form that sorts as text; "" for "".
 
+    A year or a month stays as it is, and sorts before each of its days.
+
     Raises:
         InputError: the text is not a date.
     """
-    if re.fullmatch(r"[0-9]{4}(-[0-9]{2})?", text):
+    if re.fullmatch(r"[0-9]{4}(-(0[1-9]|1[0-2]))?", text) and text[:4] != "0000":
         return text
     try:
         parsed = datetime.fromisoformat(text) if text else None

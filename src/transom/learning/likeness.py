@@ -55,7 +55,10 @@ def normalised(content: str) -> tuple[str, ...]:
 
 
 def differ_in_a_number(first: str, second: str) -> bool:
-    """Return whether two texts have different numbers, so that they state different facts."""
+    """Return whether two texts have different numbers, so that they state different facts.
+
+    Only numbers in digits count; a hyphen behind a word is no sign.
+    """
     return _numbers(first) != _numbers(second)
 
 

@@ -60,7 +60,9 @@ class InsightCandidate:
 
 
 class Reflector:
-    """An analysis of outcomes by rules. Equal outcomes give equal candidates.
+    """Finds insights in outcomes by rules, and adds them to a playbook.
+
+    Equal outcomes give equal candidates.
 
     Attributes:
         playbook: the playbook that gets the candidates.

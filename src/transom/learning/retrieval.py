@@ -243,7 +243,7 @@ def near(
     text = draft.content
     condition, values = view.visible
     # Words first: they find typing errors, and need no embedder.
-    numbers = index.sharing(text, NEARLY)
+    numbers = index.texts_sharing_stems(text, NEARLY)
     marks = ",".join("?" * len(numbers))
     candidates = ledger.insights(f"number IN ({marks}) AND {condition}", [*numbers, *values])
     if vector is not None:

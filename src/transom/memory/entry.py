@@ -96,7 +96,9 @@ class Neighbour:
 
 
 def id_of(content: str, metadata: Mapping[str, Json]) -> str:
-    """Return an id that is the same for equal content and metadata."""
+    """Return an id that is the same for content and metadata that are equal as canonical JSON, in
+    which 1 and 1.0 differ.
+    """
     return digest({"content": content, "metadata": dict(metadata)})[:16]
 
 
@@ -110,7 +112,7 @@ def check_entry(entry_id: str | None, content: str) -> None:
         raise InputError("the content is empty", place="memory", hint="give the text to store")
     if entry_id is None:
         return
-    # Ids are printed in lists and in windows, one line each.
+    # Ids are printed in lists and in windows, one line each. Spaces around an id do not count.
     if not entry_id.isprintable() or not 0 < len(entry_id.strip()) <= _LONGEST_ID:
         hint = f"use a line of at most {_LONGEST_ID} characters"
         raise InputError(f"{entry_id!r:.80} cannot be an id", place="memory", hint=hint)

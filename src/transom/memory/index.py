@@ -4,6 +4,7 @@ with an embedder.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -20,11 +21,13 @@ paraphrases.
 _LEAST_LIKENESS = 0.25  # cosine of a hit without a common word
 # Limits that keep a search fast, also for a whole page as query.
 _MOST_TERMS = 24
+# Stems in one statement; of a longer query only the alphabetically first ones are looked up.
 _MOST_LOOKED_UP = 400
 # Occurrences of all terms together: frequent terms are slow and tell little.
 _MOST_POSTINGS = 20_000
+# Candidates by words and by meaning, from which the hits of a search are chosen.
 _FEWEST_CANDIDATES = 60
-_MOST_SHARING = 500
+_MOST_SHARING = 500  # texts, the newest, that are compared with a text
 
 
 @dataclass(frozen=True)
@@ -129,19 +132,20 @@ class Index:
         self._tables.write(put)
         return len(rows)
 
-    def sharing(self, text: str, part: float) -> list[int]:
+    def texts_sharing_stems(self, text: str, least_share: float) -> list[int]:
         """Return the numbers of texts with many stems in common with a text.
 
         Args:
             text: the text to compare with.
-            part: least share of common stems in the stems of both texts, 0 to 1 (Jaccard index).
+            least_share: least share of common stems in the stems of both texts, 0 to 1 (Jaccard
+                index).
         """
         stems = {*stems_of(text)}
         counts = self._counts(stems)
-        # Each of these texts contains one of the rarest stems, since the other stems are too few to
-        # reach that share.
+        # A text with this share lacks at most n - ceil(share * n) of the n stems, so it has one of
+        # any n - ceil(share * n) + 1, here of the rarest. Stems that no text has are lacked by all.
         unknown_stems = len(stems) - len(counts)
-        needed = int((1 - part) * len(stems)) + 1 - unknown_stems
+        needed = len(stems) - math.ceil(least_share * len(stems)) + 1 - unknown_stems
         # The text has no stems, or too many that no other text contains.
         if not counts or needed <= 0:
             return []
@@ -149,7 +153,7 @@ class Index:
         items = []
         for item, words in self._words.containing(rarest, _MOST_SHARING):
             other_stems = {*words}
-            if len(stems & other_stems) >= part * len(stems | other_stems):
+            if len(stems & other_stems) >= least_share * len(stems | other_stems):
                 items.append(item)
         return items
 
@@ -166,7 +170,7 @@ class Index:
         Args:
             query: words or sentences.
             limit: number of texts at most.
-            among, values: a SELECT of the numbers of the allowed texts, and its parameters.
+            among, values: a SELECT of the row numbers of the allowed texts, and its parameters.
             vector: the query's vector, if known.
         """
         # The best text of both lists together may be far down in either.
@@ -186,13 +190,16 @@ class Index:
 
     def _counts(self, terms: Collection[str]) -> list[tuple[str, int]]:
         """Return the terms that occur in texts, with the number of texts; rarest first."""
-        rows = self._words.counts(sorted(terms)[:_MOST_LOOKED_UP])
+        ordered = sorted(terms)
+        rows: list[tuple[str, int]] = []
+        for start in range(0, len(ordered), _MOST_LOOKED_UP):
+            rows += self._words.counts(ordered[start : start + _MOST_LOOKED_UP])
         return sorted(rows, key=lambda row: (row[1], row[0]))
 
     def _by_words(
         self, query: str, limit: int, among: str, values: Sequence[Value]
     ) -> dict[int, float]:
-        """Return number -> score (0 to 1) of the texts that match the words of a query best."""
+        """Return number -> score (0 to 1) of the texts that match any of the words best."""
         terms = self._rare_terms(query)
         if not terms:
             return {}
@@ -216,7 +223,8 @@ class Index:
         """Return the rarest stems of a query, as many as can be searched for in a short time."""
         terms: list[str] = []
         postings = 0
-        for term, count in self._counts({*stems_of(query)})[:_MOST_TERMS]:
+        stems = sorted({*stems_of(query)})[:_MOST_LOOKED_UP]
+        for term, count in self._counts(stems)[:_MOST_TERMS]:
             # Frequent words cost most and tell least; the rarest one is always searched for.
             if terms and postings + count > _MOST_POSTINGS:
                 break

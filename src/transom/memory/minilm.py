@@ -48,9 +48,9 @@ class MiniLM:
         Raises:
             InputError: the folder has no weights of this model.
         """
-        vectors = np.zeros((len(texts), DIMENSIONS), np.float32)
         if "embeddings.word_embeddings.weight" not in self._weights:
             raise InputError(f"has no weights of {MODEL}", place=str(self._folder))
+        vectors = np.zeros((len(texts), DIMENSIONS), np.float32)
         encodings = self._tokenizer.encode_batch(list(texts))
         # Each text is padded to the longest one of its batch: texts of similar length together
         # need little padding.
@@ -59,7 +59,8 @@ class MiniLM:
         for start in range(0, len(order), _BATCH):
             batch = order[start : start + _BATCH]
             longest = lengths[batch[-1]]
-            ids, mask = np.zeros((2, len(batch), longest), np.int64)
+            ids = np.zeros((len(batch), longest), np.int64)
+            mask = np.zeros_like(ids)
             for row, index in enumerate(batch):
                 ids[row, : lengths[index]] = encodings[index].ids
                 mask[row, : lengths[index]] = 1
@@ -113,10 +114,10 @@ class MiniLM:
         x = words[ids] + positions[: ids.shape[1]] + token_types[0]
         x = self._norm(x, "embeddings.LayerNorm")
         # Added to the scores of attention, it makes the softmax ignore padding.
-        hidden = np.where(mask[:, None, None, :] == 1, 0.0, -1e9).astype(np.float32)
+        padding_bias = np.where(mask[:, None, None, :] == 1, 0.0, -1e9).astype(np.float32)
         for layer in range(_LAYERS):
             name = f"encoder.layer.{layer}"
-            attended = self._attend(x, hidden, f"{name}.attention")
+            attended = self._attend(x, padding_bias, f"{name}.attention")
             x = self._norm(x + attended, f"{name}.attention.output.LayerNorm")
             inner = _gelu(self._linear(x, f"{name}.intermediate.dense"))
             output = self._linear(inner, f"{name}.output.dense")
@@ -125,7 +126,7 @@ class MiniLM:
         mean = (x * weight).sum(axis=1) / weight.sum(axis=1)
         return np.asarray(mean / np.linalg.norm(mean, axis=1, keepdims=True), np.float32)
 
-    def _attend(self, x: Array, hidden: Array, name: str) -> Array:
+    def _attend(self, x: Array, padding_bias: Array, name: str) -> Array:
         """Return the output of a layer's attention; shape (texts, tokens, 384), as that of `x`."""
         texts, tokens, _ = x.shape
 
@@ -134,7 +135,9 @@ class MiniLM:
             return projected.reshape(texts, tokens, _HEADS, -1).transpose(0, 2, 1, 3)
 
         query, key, value = heads("query"), heads("key"), heads("value")
-        scores = query @ key.transpose(0, 1, 3, 2) / np.float32(query.shape[-1] ** 0.5) + hidden
+        scores = (
+            query @ key.transpose(0, 1, 3, 2) / np.float32(query.shape[-1] ** 0.5) + padding_bias
+        )
         # Without the maximum, `exp` overflows.
         scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
         mixed = scores / scores.sum(axis=-1, keepdims=True) @ value

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from transom.errors import StoreError, TransomError
+from transom.errors import StoreError
 from transom.store.sqlite_errors import (
     is_read_only,
     primary_code,
@@ -146,11 +146,7 @@ class Committer:
         """
         try:
             return [CommitOutcome(result) for result in self._transaction(batch, 0)]
-        except (
-            sqlite3.Error,
-            TransomError,
-            UnicodeDecodeError,
-        ):  # `commit` follows, and reports the error
+        except Exception:  # noqa: BLE001 - `commit` follows, and reports it to the job that failed
             return None
 
     def close(self) -> None:

@@ -14,11 +14,11 @@ class WorkerJob:
     Attributes:
         queue: the queue that it waits in.
         group: the jobs that were put together; the name of the stream of their answers.
-        number: tells the jobs of a group apart.
+        number: tells the jobs of a group apart, which is not checked.
         lock: of two jobs with the same lock, one waits until the other is done.
         data: what the worker has to know, a JSON object.
         priority: jobs of a higher one are taken first.
-        is_repeated: whether a worker had it before.
+        is_repeated: whether a worker had it before, also if that worker postponed it.
     """
 
     queue: str
@@ -68,7 +68,9 @@ class JobPostponed(Exception):
 
 
 DoJob: TypeAlias = Callable[[WorkerJob], Awaitable[None]]
-"""Does a job. What it raises sends the job back into the queue, so that nothing is lost."""
+"""Does a job. What it raises sends the job back into the queue, so that nothing is lost;
+`JobPostponed` says after how many seconds.
+"""
 
 
 class JobQueue(Protocol):

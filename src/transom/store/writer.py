@@ -89,7 +89,12 @@ class Writer:
             commits_here = commits_here and (self._committer.quick >= PROVEN or _is_only_task(loop))
             self._last = me
             batch, self._waiting = self._waiting, []
-            outcomes = self._committer.commit_at_once(batch) if commits_here else None
+            try:
+                outcomes = self._committer.commit_at_once(batch) if commits_here else None
+            except BaseException:
+                # Interrupted. The held writes of others are still to be committed.
+                self._waiting = batch[:-1]
+                raise
             if outcomes is None:
                 future = job.future = _Decided(loop=loop)
                 self._push(batch, stream)

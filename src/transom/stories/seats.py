@@ -217,10 +217,8 @@ class Seats:
     def learn(self, number: int, reply: str, findings: Sequence[str]) -> None:
         """Count an attempt for the insights that Dev cited, and add its findings as insights."""
         if self.epic.playbook and self._hints:
-            reflector, cited = (
-                Reflector(self.epic.playbook),
-                cited_in(reply, shown_in(self._hints.value)),
-            )
+            reflector = Reflector(self.epic.playbook)
+            cited = cited_in(reply, shown_in(self._hints.value))
             source = InsightSource(self.run.id, f"{self.name}/dev", by="stories")
             outcome = OptimizationOutcome(None, not findings, solver_errors=findings, source=source)
             reflector.learn(outcome, cited, number)
@@ -230,11 +228,14 @@ class Seats:
         """Return a model's tools: all seats may read, Dev may edit and run commands in the
         sandbox.
         """
-        tools, tests = reading_tools(folder), self.epic.settings.tests
+        tools = reading_tools(folder)
+        tests = self.epic.settings.tests
         if seat == "dev":
-            readable_paths, around = readable(tests, self.epic.project), tests.environment
             run = command_tool(
-                folder, readable=readable_paths, seconds=tests.seconds, environment=around
+                folder,
+                readable=readable(tests, self.epic.project),
+                seconds=tests.seconds,
+                environment=tests.environment,
             )
             tools += [*editing_tools(folder), run]
         return Toolbox(tools)
@@ -251,7 +252,8 @@ class Seats:
         """Return a reply within the caps. A person is asked when a cap is reached; after a yes
         the call goes on.
         """
-        settings, place = self.epic.settings.stories, stage.name.removeprefix(f"{self.name}/")
+        settings = self.epic.settings.stories
+        place = stage.name.removeprefix(f"{self.name}/")
         # Both caps are read before the call: a person's answer raised them since.
         tokens, ask_tokens = self._granted(
             "tokens", f"{story.label} used its {{}} tokens", settings.max_tokens or 0

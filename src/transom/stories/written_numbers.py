@@ -36,7 +36,8 @@ class WrittenNumber:
     """A number of a text.
 
     Attributes:
-        forms: what may be written for it: each is numbers that follow each other.
+        forms: the sequences of numbers that a program may hold for it: `1,234` is (1234) or
+            (1, 234), a date is its parts in any order.
     """
 
     text: str
@@ -52,7 +53,7 @@ class NumbersOfText:
         self._numbers = list(_tokens(text))
         for match in _STRING.finditer(text):
             for number in written_numbers(match[1] or match[2] or match[3]):
-                # A sign keeps the numbers of two texts apart.
+                # A NaN between them keeps the numbers of two texts apart.
                 for form in number.forms:
                     self._numbers += [Decimal("NaN"), *form]
         self._joined = _joined(self._numbers)
@@ -71,7 +72,9 @@ def written_numbers(text: str) -> Iterator[WrittenNumber]:
     for match in _WRITTEN.finditer(text):
         forms = list(_forms(match))
         if match["percent"]:
-            forms += [tuple(part / 100 for part in form) for form in forms if len(form) == 1]
+            for form in list(forms):
+                if len(form) == 1:
+                    forms.append((form[0] / 100,))
         value = match[0].removesuffix(match["percent"] or "")
         yield WrittenNumber(value, match.start(), tuple(forms))
 
@@ -84,7 +87,7 @@ def holds_value(text: str, value: str) -> bool:
 
 
 def _forms(match: re.Match[str]) -> Iterator[tuple[Decimal, ...]]:
-    """Yield what may be written for a number; a list of two numbers looks like one of them."""
+    """Yield the forms of a number; `1,234` may be one number or a list of two."""
     value = match["date"] or match["parts"]
     if value:
         parts = [*map(Decimal, re.split(r"[-./:]", value))]

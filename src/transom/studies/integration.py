@@ -35,6 +35,7 @@ class Learning:
     Args:
         study: the study's name; its rows replace its earlier ones.
         scope: the family of studies that share insights; None: only this study.
+        folder: where the insights are stored.
         features: name -> formula of parameters, such as `hole / width`; default: the parameters
             themselves.
     """
@@ -57,7 +58,7 @@ class Learning:
         self._version = (-1, -1)  # of the advice, when the rules were read
         self._rules: list[StudyInsight] = []
         self.seen: list[SolveRow] = []
-        # For each row: its trial, whose number is its place, and the number that the runner uses.
+        # `_trials[i]` is the outcome of `seen[i]`; `_numbers[i]` is what the runner calls it.
         self._trials: list[StudyTrial] = []
         self._numbers: list[int] = []
         self.used: Counter[str] = Counter()
@@ -120,7 +121,7 @@ class Learning:
             StudyTrial(
                 number=place,
                 kind=kind,
-                params={},
+                params={},  # the rules need only the features in `seen`
                 failure=diagnosed.failure,
                 reason=diagnosed.reason,
             )
@@ -130,7 +131,7 @@ class Learning:
 
     def _conclude(self) -> None:
         """Score the rules of earlier studies, and learn, from the outcomes that tell of designs."""
-        # If an unclear failure was the machine's shows only in what came after it.
+        # Whether an unclear failure was the machine's shows only in what came after it.
         places = []
         for trial in learnable(self._trials, self._taxonomy):
             if trial.kind != "lost":
@@ -200,8 +201,11 @@ class Learning:
             except Exception as raised:
                 self.record(trial, f"{type(raised).__name__}: {raised}")
                 raise
-            values = value if isinstance(value, Sequence) else [value]
-            good = all(
+            values = [value]
+            if isinstance(value, Sequence) and not isinstance(value, str):
+                values = list(value)
+            # An objective that returns no value at all has no result.
+            good = bool(values) and all(
                 isinstance(candidate, int | float) and math.isfinite(candidate)
                 for candidate in values
             )

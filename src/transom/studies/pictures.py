@@ -25,23 +25,35 @@ _STYLE: Any = {"svg.hashsalt": "transom", "figure.autolayout": False}
 
 def importances(study: Study, trials: Sequence[StudyTrial]) -> dict[str, float]:
     """Return each variable's share in what makes designs good (PED-ANOVA), largest first; {} for
-    few designs.
+    few designs, and if all designs are equally good.
     """
+    feasible = _feasible(trials)
+    if len(feasible) < _FEWEST or len(study.variables) < 2:
+        return {}
+    # Optuna would give each variable the same share of nothing.
+    if len({trial.values[0] for trial in feasible}) < 2:
+        return {}
+    try:
+        return dict(
+            optuna.importance.get_param_importances(
+                as_optuna(study, feasible, objectives=1), evaluator=_evaluator()
+            )
+        )
+    except (RuntimeError, ValueError):  # too few of these trials have values that it can compare
+        return {}
+
+
+def _feasible(trials: Sequence[StudyTrial]) -> list[StudyTrial]:
     feasible = []
     for trial in trials:
         if trial.feasible:
             feasible.append(trial)
-    if len(feasible) < _FEWEST or len(study.variables) < 2:
-        return {}
-    evaluator = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=0.25)
-    try:
-        return dict(
-            optuna.importance.get_param_importances(
-                as_optuna(study, feasible, objectives=1), evaluator=evaluator
-            )
-        )
-    except (RuntimeError, ValueError):  # all values are equal, and the like
-        return {}
+    return feasible
+
+
+def _evaluator() -> optuna.importance.PedAnovaImportanceEvaluator:
+    """Return what measures importances, for the numbers and for their picture."""
+    return optuna.importance.PedAnovaImportanceEvaluator(target_quantile=0.25)
 
 
 def as_optuna(
@@ -140,32 +152,27 @@ def _drawings(
                 "contour",
                 lambda: _figure(plots.plot_contour(single, params=leading, target_name=first)),
             )
-    copied = as_optuna(study, trials)
+    all_objectives = as_optuna(study, trials)
     if len(objectives) in (2, 3):
         yield (
             "front",
-            lambda: _figure(plots.plot_pareto_front(copied, target_names=objectives)),
+            lambda: _figure(plots.plot_pareto_front(all_objectives, target_names=objectives)),
         )
     feasible = ranked(study, trials)
     if len(study.objectives) > 1 and feasible:
         point = _reference_point(study, feasible)
         yield (
             "hypervolume",
-            lambda: _figure(plots.plot_hypervolume_history(copied, reference_point=point)),
+            lambda: _figure(plots.plot_hypervolume_history(all_objectives, reference_point=point)),
         )
 
 
 def _importances_figure(study: Study, trials: Sequence[StudyTrial], objective: str) -> Any:
     """Return Optuna's plot of what makes designs good, of the feasible ones alone."""
-    feasible = []
-    for trial in trials:
-        if trial.feasible:
-            feasible.append(trial)
-    evaluator = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=0.25)
-    single = as_optuna(study, feasible, objectives=1)
+    single = as_optuna(study, _feasible(trials), objectives=1)
     return _figure(
         optuna.visualization.matplotlib.plot_param_importances(
-            single, evaluator=evaluator, target_name=objective
+            single, evaluator=_evaluator(), target_name=objective
         )
     )
 

@@ -25,7 +25,7 @@ best design.
 """
 FAILED_BY = 10.0
 """Violation of a failed or rejected design, larger than any of a design with results."""
-_MOST = 5.0
+_LARGEST_VIOLATION = 5.0  # of one constraint
 _SHOWN = 90  # characters of a reason in a line of progress, at most
 
 
@@ -43,7 +43,9 @@ class StudyTrial(Data):
         failure, reason: class and sentence of a failed or rejected design.
         audit: ids of rules that rejected it, if it was solved anyway to score them.
         rules: ids of the rules that rejected it.
-        seconds: wall time of the solve; by: the solver; attempts: number of solves.
+        seconds: wall time of the solve.
+        by: the solver.
+        attempts: number of solves.
         ended: ISO time.
         source: `sampler`, `start`, `import`, `step`, or the id of the insight that it comes from.
         control: number of the good design that was solved again after this failure, which showed
@@ -129,12 +131,15 @@ class StudyTrial(Data):
 
 
 def same_design(params: Mapping[str, Number], trials: Iterable[StudyTrial]) -> StudyTrial | None:
-    """Return the first trial that solved this design; numbers are compared with nine digits."""
+    """Return the first trial that was solved or failed with this design itself, not as a copy.
+
+    Numbers are compared with nine digits.
+    """
     design = _rounded(params)
-    solved = (
+    ended = (
         trial for trial in trials if trial.kind in ("solved", "failed") and trial.same_as is None
     )
-    return next((trial for trial in solved if _rounded(trial.params) == design), None)
+    return next((trial for trial in ended if _rounded(trial.params) == design), None)
 
 
 def running_twin(params: Mapping[str, Number], trials: Iterable[StudyTrial]) -> StudyTrial | None:
@@ -192,11 +197,11 @@ def violations(
 def _violation(bound: Bound, value: float) -> float:
     """Return the violation relative to the bound, so that different units add up; at most 5."""
     if math.isnan(value):
-        return _MOST
+        return _LARGEST_VIOLATION
     # A bound of 0 has no relative violation, so the plain one is taken.
     over = [(value - bound.max) / (abs(bound.max) or 1.0)] if bound.max is not None else []
     under = [(bound.min - value) / (abs(bound.min) or 1.0)] if bound.min is not None else []
-    return min(_MOST, max((*over, *under)))
+    return min(_LARGEST_VIOLATION, max((*over, *under)))
 
 
 def ranked(study: Study, trials: Iterable[StudyTrial]) -> list[StudyTrial]:
@@ -218,7 +223,7 @@ def front(study: Study, trials: Iterable[StudyTrial]) -> list[StudyTrial]:
 
 
 def better(study: Study, trial: StudyTrial, other: StudyTrial) -> bool:
-    """Whether one feasible trial dominates another."""
+    """Whether `trial` dominates `other`; both are feasible."""
     pairs = list(zip(_signed(study, trial), _signed(study, other), strict=True))
     return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
 

@@ -41,3 +41,28 @@ def test_a_pass_leaves_few_files(tmp_path: Path, capfd: pytest.CaptureFixture[st
     assert check(tmp_path) == 0
     aside = {path.read_text() for path in files_of(tmp_path) if ".kept-" in path.name}
     assert aside == {"what a person wrote\n"}
+
+
+@pytest.mark.parametrize(
+    ("limit", "problem"),
+    [
+        ("foo", "the limit 'foo' is no comparison"),
+        ("at most", "the limit 'at most' is no comparison"),
+        ("at least 3 V", "the limit 'at least 3 V' is no time"),
+    ],
+)
+def test_a_limit_that_is_none_is_refused_with_its_file_and_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], limit: str, problem: str
+) -> None:
+    lines = (
+        "description: Confirm the slack.",
+        "input_files: [synth.log]",
+        "reads_as:",
+        "  claim: number_limit",
+        f"  parameters: {{measure: worst_slack, limit: {limit}}}",
+    )
+    (tmp_path / "LOG-01.yaml").write_text("\n".join(lines) + "\n")
+    (tmp_path / "synth.log").write_text(REPORT)
+    assert check(tmp_path) == 2
+    printed = "".join(capfd.readouterr())
+    assert f"LOG-01.yaml:5: {problem}" in printed

@@ -15,8 +15,10 @@ _log = logging.getLogger(__name__)
 
 
 class _OutageHandler(logging.Handler):
-    """Takes the messages of the driver. A program's own handlers get them as before; without one,
-    the standard library would print each of them.
+    """Tells of outages, and drops all other messages of the driver.
+
+    A program's own handlers get each message as before. Where there are none, the standard library
+    would print each of them, so a handler that drops them has to be there.
     """
 
     def __init__(self) -> None:
@@ -55,5 +57,5 @@ def watch_outages() -> None:
 
 
 def end_outage() -> None:
-    """Know that a connection was made."""
+    """Tell that the database is back, if it was told to be away."""
     _handler.end_outage()
