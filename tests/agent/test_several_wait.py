@@ -96,7 +96,7 @@ def pause_of(life: Coroutine[Any, Any, Any]) -> Paused:
 
 def commands(error: Exception) -> list[list[str]]:
     """The commands that an error names, as somebody would type them."""
-    found = re.search(r"transom answer (\S+) --question (\w+) (\w+), or (\w+)", str(error))
+    found = re.search(r"transom answer (\S+) --question (\w+) (\w+) \(or: (\w+)\)", str(error))
     assert found, error
     return [["answer", found[1], word, "--question", found[2]] for word in (found[3], found[4])]
 
@@ -173,8 +173,8 @@ def test_all_that_wait_are_shown_whole_and_each_by_itself(
     one, two = json.loads(capsys.readouterr().out)["waiting"]
     assert (one["tool"], two["arguments"]) == ("wire", '{"at":"rent"}')
     assert (
-        f"answer with: transom answer {error.run_id} --question {two['fingerprint'][:8]} approve,"
-        " or refuse\n" in text
+        f"answer with: transom answer {error.run_id} --question {two['fingerprint'][:8]} approve"
+        " (or: refuse)\n" in text
     )
     answered = [
         "answer",

@@ -193,7 +193,7 @@ def pause(desk: Desk) -> str:
     assert line.startswith(
         f"run {run} is paused: both {section} and what stage spec/round2_section1 is made from"
     )
-    assert f"transom answer {run} --question spec/round2_section1 keep, or redo" in line
+    assert f"transom answer {run} --question spec/round2_section1 keep (or: redo)" in line
     assert desk.check("all", "VER-01.yaml", "-q").line(3) == line, "it waits until somebody answers"
     return run
 

@@ -162,6 +162,13 @@ def test_resume_hands_the_journal_entry_to_its_kind(
 ) -> None:
     _, run = walked(here)
     assert main(["resume", run]) == 2
+    assert (
+        f"{run}: the run has ended (done), so there is nothing to resume; see: transom runs show"
+        f" {run}\n"
+    ) in capsys.readouterr().err
+
+    run = asyncio.run(opened(here, {"file": "y"}))
+    assert main(["resume", run]) == 2
     said = "to continue, start the program that began it again; it resumes at the same point"
     assert f"{run}: no command of transom started this run; {said}" in capsys.readouterr().err
 
@@ -202,7 +209,7 @@ def test_answering_a_paused_run(
     assert main(["runs", "show", run]) == 0
     text = capsys.readouterr().out
     assert "status      paused\nreason      both " in text
-    assert f"answer with: transom answer {run} --question one keep, or redo" in text
+    assert f"answer with: transom answer {run} --question one keep (or: redo)" in text
     assert main(shlex.split(re.findall("answer with: transom (.*)", text)[0])) == 2, (
         "pasted it decides nothing"
     )

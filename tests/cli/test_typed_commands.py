@@ -21,8 +21,11 @@ COMPLETED = {
     'transom answer R1 "YOUR WORDS", then transom resume R1': (
         f'transom answer R1 "YOUR WORDS" {OPTION}, then transom resume R1 {OPTION}'
     ),
-    "answer with: transom answer R1 --question q yes, or no --by NAME": (
-        f"answer with: transom answer R1 {OPTION} --question q yes, or no --by NAME"
+    "answer with: transom answer R1 --question q yes --by NAME (or: no)": (
+        f"answer with: transom answer R1 {OPTION} --question q yes --by NAME (or: no)"
+    ),
+    "answer with: transom answer R1 yes (or: no)": (
+        f"answer with: transom answer R1 yes {OPTION} (or: no)"
     ),
     "no trace 'x'; see `transom trace list`, or": (
         f"no trace 'x'; see `transom trace list {OPTION}`, or"

@@ -11,6 +11,7 @@ import pytest
 
 from tests.llm.conformance.dialects import OpenAI
 from tests.llm.conformance.server import LocalServer, Seen, Wire
+from transom.errors import InputError
 from transom.llm import OnDelta, Provider, Reply, Request, Role, ScriptedProvider, Text, Usage
 from transom.store import SqliteStore
 from transom.testing import provider_conformance, store_conformance
@@ -18,6 +19,9 @@ from transom.testing import provider_conformance, store_conformance
 
 async def test_the_own_store_keeps_its_promises(tmp_path: Path) -> None:
     await store_conformance(lambda: SqliteStore.open(tmp_path / "state.db"))
+    # What the first time left would look like broken promises.
+    with pytest.raises(InputError, match="the store is not empty"):
+        await store_conformance(lambda: SqliteStore.open(tmp_path / "state.db"))
 
 
 class Forgetful(SqliteStore):

@@ -12,7 +12,7 @@ checklist: 20.1 s
 == Stories: git and test runs say what was done
   The tests run at sandbox level L2 (Landlock, seccomp), not L3: bubblewrap is not installed.
 == Studies: the lightest bracket that holds its load
-transom: studies is not shown: studies need Optuna; run: pip install 'transom[studies]'
+transom: studies is not shown: studies need Optuna; run: pip install '.[studies]' in a clone
 """
 
 

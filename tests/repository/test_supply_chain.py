@@ -7,14 +7,16 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.repository.tracked import ROOT
-from transom.errors import install_hint
+from transom.errors import install_hint, installing
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
@@ -60,6 +62,29 @@ def test_the_hint_to_install_an_extra_names_its_lock(extra: str) -> None:
     lock = command.rpartition(" -r ")[2]
     assert Path(lock) == LOCKS / f"{extra}.txt"
     assert " -m pip install --no-deps " in command
+
+
+def test_the_hint_to_install_an_extra_asks_no_index_for_the_name_of_transom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As installed from a wheel: no lock stands beside the package.
+    monkeypatch.setattr(installing, "__file__", str(tmp_path / "a/b/c/installing.py"))
+    recorded = {"dir_info": {}, "url": (tmp_path / "my clone").as_uri()}
+    monkeypatch.setattr(
+        installing,
+        "distribution",
+        lambda _: SimpleNamespace(read_text=lambda _: json.dumps(recorded)),
+    )
+    expected = f"{sys.executable} -m pip install '.[studies]' in a clone of Transom"
+    assert install_hint("studies") == expected
+
+    lock = tmp_path / "my clone" / "requirements" / "studies.txt"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    assert install_hint("studies").endswith(f" --no-deps -r '{lock}'")
+
+    recorded.pop("dir_info")
+    assert install_hint("studies") == expected
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,8 @@ async def life(root: Path, program: object, answer: str | None = None) -> object
 
 async def test_a_question_waits_until_a_person_answers_and_is_asked_once(tmp_path: Path) -> None:
     with pytest.raises(
-        Paused, match=r"Which feature is meant\?.*transom answer \S+ --question \w+ Checkout, or"
+        Paused,
+        match=r"Which feature is meant\?.*transom answer \S+ --question \w+ Checkout \(or: Search\)",
     ):
         await life(tmp_path, which)
     with pytest.raises(
@@ -168,7 +169,7 @@ def test_the_command_that_is_shown_answers(
         asyncio.run(life(tmp_path, which))
     run = caught.value.run_id
     assert "waits for: Which feature is meant?" in shown(capsys, "runs", "show", run)
-    assert "Checkout, or Search" in shown(capsys, "waiting")
+    assert "Checkout (or: Search)" in shown(capsys, "waiting")
     assert main(["answer", run, "--choose", "3"]) == 2
     assert "there is no option 3: Which feature is meant?" in capsys.readouterr().err
     assert shown(capsys, "answer", run, "--choose", "1").startswith(

@@ -154,7 +154,7 @@ async def test_inputs_and_file_changed_waits_for_a_person(
     for _ in range(2):
         with pytest.raises(Paused, match="have changed") as caught:
             await at.walk("t")
-        assert f"transom answer {caught.value.run_id} --question one keep, or redo" in str(
+        assert f"transom answer {caught.value.run_id} --question one keep (or: redo)" in str(
             caught.value
         )
     workspace = Workspace.at(tmp_path / ".transom")

@@ -68,9 +68,7 @@ async def demo(session: Session, products: Products = None) -> int:
     session = _apart(session)
     documents: dict[str, Any] = {"schema": "transom.demo/1"}
     failed = False
-    session.tell(
-        "The demo needs no model and no network. It takes less than a minute, and keeps its"
-    )
+    session.tell("The demo needs no model and no network. It takes about a minute, and keeps its")
     session.tell(f"runs in {session.workspace_root}; the folder may be deleted.")
     for name in names:
         about, show = _PARTS[name]

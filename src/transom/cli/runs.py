@@ -139,6 +139,12 @@ async def resume(session: Session, run: RunArgument) -> int:
         entry, version = state.entry, state.version
     # A program, or a command that was removed since, has to be started by hand.
     if not can_resume(entry):
+        if state.is_closed and run_view.status not in _STOPPED:
+            raise RunError(
+                f"the run has ended ({run_view.status}), so there is nothing to resume",
+                place=row.id,
+                hint=f"see: transom runs show {row.id}",
+            )
         raise RunError(_why_not_resumed(run_view), place=row.id, hint=next_step(run_view))
     if version not in (None, VERSION):
         # The run would be found again by its inputs, so it begins anew in another workspace.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 # A command that works in a workspace, up to the end of its clause. Columns of a table are parted by
-# two spaces, and the sentence goes on behind a comma, a semicolon or a back quote. Behind
-# `cd FOLDER &&` a command finds the workspace of that folder.
+# two spaces, and the sentence goes on behind a comma, a semicolon, a back quote or a parenthesis.
+# Behind `cd FOLDER &&` a command finds the workspace of that folder.
 _COMMAND = re.compile(
     r"(?:\b|(?<=\x1b\[\dm)|(?<=\x1b\[\d\dm))"  # a style ends with a letter
     r"(?<!&& )transom (?:answer|chat|investigate|resume|view|waiting"
     r"|(?:cache|check|learning|memory|playbook|runs|session|story|study|trace|window) [a-z]+)"
-    r"(?: (?:'[^'\n]*'|\"[^\"\n]*\"|[^\s;,`)\x1b'\"]|,(?=\S))+)*(?![\w-])"
+    r"(?: (?:'[^'\n]*'|\"[^\"\n]*\"|[^\s;,`()\x1b'\"]|,(?=\S))+)*(?![\w-])"
 )
 _OPTION = "--workspace"
 
@@ -31,7 +31,6 @@ def with_workspace(text: str, option: str) -> str:
     def completed(match: re.Match[str]) -> str:
         if _OPTION in match[0]:
             return match[0]
-        # Behind the last option, a choice may follow: `answer RUN --question Q yes, or no`.
         words, dashes, options = match[0].partition(" --")
         return f"{words} {option}{dashes}{options}"
 

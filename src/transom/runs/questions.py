@@ -93,23 +93,21 @@ def cut(choice: Choice) -> str:
 
 
 def command(run_id: str, question: str, options: Sequence[str], *, needs_name: bool = False) -> str:
-    """Return the command that answers. Pasted with several options to choose from, it answers
-    nothing.
+    """Return the command that answers with the first option, and the other options behind it.
+
+    Example: `transom answer RUN --question ID yes (or: no)`. The command can be pasted; the whole
+    line answers nothing, since a shell refuses the parenthesis.
     """
-    listed = (
-        "--choose N"
-        if any(" " in option for option in options)
-        else ", or ".join(map(shlex.quote, options))
-    )
-    return " ".join(
-        [
-            "transom answer",
-            run_id,
-            *(["--question", question] * bool(question)),
-            listed or '"YOUR WORDS"',
-            *(["--by NAME"] * needs_name),
-        ]
-    )
+    first, *others = map(shlex.quote, options or ["YOUR WORDS"])
+    if any(" " in option for option in options):
+        first, others = "--choose N", []
+    elif not options:
+        first = '"YOUR WORDS"'
+    parts = ["transom answer", run_id, *(["--question", question] * bool(question)), first]
+    parts += ["--by NAME"] * needs_name
+    if others:
+        parts.append(f"(or: {', '.join(others)})")
+    return " ".join(parts)
 
 
 def how_to_answer(run_id: str, choice: Choice) -> str:
@@ -121,9 +119,9 @@ def how_to_answer(run_id: str, choice: Choice) -> str:
         return f"{line}, where {_numbered(options)}"
     if "tool" not in choice:
         return line
-    meaning = (
-        " (keep: it was carried out; redo: carry it out again)" if choice["kind"] == BEGUN else ""
-    )
+    meaning = ""
+    if choice["kind"] == BEGUN:
+        meaning = ", where keep says that it was carried out, and redo carries it out again"
     return f"{line}{meaning}; the call is {cut(choice)}, in full: transom runs show {run_id}"
 
 

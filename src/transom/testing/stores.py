@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeAlias
 
 from transom.canonical import Json
-from transom.errors import StoreError
+from transom.errors import InputError, StoreError
 from transom.store import Record, Store
 from transom.testing.promises import check_promises
 
@@ -29,8 +29,20 @@ async def store_conformance(open_store: StoreOpener) -> None:
 
     Raises:
         AssertionError: names each promise that does not hold, with the reason.
+        InputError: the store is not empty.
     """
+    if await _holds_records(open_store):
+        raise InputError("the store is not empty", hint="try a new one, as in a temporary folder")
     await check_promises(_PROMISES, open_store)
+
+
+async def _holds_records(open_store: StoreOpener) -> bool:
+    """Return whether a store holds records. One that cannot tell is left to the promises."""
+    try:
+        async with open_store() as store:
+            return bool(store.streams())
+    except Exception:  # noqa: BLE001  code of the user's, which may raise anything
+        return False
 
 
 def _data(records: Sequence[Record]) -> list[Json]:
