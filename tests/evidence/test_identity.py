@@ -112,6 +112,20 @@ def test_a_text_that_is_no_certain_date_is_unknown(row: dict[str, Any]) -> None:
     assert row["words"] in printed.message
 
 
+@pytest.mark.parametrize(
+    ("text", "has_zone"),
+    [
+        ("2024-11-05 11:00 +0100", True),
+        ("2024-11-05T11:00:00Z", True),
+        ("2024-11-05 11:00 CST", False),
+        ("2024-11-05 11:00 IST", False),
+        ("2024-11-05 11:00", False),
+    ],
+)
+def test_a_date_has_a_zone_if_its_offset_is_known(text: str, has_zone: bool) -> None:
+    assert printed_date(text).has_zone is has_zone
+
+
 def test_what_nobody_asked_for_is_reported_and_neither_caps_nor_refuses() -> None:
     identity = Identity((IdentityFact("branch", "main", "ci.json", 3),))
     (match,) = compare_identity(identity, [])

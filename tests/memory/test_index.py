@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 
+from transom.memory import SqliteMemory
 from transom.memory.index import Index, index_steps
 from transom.store.tables import Tables
 
@@ -37,3 +38,10 @@ def test_a_text_of_any_length_is_like_itself(stems: int) -> None:
     text = " ".join(f"k{number}" for number in range(stems))
     index = index_of("another text", text)
     assert index.texts_sharing_stems(text, 0.75) == [2]
+
+
+async def test_equal_content_and_metadata_have_one_id_and_a_real_number_is_another() -> None:
+    async with SqliteMemory.open(None) as memory:
+        one = await memory.store("the gateway failed", {"n": 1, "m": 2})
+        assert await memory.store("the gateway failed", {"m": 2, "n": 1}) == one
+        assert await memory.store("the gateway failed", {"n": 1.0, "m": 2}) != one

@@ -14,7 +14,13 @@ from transom.llm.turns import Egress
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])")
 _MOST_QUOTED = 160  # characters of a message
 # Shares of converged trials, from which a method suits a study, and below which it does not.
-_GOOD_RATE, _BAD_RATE = 0.8, 0.5
+_GOOD_RATE = 0.8  # share of trials that converged, from which on a method suits a study
+_BAD_RATE = 0.5  # and below which it failed; between them nothing is learned
+# How sure the candidates of each kind are.
+_BY_ERROR = 0.7
+_BY_VIOLATION = 0.5
+_BY_GOOD_STUDY = 0.8
+_BY_BAD_STUDY = 0.6
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,10 @@ class Reflector:
         self.pending: list[InsightCandidate] = []
 
     def analyze_trial(self, outcome: OptimizationOutcome) -> list[InsightCandidate]:
-        """Add a mistake for each message of a failure to the pending candidates; return them."""
+        """Add a mistake for each message of a failure to the pending candidates; return them.
+
+        Errors come before violations, and a repeated message counts once.
+        """
         if outcome.success:
             return []
         source = replace(outcome.source, trial=outcome.trial_number)
@@ -86,10 +95,10 @@ class Reflector:
         for message in outcome.solver_errors:
             pattern = self.patterns.classify(message)
             content = f"{pattern.insight}: {_quote(message)}"
-            mistakes.append((content, 0.7, (pattern.kind, *pattern.tags)))
+            mistakes.append((content, _BY_ERROR, (pattern.kind, *pattern.tags)))
         for message in outcome.constraint_violations:
             content = f"A constraint was violated: {_quote(message)}"
-            mistakes.append((content, 0.5, ("constraint",)))
+            mistakes.append((content, _BY_VIOLATION, ("constraint",)))
         candidates = []
         # A solver often repeats a message.
         for content, confidence, tags in dict.fromkeys(mistakes):
@@ -114,7 +123,9 @@ class Reflector:
         convergence_rate: float = 0.0,
         method: str = "",
     ) -> list[InsightCandidate]:
-        """Add a candidate about the method of a whole study, and return it, if there is one.
+        """Add a candidate about the method of a whole study, and return it.
+
+        Nothing is learned of a study in which between 50 % and 80 % of the trials converged.
 
         Args:
             study_name: name of the study.
@@ -132,7 +143,7 @@ class Reflector:
         if total_trials and convergence_rate >= _GOOD_RATE:
             text = f"{method} suits studies like {study_name}: {percentage} of its trials converged"
             candidate = InsightCandidate(
-                InsightCategory.STRATEGY, text, 0.8, ("study",), source, evidence
+                InsightCategory.STRATEGY, text, _BY_GOOD_STUDY, ("study",), source, evidence
             )
         elif total_trials and convergence_rate < _BAD_RATE:
             text = (
@@ -140,7 +151,7 @@ class Reflector:
                 f" {percentage} of its trials converged"
             )
             candidate = InsightCandidate(
-                InsightCategory.MISTAKE, text, 0.6, ("study", "bounds"), source, evidence
+                InsightCategory.MISTAKE, text, _BY_BAD_STUDY, ("study", "bounds"), source, evidence
             )
         else:
             return []

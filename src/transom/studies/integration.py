@@ -38,6 +38,13 @@ class Learning:
         folder: where the insights are stored.
         features: name -> formula of parameters, such as `hole / width`; default: the parameters
             themselves.
+
+    Attributes:
+        study, scope: see above; the scope is the study's name if none was given.
+        advice: the stored insights.
+        seen: the features and the outcome of each trial, in their order.
+        used: how often each rule warned of a trial, by its id.
+        added: ids of the insights that this study added.
     """
 
     def __init__(
