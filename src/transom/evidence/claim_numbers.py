@@ -24,7 +24,7 @@ from transom.evidence.quantities import (
     are_surely_same,
     day_differences,
     do_conflict,
-    following_words,
+    following_stems,
     kinds_beside,
     kinds_of,
     stems_of,
@@ -452,7 +452,7 @@ class NumberClaim:
         "19 boxes", where the text has "42 boxes and 19 couriers". Keys of data stand before their
         numbers, so only prose is compared.
         """
-        stems = following_words(self.fact, self.sentence)
+        stems = following_stems(self.fact, self.sentence)
         if not stems or any(support.value == self.fact.value for support in cited):
             return "no"
         is_first_elsewhere = False

@@ -42,7 +42,7 @@ from transom.evidence.quantities import (
     are_surely_same,
     context_of,
     do_conflict,
-    following_words,
+    following_stems,
     has_denial,
     kinds_of,
     stems_of,
@@ -419,7 +419,7 @@ class _SentenceCheck:
 
     def _counts_alike(self, fact: Fact, text: str) -> bool:
         """Return whether a cited text has another number before the noun of this one."""
-        nouns = list(following_words(fact, text))[:2]
+        nouns = list(following_stems(fact, text))[:2]
         for support in self._cited:
             # The source may write its numbers as words, too.
             whole = _NUMBER_WORD.sub(

@@ -165,7 +165,7 @@ def _of_epoch(match: re.Match[str], text: str) -> PrintedDate:
 def _of_match(
     parts: dict[str, str | None], text: str, order: DayOrder | None
 ) -> PrintedDate | UnknownDate | None:
-    """Return the date of a form's parts, or None if they are those of another form."""
+    """Return the date of a form's parts, or None if its word is no month."""
     days = _days_of(parts, order)
     if days is None:
         return None
@@ -281,11 +281,13 @@ def freshness_of(printed: PrintedDate, now: datetime, limit: timedelta) -> Fresh
 def is_before(printed: PrintedDate, other: PrintedDate) -> bool | None:
     """Return whether a date lies before another, or None if it depends on time or zone.
 
-    Two dates without a zone are taken for dates of one zone, since one flow wrote both.
+    Two dates without a zone are taken for dates of one zone, since one flow wrote both. A day
+    without a time is neither before nor behind a time of that day: `2024-11-05` and
+    `2024-11-05 10:00` give None.
     """
-    is_one_zone = printed.has_zone == other.has_zone
+    both_have_or_lack_a_zone = printed.has_zone == other.has_zone
     is_one_moment = printed.earliest == other.earliest and printed.has_time and other.has_time
-    if is_one_zone and is_one_moment:
+    if both_have_or_lack_a_zone and is_one_moment:
         return False
     if not printed.has_zone and not other.has_zone:
         if printed.end <= other.begin:

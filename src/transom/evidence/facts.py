@@ -123,7 +123,7 @@ def facts_of(text: str) -> Iterator[Fact]:
 
 
 def count_facts(text: str, upper_limit: int) -> int:
-    """Count the numbers and ids of a text, up to `most`."""
+    """Count the numbers and ids of a text, up to `upper_limit`."""
     ids: list[Fact] = []
     numbers = sum(1 for _ in islice(_numbers_of(text, ids.append), upper_limit))
     return min(len(ids) + numbers, upper_limit)

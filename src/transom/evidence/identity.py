@@ -257,7 +257,7 @@ def _same_date(
         return "unclear"
     answers = list[Sameness]()
     if requirement.text:
-        answers.append(_same_day(read_date(requirement.text), printed))
+        answers.append(_lies_within(read_date(requirement.text), printed))
     if requirement.max_age is not None:
         # Without the present moment an age is unknown, never fresh.
         freshness = freshness_of(printed, now, requirement.max_age) if now else "unknown"
@@ -283,7 +283,7 @@ def _same_or_later(printed: PrintedDate, bound: PrintedDate) -> Sameness:
     return "same"
 
 
-def _same_day(wish: PrintedDate | UnknownDate, printed: PrintedDate) -> Sameness:
+def _lies_within(wish: PrintedDate | UnknownDate, printed: PrintedDate) -> Sameness:
     """Return whether a printed date lies within the one that is asked for."""
     if isinstance(wish, UnknownDate):
         return "unclear"

@@ -15,7 +15,10 @@ from transom.evidence.facts import Fact, facts_of
 from transom.evidence.vocabulary import shipped_vocabulary
 
 Kinds = tuple[frozenset[str], ...]
-"""The kinds that a text names, by row: `failed`; `critical`; `line`; `p95`; `limit`; `test`."""
+"""The kinds that a text names, one set for each row of `_ROWS`: states such as `failed`, severities
+such as `critical`, parts of coverage such as `line`, statistics such as `p95`, `limit`, subjects
+such as `test`.
+"""
 
 # Kinds with their words. Kinds of one row exclude each other.
 _ROWS = (
@@ -53,7 +56,7 @@ _ROWS = (
     ),
     (
         "test=test,tests,case,cases,scenario,scenarios,testfälle,szenario,szenarien,scénarios,"
-        "escenarios,scenari,cenários,scenarios "
+        "escenarios,scenari,cenários "
         "vulnerability=vulnerability,vulnerabilities,schwachstelle,schwachstellen,vulnérabilités,"
         "vulnerabilidades,vulnerabilità,kwetsbaarheden "
         "coverage=coverage,covered latency=latency,response throughput=throughput "
@@ -111,11 +114,11 @@ _AFTER_MISSING = re.compile(
 # What parts a number of a row from the next; the digits of p95 do not.
 _BETWEEN = re.compile(r"[,;{}()\[\]\n]|(?<![A-Za-z_\d])\d")
 _DAY = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
-_MOST_DAYS = 12
-_MOST_AHEAD = 48
-_MOST_WORDS = 8
-_BESIDE_LIMIT = 2
-_STEM = 5
+_MOST_DATES = 12  # of a text, whose differences are taken
+_MOST_AHEAD = 48  # characters before and behind a number
+_MOST_WORDS = 8  # behind a number
+_BESIDE_LIMIT = 2  # words behind a number that may call it a limit
+_STEM = 5  # characters of a word that are compared
 
 
 def kinds_of(text: str) -> Kinds:
@@ -128,7 +131,10 @@ def kinds_of(text: str) -> Kinds:
 
 
 def are_same(claimed: Kinds, kinds: Kinds) -> bool:
-    """Return whether each kind that a claim names is one of these; a limit is no value."""
+    """Return whether each kind that a claim names is one of these; a limit is no value.
+
+    A claim that names no kind is the same as any value; see `are_surely_same`.
+    """
     for words, other_words in zip(claimed, kinds, strict=True):
         if words and not words & other_words:
             return False
@@ -206,9 +212,10 @@ def context_of(fact: Fact, sentence: str) -> NumberContext:
     return NumberContext(tuple(kinds), stems_of(words), is_total, is_denied, is_whole)
 
 
-def following_words(fact: Fact, text: str) -> dict[str, None]:
-    """Return the beginnings of the words behind a number, in order, up to the next number or line
-    end.
+def following_stems(fact: Fact, text: str) -> dict[str, None]:
+    """Return the beginnings of the words behind a number, up to the next number or line end.
+
+    They are the keys, in their order and each once.
     """
     text = text[: text.find("\n", fact.end) if "\n" in text[fact.end :] else len(text)]
     facts = [other for other in facts_of(text) if other.value is not None]
@@ -224,7 +231,7 @@ def all_words_by_number(text: str) -> Mapping[Decimal, frozenset[str]]:
     for fact in facts_of(text):
         if fact.value is not None:
             words[fact.value] = (
-                words.get(fact.value, frozenset()) | following_words(fact, text).keys()
+                words.get(fact.value, frozenset()) | following_stems(fact, text).keys()
             )
     return words
 
@@ -242,9 +249,9 @@ def words_by_number(text: str) -> Mapping[Decimal, frozenset[str]]:
 
 @lru_cache(maxsize=128)
 def day_differences(text: str) -> frozenset[Decimal]:
-    """Return the days between any two of the first dates of a text."""
+    """Return the days between any two of the first dates of a text, and 0 if there is a date."""
     days = set[date]()
-    for match in list(_DAY.finditer(text))[:_MOST_DAYS]:
+    for match in list(_DAY.finditer(text))[:_MOST_DATES]:
         with suppress(ValueError):  # such as 2026-13-45
             days.add(date.fromisoformat(match[0]))
     return frozenset(Decimal(abs((day - other).days)) for day in days for other in days)

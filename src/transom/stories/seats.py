@@ -41,7 +41,8 @@ VIEWS: Final[Mapping[str, tuple[str, ...]]] = {
 """Seat -> blocks that it sees beside its own prompt and `workplace`. The story is whole;
 summaries are truncated.
 """
-# Blocks that hold no text of others, so that nothing in them can give orders.
+# Blocks of the hand-over and the run that hold no text of others, so that nothing in them can give
+# orders. The story is the task itself.
 _OURS = ("workplace", "po_decision", "tests")
 
 
@@ -135,8 +136,8 @@ class Seats:
             if outside is not None:
                 seat_reply = await self._commit(reply, number, story, commit)
                 # After a merge of this run, the whole checkout has changed.
-                is_known = merges != self.epic.merges or not self._may_reach_outside(seat)
-                changed = () if is_known else await self._changed_outside(outside.root)
+                must_look = merges == self.epic.merges and self._may_reach_outside(seat)
+                changed = await self._changed_outside(outside.root) if must_look else ()
                 return seat_reply.model_copy(update={"outside": changed})
             parked = "" if kind in ("model", "rules") else await self.places.restore(branch, commit)
             return SeatReply(reply=reply, at=timestamp(), kept=parked)

@@ -32,10 +32,10 @@ _ID = re.compile(r"[A-Za-z0-9-]+")
 
 
 def read_stories_yaml(file: YamlFile, source: str) -> tuple[Story, ...]:
-    """Read `stories.yaml` in either shape.
+    """Read `stories.yaml` in any of its shapes.
 
     Raises:
-        InputError: another shape; an id that is missing, double, not a text, or a prefix of
+        InputError: no known shape; an id that is missing, double, not a text, or a prefix of
             another; a status in a list; with file:line.
     """
     entries = _entries_of(file, source)
@@ -200,7 +200,7 @@ def _entry(
         raise refuse(f"{identity!r} is not an id", hint, "id")
     for name in ("title", "description"):
         value = data.get(name)
-        # An empty description is a gap that SM has to fill.
+        # A description of blanks is a gap that SM has to fill.
         if not isinstance(value, str) or (name == "title" and not value.strip()):
             raise refuse(f"the story {identity} has no {name}", f"write its {name}")
     if not isinstance(files, dict):

@@ -122,8 +122,8 @@ def _drawings(
     if failed := {name.replace("_", " "): number for name, number in failures(trials).items()}:
         yield "failures", lambda: _bars_figure(failed, f"failed solves of {study.study}")
     # Most plots show one objective; the first one decides.
-    single = as_optuna(study, trials, objectives=1)
-    if not single.trials:
+    first_objective = as_optuna(study, trials, objectives=1)
+    if not first_objective.trials:
         return
     plots = optuna.visualization.matplotlib
     names = list(study.variables)
@@ -132,25 +132,30 @@ def _drawings(
     weights = importances(study, trials)
     # The variables that matter most, where a picture cannot show all pairs of them.
     leading = [*weights, *(name for name in names if name not in weights)][:_MOST_VARIABLES]
-    yield "history", lambda: _figure(plots.plot_optimization_history(single, target_name=first))
+    yield (
+        "history",
+        lambda: _figure(plots.plot_optimization_history(first_objective, target_name=first)),
+    )
     if weights:
         yield "importances", lambda: _importances_figure(study, trials, first)
     yield (
         "slice",
-        lambda: _figure(plots.plot_slice(single, params=names, target_name=first)),
+        lambda: _figure(plots.plot_slice(first_objective, params=names, target_name=first)),
     )
     if len(names) > 1:
         yield (
             "parallel-coordinate",
             lambda: _figure(
-                plots.plot_parallel_coordinate(single, params=names, target_name=first)
+                plots.plot_parallel_coordinate(first_objective, params=names, target_name=first)
             ),
         )
         # Optuna interpolates between the trials by scipy, which it does not require.
         if find_spec("scipy") is not None:
             yield (
                 "contour",
-                lambda: _figure(plots.plot_contour(single, params=leading, target_name=first)),
+                lambda: _figure(
+                    plots.plot_contour(first_objective, params=leading, target_name=first)
+                ),
             )
     all_objectives = as_optuna(study, trials)
     if len(objectives) in (2, 3):
@@ -169,10 +174,10 @@ def _drawings(
 
 def _importances_figure(study: Study, trials: Sequence[StudyTrial], objective: str) -> Any:
     """Return Optuna's plot of what makes designs good, of the feasible ones alone."""
-    single = as_optuna(study, _feasible(trials), objectives=1)
+    first_objective = as_optuna(study, _feasible(trials), objectives=1)
     return _figure(
         optuna.visualization.matplotlib.plot_param_importances(
-            single, evaluator=_evaluator(), target_name=objective
+            first_objective, evaluator=_evaluator(), target_name=objective
         )
     )
 

@@ -217,12 +217,12 @@ def front(study: Study, trials: Iterable[StudyTrial]) -> list[StudyTrial]:
     feasible = ranked(study, trials)
     undominated = []
     for trial in feasible:
-        if not any(better(study, other, trial) for other in feasible):
+        if not any(dominates(study, other, trial) for other in feasible):
             undominated.append(trial)
     return undominated
 
 
-def better(study: Study, trial: StudyTrial, other: StudyTrial) -> bool:
+def dominates(study: Study, trial: StudyTrial, other: StudyTrial) -> bool:
     """Whether `trial` dominates `other`; both are feasible."""
     pairs = list(zip(_signed(study, trial), _signed(study, other), strict=True))
     return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)

@@ -94,7 +94,8 @@ async def build_checker(
 def start_of(run: Run, inputs: BuildInputs, max_iterations: int) -> BuildState:
     """Return the state at first.
 
-    A person who had the run go on granted as many repairs again, or one.
+    A person who had the run go on granted as many repairs again (`reset`) or one more, counted from
+    those that were made by then (`after`).
     """
     # The number of repairs is part of the state, so a resumed run takes the same path.
     extra_repairs = []
@@ -181,7 +182,7 @@ class _Nodes:
     async def logic(self, state: BuildState) -> BuildState:
         logic, unread = await _read(self.writers.logic(state), CHECKER)
         if unread and not state.logic:
-            # a logic of a parser that must change is for nothing
+            # The parser is tried already: one that has to change makes the logic worthless.
             unread = (*await self.bench.parser(state), *unread)
         return replace(state, logic=logic or state.logic, unread=unread, fields_changed=False)
 
@@ -330,7 +331,7 @@ async def _read(
 
 
 def _after(state: BuildState, role: str, unread: tuple[Finding, ...], stuck: str) -> BuildState:
-    """Return the state after a repair, or the unchanged state if no repair was possible."""
+    """Return the state after a repair; if none was possible, the state says why it is stuck."""
     if stuck:
         return replace(state, stuck=stuck)
     return replace(

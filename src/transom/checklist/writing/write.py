@@ -70,7 +70,7 @@ async def write_spec(
     # Edits come first, since the rounds below are made from them.
     edited = []
     for copy in copies:
-        if _adopted(run, copy, run_file):
+        if _adopt_edit(run, copy, run_file):
             edited.append(copy)
     await take_back_rounds(run, debug_folder(folder, item.item_id))
     sections = await write_sections(
@@ -121,11 +121,11 @@ async def _export_for_person(
     )
     retract(run.store, twin)
     if twin in edited:
-        _remove_twin(twin, document.value)
+        _remove_if_contained(twin, document.value)
     return path
 
 
-def _remove_twin(twin: Path, text: str) -> None:
+def _remove_if_contained(twin: Path, text: str) -> None:
     """Remove an edited copy of the other name, if all of its text is in the new one."""
     if twin.is_file() and clean(twin.read_text(encoding="utf-8")) == text:
         twin.unlink()
@@ -141,13 +141,15 @@ def send_back(run: Run, spec: WrittenSpec, findings: Sequence[str]) -> bool:
             already.
     """
     # The file is the request: the next walk through the rounds finds it.
-    section, observed = spec.section4, observed_file(run, spec.section4.value)
+    section = spec.section4
+    observed = observed_file(run, section.value)
+    # A stage of a correction has this ending.
     mended = section.path.parent.name.endswith(OBSERVED) or observed.exists()
     if (
         not findings
         or mended
         or A_PERSON in (section.by, spec.document.by)
-        or section.by in ("", "rules")
+        or section.by in ("", "rules")  # nobody, or the embedded rules
     ):
         return False
     write_file(observed, "".join(f"- {finding}\n" for finding in findings).encode("utf-8"))
@@ -155,7 +157,10 @@ def send_back(run: Run, spec: WrittenSpec, findings: Sequence[str]) -> bool:
 
 
 def _placed_in(copy: str, name: str, findings: Sequence[Finding]) -> Iterator[Finding]:
-    """Yield findings with the lines of a person's copy, if they are about the document."""
+    """Yield findings with the lines of a person's copy, if they are about the document.
+
+    The copy begins with a comment that lists the findings, so its text lies lower in it.
+    """
     for finding, moved in zip(findings, shifted(findings), strict=True):
         if finding.artifact == name:
             yield replace(moved, artifact=copy)
@@ -163,8 +168,8 @@ def _placed_in(copy: str, name: str, findings: Sequence[Finding]) -> Iterator[Fi
             yield finding
 
 
-def _adopted(run: Run, copy: Path, run_file: Path) -> bool:
-    """Return whether a person changed her copy; the change counts."""
+def _adopt_edit(run: Run, copy: Path, run_file: Path) -> bool:
+    """Take over what a person changed in her copy, and return whether she changed it."""
     changed = adopt(run.store, copy, run_file, clean=clean)
     if changed:
         run.progress(f"{copy.name} was changed by hand; the change counts")
@@ -186,7 +191,8 @@ def _parsed(document: Artifact[str], edited: list[Path]) -> SpecDocument:
 
 
 def _round(number: int, section: Artifact[str]) -> RoundRow:
-    # The cost depends on prices of today, so a result does not repeat it.
+    # The other fields have the same names in both. The cost depends on prices of today, so a result
+    # does not repeat it.
     tokens = {}
     for name, count in asdict(section.usage).items():
         if name != "cost":
