@@ -174,9 +174,7 @@ def test_a_call_that_is_not_there(here: Path, capsys: pytest.CaptureFixture[str]
         )
     run = asyncio.run(opened(here, {}))
     assert main(["window", "show", run]) == 0
-    assert capsys.readouterr().out == (
-        "no model was asked in this run, so there is no window; runs by `rules` make none\n"
-    )
+    assert capsys.readouterr().out == "no model was asked in this run, so it has no windows\n"
     assert main(["window", "show", run, "--diff", "1"]) == 2
     assert "no model was asked in it" in capsys.readouterr().err
 

@@ -59,7 +59,7 @@ async def show_window(
         lines += [*_call_lines(chosen_call), ""]
     if call is not None:
         return session.show(document, *lines, *chosen[0].text.split("\n"))
-    hint = "no model was asked in this run, so there is no window; runs by `rules` make none"
+    hint = "no model was asked in this run, so it has no windows"
     if calls:
         hint = f"one call in full: transom window show {run_id} --call N"
     return session.show(document, *lines, *savings, hint)
