@@ -51,6 +51,8 @@ def _signature(value: Any) -> str:
         return ""
     # Annotations are texts, and shown with quotes; a default may be an object with its address.
     text = re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)
+    # Those of named tuples are objects around their texts.
+    text = re.sub(r"ForwardRef\('([^']*)'[^()]*\)", r"\1", text)
     text = re.sub(r"<[^=]* at 0x[0-9a-f]+>", "...", text)
     return re.sub(r"<([\w.]+)[^<>]*>", r"\1", text)
 
