@@ -14,8 +14,9 @@ from transom.llm.turns import Egress
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])")
 _MOST_QUOTED = 160  # characters of a message
 # Shares of converged trials, from which a method suits a study, and below which it does not.
-_GOOD_RATE = 0.8  # share of trials that converged, from which on a method suits a study
-_BAD_RATE = 0.5  # and below which it failed; between them nothing is learned
+# Between them nothing is learned.
+_GOOD_RATE = 0.8
+_BAD_RATE = 0.5
 # How sure the candidates of each kind are.
 _BY_ERROR = 0.7
 _BY_VIOLATION = 0.5
