@@ -12,6 +12,7 @@ import pytest
 
 from transom.errors import InputError
 from transom.learning import Curator
+from transom.studies import samplers
 from transom.studies.advice import RULE, Advice, StudyInsight
 from transom.studies.failure_rules import FailureRule, FeatureCondition
 from transom.studies.integration import ContextAwareRunner, ContextEngineeringMixin, Learning
@@ -192,8 +193,10 @@ class OwnStudy(TheirRunner):
 
 @pytest.mark.parametrize("way", ["retire", "forget the run", "forget its trials"])
 def test_a_runner_of_ones_own_follows_no_rule_that_ends_during_its_run(
-    tmp_path: Path, way: str
+    tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # No design that a rule rejects is tried nevertheless.
+    monkeypatch.setattr(samplers, "_AUDIT", 0.0)
     Mine(tmp_path).run(n_trials=60)
     advice = Advice(tmp_path)
     (rule,) = [insight for insight in advice.insights("plates") if insight.kind == RULE]
