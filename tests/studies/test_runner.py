@@ -30,7 +30,7 @@ from transom.studies.failures import Diagnosis, FailureEvidence, diagnosis
 from transom.studies.runner import StudyRunner
 from transom.studies.solver import Solved
 from transom.studies.storage import FileLock
-from transom.studies.trials import StudyTrial, better, counts, failures, front, ranked
+from transom.studies.trials import StudyTrial, dominates, counts, failures, front, ranked
 
 
 def test_a_study_ends_at_its_budget_and_goes_on_with_a_larger_one(tmp_path: Path) -> None:
@@ -396,7 +396,7 @@ def test_several_objectives_have_a_front(tmp_path: Path) -> None:
     found = front(made.study, trials)
     assert len(found) > 1
     for one in found:
-        assert not any(better(made.study, other, one) for other in trials if other.feasible)
+        assert not any(dominates(made.study, other, one) for other in trials if other.feasible)
     assert (
         found
         == sorted(found, key=lambda trial: trial.values[0])
