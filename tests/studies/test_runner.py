@@ -30,7 +30,7 @@ from transom.studies.failures import Diagnosis, FailureEvidence, diagnosis
 from transom.studies.runner import StudyRunner
 from transom.studies.solver import Solved
 from transom.studies.storage import FileLock
-from transom.studies.trials import StudyTrial, dominates, counts, failures, front, ranked
+from transom.studies.trials import StudyTrial, counts, dominates, failures, front, ranked
 
 
 def test_a_study_ends_at_its_budget_and_goes_on_with_a_larger_one(tmp_path: Path) -> None:
