@@ -16,6 +16,7 @@ SOURCE = ROOT / "src" / "transom"
 OPENERS = {"formats/text_files.py", "formats/text_decoding.py"}
 NOT_FILES_OF_USERS = {
     "cli/mcp_server.py": "decodes the output of Transom's own commands",
+    "errors/installing.py": "reads what pip keeps of an installed package",
     "canonical.py": "repairs a text in memory",
     "sandbox/commands.py": "decodes a command's output",
     "sandbox/levels.py": "decodes a command's output",
