@@ -197,8 +197,10 @@ def test_the_command_with_a_chain_that_ends_in_the_rules(
     assert answered.count("not supported: ") == 2
     assert main(["waiting"]) == 0
     assert f"transom answer {run}" in (listed := capfd.readouterr().out) and "--by NAME" in listed
-    assert main(["answer", run, "READY"]) == 2
-    assert "add: --by NAME" in capfd.readouterr().err
+    # A command that was pasted as it is printed names nobody.
+    for nobody in ([], ["--by", "NAME"]):
+        assert main(["answer", run, "READY", *nobody]) == 2
+        assert "add: --by NAME, with your own name" in capfd.readouterr().err
     assert main(["answer", run, "READY", "--by", "Ines Vogt", "--reason", "few users"]) == 0
     capfd.readouterr()
     assert main(["resume", run, "--format", "json", "-q"]) == 0

@@ -237,9 +237,10 @@ def answered(
 ) -> dict[str, Any]:
     """Return the `decided` record of a person's answer, about the file as it is now."""
     edited, answer = choice["edited"], _chosen_option(choice, answer)
-    if choice.get("needs_name") and not by.strip():
+    # A command that was pasted as it was printed names nobody.
+    if choice.get("needs_name") and by.strip() in ("", "NAME"):
         problem = f"the answer to {cut(choice)!r} needs the name of the person who gives it"
-        raise InputError(problem, place=choice["stage"], hint="add: --by NAME")
+        raise InputError(problem, place=choice["stage"], hint="add: --by NAME, with your own name")
     # gone: the next walk makes it anew
     # The edit that counts is the file as it is now, not as it was when the question came up.
     if "file" in choice and (path := folder / choice["file"]).is_file():
