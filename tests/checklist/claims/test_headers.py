@@ -244,7 +244,6 @@ def test_a_spef_counts_if_the_log_reads_one(
 
 UNREAD_SPEF = [
     (STA, "  read_spef lamp.spef"),
-    (STA, "read_parasitics lamp.spef"),
     (STA, "spefIn lamp.spef"),
     (STA, "read_spef [file join $runs lamp.spef] ;# slow corner"),
     (STA, "foreach name {lamp} { read_spef $name.spef }"),
@@ -261,9 +260,12 @@ UNREAD_SPEF = [
     (TEMPUS, "pt_shell> source corners.tcl"),
     (TEMPUS, "[03/09 14:05:37 12s] <CMD> source corners.tcl"),
     # The name of a file does not say that one is written.
-    (STA, "Importing parasitics from /proj/saved/lamp.spef"),
-    (STA, "Importing parasitics from saved_lamp.spef"),
-    (TEMPUS, "Importing parasitics from ../write/lamp.spef"),
+    (STA, "Parasitics annotated from /proj/saved/lamp.spef"),
+    (STA, "Parasitics annotated from saved_lamp.spef"),
+    (TEMPUS, "Parasitics annotated from ../write/lamp.spef"),
+    # What one clause denies, another one may say of a second file.
+    (TEMPUS, "fast corner: no parasitics, SPEF of the slow one annotated"),
+    (STA, "Annotating 44 nets without the reset tree by SPEF"),
 ]
 NO_SPEF = [
     (STA, "report_checks -path_delay max"),
@@ -284,11 +286,15 @@ NO_SPEF_READ = [
     (TEMPUS, "<CMD> write_parasitics -spef_file lamp.spef"),
     (TEMPUS, "SPEF is missing, using wire load models"),
     (TEMPUS, "saving the parasitics to lamp.spef"),
+    (TEMPUS, "zero wireload mode: no detailed parasitics, delays are estimated"),
+    (STA, "pre-layout run without any SPEF"),
+    (TEMPUS, "SPEF data not yet available at this stage"),
+    (STA, "using a wireload model instead of parasitics"),
 ]
 UNREAD_NETLIST = [
-    (STA, "Reading netlist lamp.v ... done"),
+    (STA, "Verilog lamp.v was linked"),
     (STA, "  read_verilog lamp.v"),
-    (TEMPUS, "<CMD> importVerilog lamp.v"),
+    (TEMPUS, "<CMD> init_design -netlist lamp.v"),
 ]
 
 
@@ -345,6 +351,75 @@ def test_a_line_that_may_read_a_netlist_is_no_violation(
 @pytest.mark.parametrize(("banner", "line"), NO_SPEF)
 def test_a_log_that_speaks_of_no_spef_reads_none(tmp_path: Path, banner: str, line: str) -> None:
     assert judge_optional(tmp_path, banner, line).status == "PASS"
+
+
+# A verb of reading, a kind of file and a path, as tools and flows say it, with or without a banner.
+READ_IN_WORDS = [
+    "read_netlist lamp.v\nread_spef lamp.spef",
+    "read_hdl -sv lamp.v\nread_parasitics -format spef lamp.spef",
+    "% read_verilog lamp.v;\n% read_spef {lamp.spef}",
+    "@genus:root: 11> read_hdl lamp.v\n@genus:root: 12> read_spef lamp.spef",
+    "Loading Verilog netlist 'lamp.v'\nLoading SPEF 'lamp.spef'",
+    "READING NETLIST lamp.v ... OK\nparsing parasitics file: lamp.spef ... done.",
+    "Reading netlist lamp.v\nNetlist loaded\nReading SPEF lamp.spef\nSPEF loaded",
+    "Reading gate-level netlist lamp.v\nFinished reading netlist.\nImporting parasitics lamp.spef",
+    "The netlist was loaded from lamp.v.\nSPEF has been read: lamp.spef",
+    "Netlist lamp.v loaded without errors\nSPEF file lamp.spef read successfully.",
+]
+TOOLS = ["", "Tempus Timing Signoff Solution v21.1\n", "Weaver flow 3.1\n"]
+# Each speaks of reading, and none names a netlist and a SPEF that were read.
+NOT_READ_IN_WORDS = [
+    "Netlist loaded\nSPEF loaded",
+    "Reading netlist ...\nReading SPEF ...",
+    "write_netlist lamp.v\nwrite_spef lamp.spef",
+    "# read_netlist lamp.v\n# read_spef lamp.spef",
+    'puts "Reading netlist lamp.v"\nReading netlist lamp.v\nread_spef lamp.spef',
+    "Reading netlist takes long: lamp.v\nReading SPEF takes longer: lamp.spef",
+    "would read netlist lamp.v\nwould read SPEF lamp.spef",
+    "read_netlist lamp.v\nread_spef -corner slow other.spef lamp.spef",
+]
+# What follows the two reads, and which items are then missing.
+ERRORS_OF_READS = [
+    ("ERROR: SPEF lamp.spef is corrupt", ["2.3", "2.4"]),
+    ("Error: unexpected token in line 3", ["2.3", "2.4"]),
+    ("ERROR: netlist lamp.v ends in a module", ["2.1", "2.2"]),
+    ("report_units\nError: lamp.v:3: syntax error", ["2.1", "2.2"]),
+]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("log", READ_IN_WORDS)
+def test_tools_share_the_grammar_of_reading(tmp_path: Path, log: str, tool: str) -> None:
+    spef = SPEF.format(date="Mon Mar  9 15:20:11 2026")
+    write_files(tmp_path, {"lamp.v": HEAD + MODULE, "lamp.spef": spef})
+    verdict = judge(tmp_path, ClaimRow(name="headers_complete"), f"{tool}{log}\n")
+    assert verdict.status == "PASS", (verdict.capped_by, verdict.errors, verdict.missing_items)
+
+
+@pytest.mark.parametrize("log", NOT_READ_IN_WORDS)
+def test_words_of_reading_alone_read_nothing(tmp_path: Path, log: str) -> None:
+    spef = SPEF.format(date="Mon Mar  9 15:20:11 2026")
+    write_files(tmp_path, {"lamp.v": HEAD + MODULE, "lamp.spef": spef})
+    verdict = judge(tmp_path, ClaimRow(name="headers_complete"), f"{TEMPUS}{log}\n")
+    assert verdict.status != "PASS"
+
+
+@pytest.mark.parametrize(("error", "missing"), ERRORS_OF_READS)
+def test_an_error_belongs_to_the_file_that_it_names_or_follows(
+    tmp_path: Path, error: str, missing: list[str]
+) -> None:
+    spef = SPEF.format(date="Mon Mar  9 15:20:11 2026")
+    write_files(tmp_path, {"lamp.v": HEAD + MODULE, "lamp.spef": spef})
+    log = f"Reading netlist lamp.v\nReading SPEF lamp.spef\n{error}\n"
+    verdict = judge(tmp_path, ClaimRow(name="headers_complete"), log)
+    assert verdict.status == "FAIL"
+    assert [entry.id for entry in verdict.missing_items] == missing
+
+
+def test_a_line_that_may_read_a_file_promises_no_pass(tmp_path: Path) -> None:
+    verdict = judge_optional(tmp_path, TEMPUS, "SPEF of lamp", "headers_complete")
+    assert (verdict.status, verdict.would_be) == ("NEEDS_REVIEW", "FAIL")
+    assert [entry.id for entry in verdict.missing_items] == ["2.3", "2.4"]
 
 
 def test_a_spef_that_nobody_requires_needs_a_netlist(tmp_path: Path) -> None:

@@ -22,7 +22,10 @@ from transom.checklist.item import Item
 from transom.checklist.judging.accounting import CheckAccount, account_for
 from transom.checklist.judging.claim_view import UnreadMatter
 from transom.checklist.judging.compare import patterned_items
-from transom.checklist.judging.doubtful_lines import lines_that_read_nothing
+from transom.checklist.judging.doubtful_lines import (
+    doubtful_lines,
+    lines_that_read_nothing,
+)
 from transom.checklist.judging.evaluate import applicable_items, evaluate, unreported_files
 from transom.checklist.judging.gather import GatheredEvidence, gather
 from transom.checklist.judging.inputs import Inputs
@@ -109,11 +112,13 @@ async def check_files(
     patterned_items(config)
     account = CheckAccount()
     question = item.description if item else config.description
-    if checker.unfinished:
-        outcome = Outcome(errors=(_UNFINISHED,))
-    else:
+    outcome, outlook = Outcome(errors=(_UNFINISHED,)), None
+    if not checker.unfinished:
         harmless = lines_that_read_nothing(item.accepted_caps, as_of) if item else frozenset()
         outcome, account = await _run(checker, config, inputs, runner, as_of, question, harmless)
+        if doubtful := doubtful_lines(account.caps):
+            harmless |= doubtful
+            outlook, _ = await _run(checker, config, inputs, runner, as_of, question, harmless)
     warnings = _all_warnings(checker, item, outcome, account, runner.level)
     status = _status(checker, outcome, fail_on_unused=fail_on_unused)
     unread = account.unread if status == "PASS" else ()
@@ -134,6 +139,9 @@ async def check_files(
         positive={"PASS"},
         capped="NEEDS_REVIEW",
     )
+    # Who accepts that the lines read nothing must know that the files are then missing.
+    if outlook and capped.status == "NEEDS_REVIEW" and _has_violations(outlook):
+        outcome, capped = outlook, replace(capped, would_be="FAIL")
     return Verdict(
         **_outcome_fields(outcome, warnings),
         item_id=checker.config.item_id,
@@ -321,9 +329,11 @@ def _status(checker: LoadedChecker, outcome: Outcome, *, fail_on_unused: bool) -
     if checker.unreviewed:
         return "NEEDS_REVIEW"
     unused = outcome.unused_waivers if fail_on_unused else ()
-    if outcome.missing_items or outcome.extra_items or unused:
-        return "FAIL"
-    return "PASS"
+    return "FAIL" if _has_violations(outcome) or unused else "PASS"
+
+
+def _has_violations(outcome: Outcome) -> bool:
+    return bool(outcome.missing_items or outcome.extra_items)
 
 
 def _differences(

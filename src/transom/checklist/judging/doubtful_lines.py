@@ -7,11 +7,11 @@ file into one that was read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Final
 
-from transom.evidence.caps import CapAcceptance
+from transom.evidence.caps import Cap, CapAcceptance
 
 _MAY_READ: Final = "this line may read a "
 
@@ -29,5 +29,14 @@ def lines_that_read_nothing(acceptances: Sequence[CapAcceptance], as_of: str) ->
         if not acceptance.text.startswith(_MAY_READ):
             continue
         if acceptance.until is None or acceptance.until >= day:
-            lines.add(acceptance.text.removeprefix(_MAY_READ).partition(": ")[2])
+            lines.add(_line_of(acceptance.text))
     return frozenset(lines)
+
+
+def doubtful_lines(caps: Iterable[Cap]) -> frozenset[str]:
+    """Return the lines that may read a file, of caps that nobody has accepted yet."""
+    return frozenset(_line_of(cap.text) for cap in caps if cap.text.startswith(_MAY_READ))
+
+
+def _line_of(text: str) -> str:
+    return text.removeprefix(_MAY_READ).partition(": ")[2]

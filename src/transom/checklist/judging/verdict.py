@@ -70,7 +70,7 @@ class Verdict(Shape):
     schema_: Literal["transom.check/1"] = Field(default="transom.check/1", alias="schema")
     item_id: str
     status: Status
-    would_be: Annotated[Literal["PASS"] | None, Field(exclude_if=_is_none)] = None
+    would_be: Annotated[Literal["PASS", "FAIL"] | None, Field(exclude_if=_is_none)] = None
     capped_by: Annotated[tuple[CheckCapRow, ...], Field(exclude_if=operator.not_)] = ()
     accepted_caps: Annotated[tuple[AcceptedRow, ...], Field(exclude_if=operator.not_)] = ()
     doubted: Annotated[tuple[Doubt, ...], Field(exclude_if=operator.not_)] = ()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from transom.evidence.numbers import PrintedNumber
+from transom.formats.reports.file_reading import LostFiles
 from transom.formats.reports.readings import Measurement, SectionReading
 
 MOST_OF_EACH: Final = 10_000
@@ -63,6 +64,7 @@ class FactKeeper:
         self.unlisted = 0
         self._interest = interest
         self._names = set[str]()
+        self._lost_files = LostFiles()
         self._wanted = 0
         # The least and the greatest of each kind among those that are not kept.
         self._extremes: dict[_Kind, list[tuple[SectionReading, Measurement]]] = {}
@@ -71,6 +73,9 @@ class FactKeeper:
         """Take the next measurement of a section."""
         self.count += 1
         section.last_fact_line = fact.line
+        lost = self._lost_files.lost_by(fact)
+        if lost is not None:
+            section.measurements.append(lost)
         if self._interest is None or fact.is_trouble:
             section.measurements.append(fact)
         elif self._interest.wants(fact):

@@ -24,6 +24,7 @@ from transom.formats.reports.command_lines import (
     NarrowingCommands,
 )
 from transom.formats.reports.fact_interest import FactInterest, FactKeeper
+from transom.formats.reports.file_reading import begins_by_reading
 from transom.formats.reports.format_rules import CompiledFormat
 from transom.formats.reports.line_planner import LinePlanner, OpenSections
 from transom.formats.reports.line_plans import (
@@ -253,9 +254,13 @@ class FilePass:
             beginning = [
                 each
                 for each in plan.begins
-                if matches_begin(each, command) and not self._is_echoed(each)
+                if matches_begin(each, command) and not self._is_echoed(each, command)
             ]
             if beginning:
+                # That a file is read may begin any log, unless a tool's own line does.
+                if begins_by_reading(command):
+                    own = [each for each in beginning if each.model.reads_files != "begins"]
+                    beginning = own or beginning
                 self._hold_from(beginning, number, line, shape)
                 return
         if plan.may_be_command and self._is_quiet_command(line):
@@ -265,12 +270,15 @@ class FilePass:
         else:
             self._take_outside(number, line)
 
-    def _is_echoed(self, report_format: CompiledFormat) -> bool:
+    def _is_echoed(self, report_format: CompiledFormat, line: str) -> bool:
         """Return whether a log that has not come to its end echoes a file of a format.
 
-        A tool prints the constraints and the netlists that it reads, which end no log.
+        A tool prints the constraints and the netlists that it reads, which end no log; and that it
+        reads one begins no other log.
         """
         model = report_format.model
+        if self._open.log is not None and model.reads_files and begins_by_reading(line):
+            return True
         is_file = model.is_log and not model.tool and report_format.ends == 0
         if not is_file or self._open.log is None or self._open.log.format is report_format:
             return False

@@ -16,6 +16,7 @@ from typing import Literal
 from transom.evidence.subject_names import FACETS, Facet
 from transom.evidence.trouble import TroubleFinder
 from transom.evidence.units import UnitSource
+from transom.formats.reports.file_reading import with_file_reading
 from transom.formats.reports.readings import NumberRule
 from transom.formats.reports.report_format import (
     NumberForm,
@@ -215,6 +216,8 @@ def compile_format(model: ReportFormat) -> CompiledFormat:
         ValueError: a pattern has a digit where it may have none (see `loosen`), or an identity has
             a group that is no facet.
     """
+    if model.reads_files:
+        model = with_file_reading(model)
     begins = _rules("begin", model.begins)
     rules = list(_rules("end", model.ends))
     ends = len(model.ends)

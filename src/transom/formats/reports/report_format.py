@@ -236,6 +236,7 @@ class ReportFormat(_Part):
         separator: parts two commands on one line, such as `;`; blank if one line is one command.
         joins_lines: a line that ends with a backslash goes on in the next one.
         topic: words of the matter; a line of a log that has one must be known.
+        reads_files: the log reads files as `file_reading` says it: `inside`, or it may begin so.
         identity: lines that say what the report is of: version, design, stage, corner, date.
         context: lines that say something of the rows below them, until another line does.
         parts: parts of the report, by name.
@@ -262,6 +263,7 @@ class ReportFormat(_Part):
     separator: Literal["", ";"] = ""
     joins_lines: bool = False
     topic: tuple[str, ...] = ()
+    reads_files: Literal["", "inside", "begins"] = ""
     identity: tuple[Pattern, ...] = ()
     context: tuple[Pattern, ...] = ()
     parts: dict[str, ReportPart] = {}

@@ -315,7 +315,9 @@ class SectionPass:
         """Return the word of the shared vocabulary for a printed value."""
         value = value.strip()
         words = self.format.words.get(key)
-        return value if words is None else words.get(value, value)
+        if words is None or value in words:
+            return value if words is None else words[value]
+        return words.get(" ".join(value.lower().split()), value)
 
 
 def _with_unit(rule: NumberRule, unit: str) -> NumberRule:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from transom.evidence.trouble import TroubleFinder
 from transom.formats.reports.readings import FileReading, Measurement
@@ -15,6 +16,16 @@ _WRITING = re.compile(
     r"(?<![a-z0-9/.-])(?:writ(?:e|es|ing|ten)|sav(?:e|es|ing|ed))(?![a-z])"
     r"(?![\w.-]{0,200}(?:/|\.\w))",
     re.IGNORECASE,
+)
+# "No parasitics yet", "without a SPEF", "SPEF is not available": what a line denies, it does not do.
+_DENYING: Final = (
+    r"(?<![\w-])(?:no|without|lacks?|instead\s+of)\s+(?:(?:an?|any|the|such|[a-z]+(?:ed|al))\s+){0,2}"
+    r"(?:TEXTS)\w*"
+)
+_DENIED: Final = (
+    r"(?:TEXTS)\w*(?:\s+(?:data|files?))?\s+(?:(?:is|are|was|were)\s+)?"
+    r"(?:not\s+(?:yet\s+)?(?:there|read|loaded|available|present|extracted|used|given)"
+    r"|unavailable|n/a)(?![\w-])"
 )
 # A reader is shown that the log was searched; a text that may be looked for must not equal it.
 _TO_ITS_END = "\N{END OF PROOF}"
@@ -37,6 +48,8 @@ class TextSearch:
         self._finder = TroubleFinder("eda") if of_reading else None
         words = [r"[ \t]+".join(map(re.escape, text.split())) for text in texts]
         self._pattern = re.compile("|".join(words), re.IGNORECASE)
+        denials = f"{_DENYING}|{_DENIED}".replace("TEXTS", "|".join(words))
+        self._denial = re.compile(denials, re.IGNORECASE)
         self._lines_before = 0
         self.lines: list[Measurement] = []
 
@@ -74,7 +87,7 @@ class TextSearch:
             number += piece.count("\n", counted, start)
             counted = start
             line = piece[start:end]
-            if self._finder is not None and (_WRITING.search(line) or self._finder.in_line(line)):
+            if self._finder is not None and self._reads_nothing(self._finder, line):
                 continue
             is_same = any(text in line for text in self._texts)
             scope = {"case": "same" if is_same else "other"}
@@ -82,3 +95,10 @@ class TextSearch:
                 Measurement(SOUGHT_LINE, number, scope, text=line.strip(), content=line)
             )
         self._lines_before += piece.removesuffix("\n").count("\n") + 1
+
+    def _reads_nothing(self, finder: TroubleFinder, line: str) -> bool:
+        """Return whether a line tells of no file that was read."""
+        if _WRITING.search(line) or finder.in_line(line):
+            return True
+        # What one clause denies, another one may say of a second file.
+        return not self._pattern.search(self._denial.sub(" ; ", line))
