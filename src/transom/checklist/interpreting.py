@@ -13,8 +13,8 @@ from typing import Final, TypeAlias, TypeVar
 
 from transom.canonical import Json
 from transom.checklist.claiming import claim_of, has_patterns, listed_texts, require_known
-from transom.checklist.claims.claim_data import shipped_claims
-from transom.checklist.claims.ranking import ClaimCandidate, candidates
+from transom.checklist.claims.claim_data import Claim, shipped_claims
+from transom.checklist.claims.ranking import ClaimCandidate, candidates, same_word
 from transom.checklist.embedded import DESCRIPTION
 from transom.checklist.item import Item, load_item
 from transom.checklist.item_files import own_files
@@ -24,7 +24,7 @@ from transom.checklist.judging.claim_account import checks_to_choose, evidence_o
 from transom.checklist.judging.overturning import is_held_back
 from transom.checklist.manner import Places
 from transom.checklist.results import ReadingRow, SpecResult
-from transom.checklist.waiver_clauses import waiver_clauses
+from transom.checklist.waiver_clauses import WAIVE, waiver_clauses, words_waived
 from transom.errors import InputError, Paused
 from transom.formats.reports import FileReading, read_report, shipped_formats
 from transom.runs import Run
@@ -185,7 +185,7 @@ def _interpretations(item: Item, places: Places, folder: Path) -> tuple[ReadingR
 def _parted(description: str) -> tuple[str, str]:
     """Return a description without a clause that waives it at a stage, and that clause or ""."""
     for clause, rest in waiver_clauses(description):
-        if _stage_in(clause, shipped_claims().claims):
+        if _stage_in(clause, shipped_claims().claims) or words_waived(clause):
             return rest, clause
     return description, ""
 
@@ -203,23 +203,38 @@ def _stage_in(words: str, claim_names: Iterable[str]) -> str:
 def _with_waiver_clause(
     candidate: ClaimCandidate, clause: str, item: Item
 ) -> tuple[ClaimCandidate, str]:
-    """Return a candidate with the clause that it leaves out, and advice on it.
+    """Return a candidate with the clause as a parameter, or with the clause left out and advice.
 
-    "Waive for the synthesis stage" is no part of a claim: a waiver of the item says it, and holds
-    where a log shows the stage. With such a waiver, the clause is not left out.
+    "Waive for the synthesis stage" becomes a waiver, which holds where a log shows the stage; "for
+    legacy libs" one of the files that are named so. With an equal waiver of the item, the clause
+    says nothing more.
     """
     if not clause:
         return candidate, ""
+    claim = shipped_claims().claims[candidate.row.name]
     stage = _stage_in(clause, (candidate.row.name,))
     waivers = item.waivers.waive_items if item.waivers else ()
     if stage and stage in {waiver.pattern.casefold() for waiver in waivers}:
         return candidate, ""
+    pattern = stage or _names_waived(clause, claim)
+    if pattern and WAIVE in claim.parameters:
+        parameters = {**candidate.row.parameters, WAIVE: pattern}
+        row = candidate.row.model_copy(update={"parameters": parameters})
+        return replace(candidate, row=row), ""
     row = candidate.row.model_copy(update={"left_out": (*candidate.row.left_out, clause)})
-    advice = ""
-    if stage:
-        wanted = f"waivers: {{value: 1, waive_items: [{stage}]}}"
-        advice = f"; to waive it there, first write into the item: {wanted}"
-    return replace(candidate, row=row), advice
+    return replace(candidate, row=row), ""
+
+
+def _names_waived(clause: str, claim: Claim) -> str:
+    """Return the pattern of what a clause waives by a part of its name, or ""."""
+    known_words = {*claim.words, *(name for part in claim.headers for name in part.called)}
+    words = []
+    for word in words_waived(clause):
+        is_known = any(same_word(word, known) for known in known_words)
+        if not is_known and word not in shipped_claims().grammar:
+            words.append(word)
+    # Of two words nobody can tell how a name has them.
+    return f"*{words[0]}*" if len(words) == 1 else ""
 
 
 def _readings_of_files(item: Item, places: Places, folder: Path) -> list[FileReading]:

@@ -12,6 +12,17 @@ _CLAUSE: Final = re.compile(
     re.IGNORECASE,
 )
 
+WAIVE: Final = "waive"
+"""The parameter of a claim that says what is waived: the word of a stage, or a pattern."""
+
+_OBJECT: Final = re.compile(r"\bwaive[drs]?\s+(?:\w+\s+)?(?:for|in|on|at|of)\s+(?P<object>[\w\s-]+)$")
+
+
+def words_waived(clause: str) -> list[str]:
+    """Return the words of what a clause waives: `["legacy", "libs"]` of "waive for legacy libs"."""
+    match = _OBJECT.search(clause.lower())
+    return match["object"].split() if match else []
+
 
 def waiver_clauses(description: str) -> Iterator[tuple[str, str]]:
     """Yield each clause that speaks of a waiver, and the description without it."""

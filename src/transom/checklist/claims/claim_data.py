@@ -20,6 +20,9 @@ SCRIPT_COMMANDS: Final = ("source", "sourcing", "include")
 """How a log runs a script, of which it need not show the commands."""
 
 
+_SHORTEST_STEM: Final = 3
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -81,7 +84,10 @@ class HeaderPart(_Part):
         title: what it is called in a verdict.
         read_as: words of the log's read commands, such as `verilog` of `read_verilog`.
         files: globs of the names of such files.
-        fields: for each field that the head must say, the key of the scope that holds it.
+        fields: for each field that the head must say, the key of the scope that holds it; none if
+            it is enough that the file was loaded.
+        is_any: whether one loaded file is enough, whatever became of others.
+        called: what it is called in a description, in lower case.
         waivable_loading: whether a keyword may waive that the file was not loaded.
         waivers: the situations in which a waiver is right.
     """
@@ -89,16 +95,19 @@ class HeaderPart(_Part):
     kind: str
     title: str
     read_as: tuple[str, ...]
-    files: tuple[str, ...]
-    fields: dict[str, str]
+    files: tuple[str, ...] = ()
+    fields: dict[str, str] = {}
+    called: tuple[str, ...] = ()
+    is_any: bool = False
     waivable_loading: bool = True
     waivers: tuple[HeaderWaiver, ...] = ()
 
     @property
     def stems(self) -> tuple[str, ...]:
         """The texts, in lower case, of lines that may read one in other words."""
-        # `parasitics` stands in lines as "parasitic" too.
-        return tuple(word.rstrip("s") for word in self.read_as)
+        # `parasitics` stands in lines as "parasitic" too; a short word such as `def` in other words.
+        words = (word if len(word) > _SHORTEST_STEM else f".{word}" for word in self.read_as)
+        return tuple(word.rstrip("s") for word in words)
 
     def keywords_of(self, item: Literal["loading", "version"]) -> tuple[str, ...]:
         """Return the keywords that waive one of the two items, each once."""

@@ -21,8 +21,8 @@ from transom.checklist.claims.claim_atoms import text_of_atoms
 from transom.checklist.claims.claim_data import (
     Claim,
     fact_words,
-    shipped_claims,
 )
+from transom.checklist.claims.file_kinds import known_claim
 from transom.checklist.claims.header_files import header_items
 from transom.checklist.item import Item
 from transom.formats.reports import load_format
@@ -64,7 +64,7 @@ def write_claim(item: Item, row: ClaimRow, own_format: dict[str, Json] | None = 
         own_format = load_format(item.path.parent / row.format).model.model_dump(
             mode="json", by_alias=True, exclude_unset=True
         )
-    claim = shipped_claims().claims[row.name]
+    claim = known_claim(row)
     atoms = text_of_atoms(claim, row)
     config = _config(item, claim, row).model_copy(update={"report_format": own_format})
     return ClaimFiles(config, atoms)

@@ -17,8 +17,8 @@ from transom.checklist.claims.claim_data import (
     bad_facts,
     measure_name,
     proof_facts,
-    shipped_claims,
 )
+from transom.checklist.claims.file_kinds import claim_of_row
 from transom.checklist.claims.claim_limits import limit_of, may_break
 from transom.checklist.vectors import STANDARD_SOURCE
 from transom.errors import InputError
@@ -29,7 +29,7 @@ from transom.formats.reports import FactInterest, Measurement
 
 def match_of_claim(config: CheckerConfig) -> Literal["contains", "words", "exact"]:
     """Return how the values of a checker are compared with the plain texts of its item's list."""
-    claim = shipped_claims().claims.get(config.claim.name) if config.claim else None
+    claim = claim_of_row(config.claim) if config.claim else None
     if claim is None or claim.list in (None, "forbidden"):
         return "contains"
     return claim.match
@@ -44,7 +44,7 @@ def interest_of(config: CheckerConfig, atoms: str) -> FactInterest | None:
         config: `checker.yaml`.
         atoms: the text of the checker's functions.
     """
-    claim = shipped_claims().claims.get(config.claim.name) if config.claim else None
+    claim = claim_of_row(config.claim) if config.claim else None
     if config.claim is None or claim is None:
         return None
     text = text_of_atoms(claim, config.claim)
@@ -91,7 +91,7 @@ def _without_comments(code: str) -> str:
 
 def is_of_headers(config: CheckerConfig) -> bool:
     """Return whether a claim asks which files a log reads."""
-    claim = shipped_claims().claims.get(config.claim.name) if config.claim else None
+    claim = claim_of_row(config.claim) if config.claim else None
     return claim is not None and bool(claim.headers)
 
 
@@ -101,7 +101,7 @@ def sought_texts(config: CheckerConfig) -> tuple[str, ...]:
     Raises:
         InputError: an item lists an expression instead of a text.
     """
-    claim = shipped_claims().claims.get(config.claim.name) if config.claim else None
+    claim = claim_of_row(config.claim) if config.claim else None
     if config.claim is None or claim is None:
         return ()
     if claim.headers:

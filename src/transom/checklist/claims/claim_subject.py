@@ -15,8 +15,8 @@ from transom.checklist.claims.claim_data import (
     fact_words,
     measure_name,
     proof_facts,
-    shipped_claims,
 )
+from transom.checklist.claims.file_kinds import known_claim
 from transom.checklist.item import Item
 from transom.formats.reports import load_format, read_report_text, shipped_formats
 from transom.formats.reports.loading import SHIPPED
@@ -53,7 +53,7 @@ class ClaimSubject:
 
     def __init__(self, item: Item, row: ClaimRow, config: CheckerConfig) -> None:
         self.item, self.row, self.config = item, row, config
-        self.claim: Claim = shipped_claims().claims[row.name]
+        self.claim = known_claim(row)
         self.categories = [*dict.fromkeys(each.category for each in config.items)]
         self.proof = []
         for group in proof_facts(self.claim, row.parameters):
@@ -98,10 +98,10 @@ class ClaimSubject:
         """Return what speaks against the claim, in words."""
         return " or ".join(self.bad) or "a value that the item does not list"
 
-    def ids_of(self, part: HeaderPart) -> tuple[str, str]:
-        """Return the ids of a part's two items: loaded, and complete."""
-        loaded, version = (each.id for each in self.config.items if each.category == part.kind)
-        return loaded, version
+    def ids_of(self, part: HeaderPart) -> dict[str, str]:
+        """Return the ids of a part's items: of `loading`, and of `version` if fields are asked."""
+        ids = (each.id for each in self.config.items if each.category == part.kind)
+        return dict(zip(("loading", "version"), ids, strict=False))
 
     def fields(self, key: str) -> dict[str, str]:
         """Return the fields of a category, with what each says."""

@@ -11,6 +11,8 @@ from transom.checklist.atoms import LOCKED_LAYER, Condition, Operator, Validatio
 from transom.checklist.claims.claim_data import Claim
 
 _LOG = "log"
+_WIDTH = 300
+"""Characters of a line of the checker that tells of one kind of file."""
 _NOT_READ = "not read"
 _ATOMS = '''"""{title}.
 
@@ -53,16 +55,20 @@ def loading_entries(facts):
             commands.remove(earlier[-1])
             reference["command_path"] = earlier[-1]
         shown = f"{{part['title']}} {{path}} {{'loaded' if is_loaded else 'not loaded'}}"
-        fields = {{part["kind"]: {{"loaded": True}}, "reference": reference}}
+        fields = {{part["kind"]: {{"loaded": True}}}}
         if not is_loaded:
             fields = {{part["kind"]: {{"loaded": False, **dict.fromkeys(part["fields"])}}}}
+        elif part["fields"]:
+            fields["reference"] = reference
         entries.append(entry_of(shown, fact, fields))
-    for part in PARTS if read_kinds else ():
+    # A database may hold a netlist; any other file shows that the log tells what it reads.
+    told = {{fact["scope"].get("kind") for fact in facts if fact["name"] == "file_read"}} - {{"db"}}
+    for part in PARTS if read_kinds or told else ():
         if part["kind"] not in read_kinds:
             shown = f"{{part['title']}}: no command of the log reads one"
             fields = {{"loaded": False, **dict.fromkeys(part["fields"])}}
             lines = [fact["text"].lower() for fact in facts if fact["name"] == "sought_line"]
-            may_read = any(word.rstrip("s") in line for line in lines for word in part["read_as"])
+            may_read = any(stem in line for line in lines for stem in part["stems"])
             if part["is_optional"] or may_read:
                 fields = dict.fromkeys(fields, NOT_READ)
             entries.append(entry_of(shown, None, {{part["kind"]: fields}}))
@@ -71,8 +77,8 @@ def loading_entries(facts):
 
 def header_entries(facts, part):
     """Return the entry of a file's topmost header; a later tool's header was inherited."""
-    lines = [fact for fact in facts if fact["scope"].get("kind") == part["kind"]]
-    lines = [fact for fact in lines if fact["name"] != "file_read"]
+    heads = [fact for fact in facts if fact["name"] != "file_read"]
+    lines = [fact for fact in heads if fact["scope"].get("kind") == part["kind"]]
     fields = dict.fromkeys(part["fields"])
     tools = 0
     for fact in lines:
@@ -101,7 +107,7 @@ def extract_context(text, source_file):
     facts = [json.loads(line) for line in filter(None, text.split("\\n"))]
     results = loading_entries(facts)
     for part in PARTS:
-        results += header_entries(facts, part)
+        results += header_entries(facts, part) if part["fields"] else []
 {locked}'''
 
 
@@ -110,21 +116,26 @@ def write_header_atoms(claim: Claim) -> str:
     sources = [{"kind": _LOG, "rank": "primary", "files": ["*.log", "*.out", "*.txt"]}]
     parts = list[dict[str, object]]()
     for part in claim.headers:
-        sources.append({"kind": part.kind, "rank": "secondary", "files": [*part.files]})
+        if part.fields:
+            sources.append({"kind": part.kind, "rank": "secondary", "files": [*part.files]})
         is_optional = part.kind in claim.optional
         row: dict[str, object] = {"kind": part.kind, "title": part.title}
         row["is_optional"] = is_optional
-        parts.append({**row, "read_as": [*part.read_as], "fields": part.fields})
+        row |= {"read_as": [*part.read_as], "stems": [*part.stems], "fields": part.fields}
+        parts.append(row)
     return _ATOMS.format(
         title=claim.title,
         sources=pformat(sources, width=96, sort_dicts=False),
-        parts=pformat(parts, width=96, sort_dicts=False),
+        parts=pformat(parts, width=_WIDTH, sort_dicts=False),
         locked=LOCKED_LAYER,
     )
 
 
 def header_items(claim: Claim) -> tuple[ValidationItem, ...]:
-    """Return the validation items: each kind of file is loaded, and its head is complete."""
+    """Return the validation items: each kind of file is loaded, and its head is complete.
+
+    A kind of which no field is asked needs to be loaded only.
+    """
     items = list[ValidationItem]()
     for part in claim.headers:
         loaded = f"{part.kind}.loaded"
@@ -136,7 +147,8 @@ def header_items(claim: Claim) -> tuple[ValidationItem, ...]:
                 name=f"{part.title} File Loading Status",
                 select=loaded,
                 condition=is_loaded,
-                take="last",
+                take=None if part.is_any else "last",
+                quantifier="exists" if part.is_any else "per_file",
                 only_with=_LOG,
                 waivable=part.waivable_loading,
                 keywords=part.keywords_of("loading"),
@@ -144,6 +156,8 @@ def header_items(claim: Claim) -> tuple[ValidationItem, ...]:
             )
         )
         names = tuple(f"{part.kind}.{field}" for field in part.fields)
+        if not names:
+            continue
         items.append(
             ValidationItem(
                 id=f"2.{len(items) + 1}",

@@ -26,6 +26,7 @@ from transom.checklist.claims.absent_texts import (
 )
 from transom.checklist.claims.claim_data import Claim, LimitedMeasure, shipped_claims
 from transom.checklist.claims.claim_limits import fits_measure
+from transom.checklist.claims.file_kinds import KINDS, kinds_in
 from transom.checklist.claims.sentences import (
     has_turned_definition,
     parts_of,
@@ -353,6 +354,9 @@ def _fill_parameters(
     if "limit" in claim.parameters:
         return _fill_limit(description)
     sentence = " ".join(description.split())
+    if KINDS in claim.parameters:
+        named = kinds_in(claim, sentence)
+        return None if named is None else ({KINDS: named.text}, [*named.words])
     if "text" in claim.parameters:
         absence = guess_absence(sentence)
         return None if absence is None else (_text_of(absence), [*absence.words])

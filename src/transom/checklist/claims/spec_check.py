@@ -150,12 +150,15 @@ class CheckText:
         if self.subject.claim.headers:
             cases = []
             for part in self.subject.claim.headers:
-                loaded, version = self.subject.ids_of(part)
+                ids = self.subject.ids_of(part)
+                error = f"the log reads a {part.title} and reports an error for it"
+                cases.append((error, f"{ids['loading']} is missing"))
+                version = ids.get("version")
+                if version is None:
+                    text = f"no line of the log reads a {part.title}"
+                    cases.append((text, f"{ids['loading']} is missing"))
+                    continue
                 cases += [
-                    (
-                        f"the log reads a {part.title} and reports an error for it",
-                        f"{loaded} is missing",
-                    ),
                     (f"a header field of the {part.title} is blank", f"{version} is missing"),
                     (f"several headers in one {part.title}", f"{version} looks at the topmost one"),
                 ]

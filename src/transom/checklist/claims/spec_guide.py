@@ -143,9 +143,9 @@ class GuideText:
         no_waiver = "none: a waiver accepts a violation, never a missing measurement"
         scenarios = []
         for part in self.subject.claim.headers:
-            ids = dict(zip(("loading", "version"), self.subject.ids_of(part), strict=True))
+            ids = self.subject.ids_of(part)
             for waiver in part.waivers:
-                names = " and ".join(ids[name] for name in waiver.of)
+                names = " and ".join(ids[name] for name in waiver.of if name in ids)
                 scenarios.append(
                     (
                         waiver.name,

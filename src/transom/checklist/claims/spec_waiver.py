@@ -62,12 +62,12 @@ class WaiverText:
         """Return the labels of each scenario, with `name` and `items`."""
         scenarios = []
         for part in self.subject.claim.headers:
-            ids = dict(zip(("loading", "version"), self.subject.ids_of(part), strict=True))
+            ids = self.subject.ids_of(part)
             for waiver in part.waivers:
                 scenarios.append(
                     {
                         "name": waiver.name,
-                        "items": " and ".join(ids[name] for name in waiver.of),
+                        "items": " and ".join(ids[name] for name in waiver.of if name in ids),
                         "Waiver scenario": waiver.situation,
                         "Typical reason": f'"{waiver.reason}"',
                         "Matching keywords": quoted(waiver.keywords),

@@ -10,7 +10,7 @@ from datetime import date
 from typing import Any
 
 from transom import __version__
-from transom.checklist.atoms import CheckerConfig, checker_type
+from transom.checklist.atoms import CheckerConfig, Waiver, checker_type
 from transom.checklist.claims.claim_interest import (
     interest_of,
     is_of_headers,
@@ -50,6 +50,7 @@ from transom.checklist.judging.verdict_rows import (
 )
 from transom.checklist.judging.waivers import apply_waivers
 from transom.checklist.results import WordsRow
+from transom.checklist.waiver_clauses import WAIVE
 from transom.errors import AtomFailed, RegexFailed
 from transom.evidence.caps import Cap, CappedVerdict, cap_verdict
 from transom.formats.reports import format_of
@@ -82,8 +83,22 @@ def effective(config: CheckerConfig, item: Item | None) -> CheckerConfig:
     """Return the configuration that counts: the item's values, else the checker's."""
     if item is None:
         return config
-    own = {"item_id": item.item_id, "requirements": item.requirements, "waivers": item.waivers}
-    return config.model_copy(update={key: value for key, value in own.items() if value is not None})
+    own: dict[str, object] = {"item_id": item.item_id, "requirements": item.requirements, "waivers": item.waivers}
+    own = {key: value for key, value in own.items() if value is not None}
+    return _with_waiver_of_claim(config.model_copy(update=own))
+
+
+def _with_waiver_of_claim(config: CheckerConfig) -> CheckerConfig:
+    """Return a configuration with the waiver that its claim has, beside those of the item."""
+    pattern = config.claim.parameters.get(WAIVE) if config.claim else None
+    waivers = config.waivers
+    # A global waiver takes everything already.
+    if not pattern or waivers.value == 0 or pattern in {w.pattern for w in waivers.waive_items}:
+        return config
+    own = Waiver(pattern=pattern, reason="waived by the description")
+    count = (waivers.value or 0) + 1
+    update = {"value": count, "waive_items": (*waivers.waive_items, own)}
+    return config.model_copy(update={"waivers": waivers.model_copy(update=update)})
 
 
 async def check_files(

@@ -15,10 +15,12 @@ from typing import Final
 
 from transom.checklist.atoms import ClaimRow
 from transom.checklist.claims.claim_data import (
+    Claim,
     measure_name,
     shipped_claims,
 )
 from transom.checklist.claims.claim_limits import limit_of
+from transom.checklist.claims.file_kinds import claim_of_row, known_claim
 from transom.checklist.claims.stated_checks import with_stated_check
 from transom.checklist.judging.claim_view import ClaimView, UnreadMatter
 from transom.evidence.caps import Cap
@@ -48,7 +50,7 @@ class ClaimAccount:
 
 def account_for_claim(row: ClaimRow, path: str, reading: FileReading) -> ClaimAccount:
     """Return what a claim finds in a file."""
-    claim = shipped_claims().claims.get(row.name)
+    claim = claim_of_row(row)
     # An older checker may name a claim that this version does not ship any more.
     if claim is None:
         return ClaimAccount((Cap("words", f"there is no claim {row.name}"),))
@@ -77,7 +79,7 @@ def checks_to_choose(row: ClaimRow, readings: Iterable[FileReading]) -> dict[str
         For each check, the evidence: the line of the first such value. Nothing if the claim needs
         no check, or if different values without a check stand in one file: they may be of both.
     """
-    claim = shipped_claims().claims.get(row.name)
+    claim = claim_of_row(row)
     if claim is None or row.stated_check:
         return {}
     checks = dict[str, str]()
@@ -101,12 +103,15 @@ def checks_to_choose(row: ClaimRow, readings: Iterable[FileReading]) -> dict[str
 def evidence_of_claim(row: ClaimRow, readings: Iterable[FileReading]) -> str:
     """Return what files give for a claim, in one clause: a line that counts, or what is lacking."""
     lacking = list[str]()
-    claim = shipped_claims().claims[row.name]
+    claim = known_claim(row)
     # The first line that counts is enough for a person to choose by.
     for reading in readings:
         view = ClaimView(claim, row, reading.path, reading.measurements)
         name = Path(reading.path).name
+        kinds = {kind for part in claim.headers for kind in (part.kind, *part.read_as)}
         for fact in view.matching(view.patterns):
+            if fact.name == "file_read" and kinds and fact.scope.get("kind") not in kinds:
+                continue
             return f"{name}:{fact.line} {fact.content.strip()}"
         lacking.append(f"{name} holds nothing of it")
     return "; ".join(lacking) or "no file can be read"
@@ -117,7 +122,7 @@ def caps_of_words(row: ClaimRow, readings: Iterable[FileReading]) -> tuple[Cap, 
 
     "All reg2reg paths" narrows nothing if each path that was measured is of the group reg2reg.
     """
-    claim = shipped_claims().claims.get(row.name)
+    claim = claim_of_row(row)
     readings = tuple(readings)
     scopes = list[Mapping[str, str]]()
     tools = set[str]()
@@ -190,7 +195,9 @@ def excused_lines(row: ClaimRow, measurements: Iterable[Measurement]) -> Mapping
 
     The tool itself says that they are not errors; a crash or a cut is never excused.
     """
-    claim = shipped_claims().claims.get(row.name)
+    claim = claim_of_row(row)
+    if claim is not None and any(part.is_any for part in claim.headers):
+        return _lost_alternatives(claim, measurements)
     severity = claim.fixed.get("severity") if claim else None
     if claim is not None and ("text" in claim.parameters or claim.list == "forbidden"):
         # Of the messages that a log may have, only errors are trouble for such a question.
@@ -207,6 +214,19 @@ def excused_lines(row: ClaimRow, measurements: Iterable[Measurement]) -> Mapping
         if not states & _GRAVE_STATES:
             excused[fact.line] = fact.content
     return excused
+
+
+def _lost_alternatives(claim: Claim, measurements: Iterable[Measurement]) -> Mapping[int, str]:
+    """Return the errors about files of which another one is enough for the claim."""
+    kinds = {kind for part in claim.headers if part.is_any for kind in part.read_as}
+    paths, lost = set[str](), dict[int, str]()
+    for fact in measurements:
+        path = fact.scope.get("object", "")
+        if fact.name == "file_read" and fact.scope.get("kind") in kinds:
+            paths.add(path)
+        elif fact.name == "file_not_read" and path in paths:
+            lost[fact.line] = fact.content
+    return lost
 
 
 def _is_step_of(text: str, tools: Collection[str]) -> bool:
