@@ -106,7 +106,9 @@ def require_known(item: Item, row: ClaimRow) -> None:
             parts_of_kinds(claim, row.parameters[KINDS])
         except ValueError as error:
             kinds_place = file.place_of("reads_as", "parameters", KINDS)
-            raise InputError(str(error), place=kinds_place, hint='such as "netlist and spef"') from error
+            raise InputError(
+                str(error), place=kinds_place, hint='such as "netlist and spef"'
+            ) from error
     try:
         limit_of(row.parameters)
     except InputError as error:

@@ -15,7 +15,9 @@ _CLAUSE: Final = re.compile(
 WAIVE: Final = "waive"
 """The parameter of a claim that says what is waived: the word of a stage, or a pattern."""
 
-_OBJECT: Final = re.compile(r"\bwaive[drs]?\s+(?:\w+\s+)?(?:for|in|on|at|of)\s+(?P<object>[\w\s-]+)$")
+_OBJECT: Final = re.compile(
+    r"\bwaive[drs]?\s+(?:\w+\s+)?(?:for|in|on|at|of)\s+(?P<object>[\w\s-]+)$"
+)
 
 
 def words_waived(clause: str) -> list[str]:

@@ -105,7 +105,7 @@ class HeaderPart(_Part):
     @property
     def stems(self) -> tuple[str, ...]:
         """The texts, in lower case, of lines that may read one in other words."""
-        # `parasitics` stands in lines as "parasitic" too; a short word such as `def` in other words.
+        # `parasitics` stands in lines as "parasitic" too; a short word, `def`, in other words.
         words = (word if len(word) > _SHORTEST_STEM else f".{word}" for word in self.read_as)
         return tuple(word.rstrip("s") for word in words)
 

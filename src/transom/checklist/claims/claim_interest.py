@@ -18,8 +18,8 @@ from transom.checklist.claims.claim_data import (
     measure_name,
     proof_facts,
 )
-from transom.checklist.claims.file_kinds import claim_of_row
 from transom.checklist.claims.claim_limits import limit_of, may_break
+from transom.checklist.claims.file_kinds import claim_of_row
 from transom.checklist.vectors import STANDARD_SOURCE
 from transom.errors import InputError
 from transom.evidence.numbers import PrintedNumber

@@ -9,7 +9,6 @@ from typing import Final
 
 from transom.checklist.atoms import CheckerConfig, ClaimRow
 from transom.checklist.claims.claim_data import (
-    Claim,
     HeaderPart,
     bad_facts,
     fact_words,

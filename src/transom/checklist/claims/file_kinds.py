@@ -1,9 +1,9 @@
 """The kinds of files that a description names, with "and" or "or" between them.
 
-kinds_in("Verify netlist or SPEF exists.") -> NamedKinds("netlist or spef", ("netlist", "or", "SPEF"))
+kinds_in(claim, "Verify netlist or SPEF exists.") -> NamedKinds("netlist or spef", ...)
 
-"And", a slash and a comma ask for each of them; "or" for one. They are a parameter of a claim, which
-`claim_of_row` turns into the claim's parts.
+"And", a slash and a comma ask for each of them; "or" for one. They are a parameter of a claim, and
+`claim_of_row` turns it into the claim's parts.
 """
 
 from __future__ import annotations

@@ -261,10 +261,12 @@ def candidates(
         candidate = _candidate(name, claim, description, listed)
         if candidate is not None and candidate.score >= _LEAST_SCORE:
             close_claims.append(candidate)
-    ranks = dict[str, tuple[int, float]]()
+    ranks = dict[str, tuple[int, float, int]]()
     for candidate in close_claims:
         better = [other for other in close_claims if _outranks(other, candidate)]
-        ranks[candidate.row.name] = (len(better), -candidate.score)
+        # A claim that takes more of the words as parameters is the narrower one.
+        filled = len(candidate.row.parameters)
+        ranks[candidate.row.name] = (len(better), -candidate.score, -filled)
     close_claims.sort(key=lambda candidate: ranks[candidate.row.name])
     return close_claims[:MOST_CANDIDATES]
 

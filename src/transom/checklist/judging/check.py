@@ -83,9 +83,9 @@ def effective(config: CheckerConfig, item: Item | None) -> CheckerConfig:
     """Return the configuration that counts: the item's values, else the checker's."""
     if item is None:
         return config
-    own: dict[str, object] = {"item_id": item.item_id, "requirements": item.requirements, "waivers": item.waivers}
-    own = {key: value for key, value in own.items() if value is not None}
-    return _with_waiver_of_claim(config.model_copy(update=own))
+    own = {"item_id": item.item_id, "requirements": item.requirements, "waivers": item.waivers}
+    update = {key: value for key, value in own.items() if value is not None}
+    return _with_waiver_of_claim(config.model_copy(update=update))
 
 
 def _with_waiver_of_claim(config: CheckerConfig) -> CheckerConfig:

@@ -251,16 +251,8 @@ class FilePass:
                 self._close_report(number - 1)
                 return
         if plan.begins and number != self._refused_line:
-            beginning = [
-                each
-                for each in plan.begins
-                if matches_begin(each, command) and not self._is_echoed(each, command)
-            ]
+            beginning = self._beginning(plan, command)
             if beginning:
-                # That a file is read may begin any log, unless a tool's own line does.
-                if begins_by_reading(command):
-                    own = [each for each in beginning if each.model.reads_files != "begins"]
-                    beginning = own or beginning
                 self._hold_from(beginning, number, line, shape)
                 return
         if plan.may_be_command and self._is_quiet_command(line):
@@ -269,6 +261,18 @@ class FilePass:
             current.take_unknown(number, command)
         else:
             self._take_outside(number, line)
+
+    def _beginning(self, plan: LinePlan, line: str) -> list[CompiledFormat]:
+        """Return the formats of which a section begins with a line."""
+        formats = list[CompiledFormat]()
+        for each in plan.begins:
+            if matches_begin(each, line) and not self._is_echoed(each, line):
+                formats.append(each)
+        if len(formats) > 1 and begins_by_reading(line):
+            # That a file is read may begin any log, unless a tool's own line does.
+            own = [each for each in formats if each.model.reads_files != "begins"]
+            return own or formats
+        return formats
 
     def _is_echoed(self, report_format: CompiledFormat, line: str) -> bool:
         """Return whether a log that has not come to its end echoes a file of a format.

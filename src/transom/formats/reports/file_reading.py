@@ -58,7 +58,9 @@ _KIND: Final = rf"(?:the\s+)?(?P<kind>{_either(_IN_MESSAGES)})"
 _GOOD_END: Final = r"(?:done|completed|complete|finished|ok|successfully|without errors)"
 _DONE: Final = rf"(?:\s*\.{{2,3}})?(?:\s*{_GOOD_END})?\.?"
 _WAS: Final = rf"(?:(?:has been|was|is)\s+)?(?:successfully\s+)?{_PAST}"
-_ARGUMENTS: Final = r" (?:-\w+ (?:\w+ )?)*[{\"]?(?P<object>[^\s{}\";-](?:[^\s{}\"]*[^\s{}\";])?)[}\"]?;?$"
+_ARGUMENTS: Final = (
+    r" (?:-\w+ (?:\w+ )?)*[{\"]?(?P<object>[^\s{}\";-](?:[^\s{}\"]*[^\s{}\";])?)[}\"]?;?$"
+)
 _VERB_OF_COMMAND: Final = r"(?:read|load|open|restore|import)"
 _PROMPT: Final = r"(?:<CMD> |@?[A-Za-z]\w*(?::\w+)*:?(?: \d+)?> ?|@file\([^()]*\) \d+: |% ?)?"
 
@@ -81,7 +83,7 @@ _ROWS: Final = (
     ReportRow(pattern=f"^{_PROMPT}{_COMMANDS[1]}", name="file_read", scope={"kind": "db"}),
     *(ReportRow(pattern=f"^{text}", name="file_read", scope=_ECHO) for text in _MESSAGES),
 )
-# An error that says what it is about: the kind of file and its path. Of a library, formats tell more.
+# An error that names the kind of file and its path; of a library, the formats tell more.
 _LOST: Final = ReportRow(
     pattern=(
         r"^\W*(?i:error|fatal)\b(?:[^\w].*?)?\b(?i:(?:"
@@ -150,9 +152,7 @@ class LostFiles:
         # A second line of the error is about the same file.
         self._last, self._line = named[-1], fact.line
         scope = {"object": named[-1]}
-        return Measurement(
-            "file_not_read", fact.line, scope, is_trouble=True, content=fact.content
-        )
+        return Measurement("file_not_read", fact.line, scope, is_trouble=True, content=fact.content)
 
 
 def begins_by_reading(line: str) -> bool:

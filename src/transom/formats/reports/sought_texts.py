@@ -17,7 +17,7 @@ _WRITING = re.compile(
     r"(?![\w.-]{0,200}(?:/|\.\w))",
     re.IGNORECASE,
 )
-# "No parasitics yet", "without a SPEF", "SPEF is not available": what a line denies, it does not do.
+# "No parasitics", "without a SPEF", "SPEF is not available": no file is read there.
 _DENYING: Final = (
     r"(?<![\w-])(?:no|without|lacks?|instead\s+of)\s+(?:(?:an?|any|the|such|[a-z]+(?:ed|al))\s+){0,2}"
     r"(?:TEXTS)\w*"

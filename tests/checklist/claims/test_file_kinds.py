@@ -1,0 +1,118 @@
+"""Claims on kinds of files that a description names, with "and" or "or" between them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.checklist.claims.support import judge
+from transom.checklist.atoms import ClaimRow
+from transom.checklist.claims.file_kinds import claim_of_row
+from transom.checklist.claims.ranking import candidates
+
+TEMPUS = "Tempus Timing Signoff Solution v21.1\n"
+NETLIST = "read_netlist lamp.vg\n"
+SPEF = "read_spef lamp.spef\n"
+GONE = "read_spef gone.spef\nERROR: cannot open file gone.spef\n"
+
+NAMED = [
+    ("Verify the netlist and the SPEF both exist.", "netlist and spef"),
+    ("Verify netlist/SPEF exists", "netlist and spef"),
+    ("Make sure that SPEF, netlist and SDC files are loaded.", "spef and netlist and sdc"),
+    ("Confirm either a netlist or a SPEF file is present", "netlist or spef"),
+    ("Check that the parasitics or the SDF were read", "spef or sdf"),
+    ("Confirm the design database is loaded", "database"),
+    ("Is the checkpoint loaded?", "database"),
+    ("Ensure all LEF files are available", "lef"),
+    ("The gate-level netlist has been read", "netlist"),
+]
+UNCLEAR = [
+    "Verify netlist and SPEF or SDF exist.",
+    "Verify the netlist exists when the SPEF was read in the slow corner.",
+    "Verify the files exist.",
+]
+
+
+@pytest.mark.parametrize(("description", "kinds"), NAMED)
+def test_a_candidate_names_the_kinds_and_leaves_nothing_out(description: str, kinds: str) -> None:
+    best = candidates(description, has_patterns=False)[0]
+    assert (best.row.name, best.row.parameters) == ("kinds_loaded", {"kinds": kinds})
+    assert best.row.left_out == ()
+
+
+@pytest.mark.parametrize("description", UNCLEAR)
+def test_kinds_that_may_be_joined_in_two_ways_are_no_parameter(description: str) -> None:
+    names = [each.row.name for each in candidates(description, has_patterns=False)]
+    assert "kinds_loaded" not in names
+
+
+VERDICTS = [
+    ("netlist and spef", NETLIST + SPEF, "PASS", []),
+    ("netlist and spef", NETLIST, "FAIL", ["2.2"]),
+    ("netlist and spef", SPEF, "FAIL", ["2.1"]),
+    ("netlist and spef", NETLIST + GONE, "FAIL", ["2.2"]),
+    ("netlist or spef", NETLIST, "PASS", []),
+    ("netlist or spef", SPEF, "PASS", []),
+    ("netlist or spef", NETLIST + GONE, "PASS", []),
+    ("netlist or spef", GONE, "FAIL", ["2.1"]),
+    ("netlist or spef", "read_lef lamp.lef\n", "FAIL", ["2.1"]),
+    ("database", "read_db lamp.odb\n", "PASS", []),
+    ("database", "Reading design database runs/lamp.db ... done\n", "PASS", []),
+    ("database", NETLIST + SPEF, "FAIL", ["2.1"]),
+    (
+        "database",
+        "read_db lamp.odb\nERROR: lamp.odb was written by a newer release\n",
+        "FAIL",
+        ["2.1"],
+    ),
+    ("liberty and netlist", "read_liberty lamp.lib\n" + NETLIST, "PASS", []),
+]
+
+
+@pytest.mark.parametrize(("kinds", "lines", "status", "missing"), VERDICTS)
+def test_each_named_kind_must_be_loaded_or_one_of_them(
+    tmp_path: Path, kinds: str, lines: str, status: str, missing: list[str]
+) -> None:
+    row = ClaimRow(name="kinds_loaded", parameters={"kinds": kinds})
+    verdict = judge(tmp_path, row, TEMPUS + lines + "report_units\n")
+    assert verdict.status == status, verdict.capped_by
+    assert [entry.id for entry in verdict.missing_items] == missing
+
+
+@pytest.mark.parametrize(
+    ("kinds", "lines"),
+    [
+        # A database may hold a netlist, and a line in other words may read a SPEF.
+        ("netlist", "read_db lamp.odb\n"),
+        ("netlist and spef", NETLIST + "SPEF of the slow corner annotated\n"),
+        ("netlist", "report_units\n"),
+        ("database", "restoreDesign lamp.enc.dat lamp\n"),
+    ],
+)
+def test_what_a_log_leaves_open_is_a_question(tmp_path: Path, kinds: str, lines: str) -> None:
+    row = ClaimRow(name="kinds_loaded", parameters={"kinds": kinds})
+    verdict = judge(tmp_path, row, TEMPUS + lines)
+    assert verdict.status not in ("PASS", "FAIL")
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    row = ClaimRow(name="kinds_loaded", parameters={"kinds": "netlist and gds"})
+    with pytest.raises(ValueError, match="no kind of file 'gds'; write netlist"):
+        claim_of_row(row)
+
+
+WAIVED = [
+    ("synthesis", "synthesis of lamp done\n", "PASS"),
+    ("synthesis", "", "FAIL"),
+    ("*other*", "synthesis of lamp done\n", "FAIL"),
+]
+
+
+@pytest.mark.parametrize(("waive", "line", "status"), WAIVED)
+def test_a_waiver_of_the_description_holds_where_the_log_shows_its_stage(
+    tmp_path: Path, waive: str, line: str, status: str
+) -> None:
+    row = ClaimRow(name="kinds_loaded", parameters={"kinds": "netlist and spef", "waive": waive})
+    verdict = judge(tmp_path, row, TEMPUS + NETLIST + line)
+    assert verdict.status == status, verdict.capped_by
