@@ -24,6 +24,7 @@ WITHOUT_END = {
     "flow.signoff_table",
     "genus.messages",
     "innovus.area",
+    "liberty.header",
     "netlist.header",
     "openroad.design_area",
     "openroad.flow_values",

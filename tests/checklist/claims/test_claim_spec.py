@@ -19,6 +19,7 @@ from transom.formats.yaml_files import dump_yaml
 PARAMETERS = {
     "number_limit": {"measure": "worst_slack", "check": "setup", "limit": "at least 0.05 ns"},
     "text_absent": {"text": "latch inferred"},
+    "kinds_loaded": {"kinds": "netlist or spef"},
 }
 LISTED = {"value": 2, "pattern_items": ["core_clk", "bus_clk"]}
 WAIVED = {"value": 1, "waive_items": ["2.1"]}

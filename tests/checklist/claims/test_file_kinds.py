@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.checklist.claims.support import judge
+from tests.checklist.judging.support import write_files
 from transom.checklist.atoms import ClaimRow
 from transom.checklist.claims.file_kinds import claim_of_row
 from transom.checklist.claims.ranking import candidates
@@ -66,6 +67,7 @@ VERDICTS = [
         "FAIL",
         ["2.1"],
     ),
+    ("liberty", "read_lib a.lib\nERROR: cannot open file a.lib\nread_lib b.lib\n", "FAIL", ["2.1"]),
     ("liberty and netlist", "read_liberty lamp.lib\n" + NETLIST, "PASS", []),
 ]
 
@@ -116,3 +118,46 @@ def test_a_waiver_of_the_description_holds_where_the_log_shows_its_stage(
     row = ClaimRow(name="kinds_loaded", parameters={"kinds": "netlist and spef", "waive": waive})
     verdict = judge(tmp_path, row, TEMPUS + NETLIST + line)
     assert verdict.status == status, verdict.capped_by
+
+
+LIBRARY = 'library (lamp_{name}) {{\n  date : "{date}";\n  revision : "{revision}";\n}}\n'
+LIBRARIES = [
+    ("lamp_ss.lib", "2026-01-18", "3.2", "", "PASS", []),
+    ("lamp_ss.lib", "2026-01-18", "", "", "FAIL", ["2.2"]),
+    ("lamp_ss.lib", "", "3.2", "", "FAIL", ["2.2"]),
+    ("gone.lib", "2026-01-18", "3.2", "", "FAIL", ["2.2"]),
+    (
+        "lamp_ss.lib",
+        "2026-01-18",
+        "3.2",
+        "ERROR: lamp_ss.lib:12: no such table\n",
+        "FAIL",
+        ["2.1", "2.2"],
+    ),
+    ("old_lamp.lib", "", "", "", "PASS", []),
+    ("lamp_ss.lib", "", "", "", "FAIL", ["2.2"]),
+]
+
+
+@pytest.mark.parametrize(("file", "date", "revision", "line", "status", "missing"), LIBRARIES)
+def test_a_library_says_its_revision_and_date(
+    tmp_path: Path,
+    file: str,
+    date: str,
+    revision: str,
+    line: str,
+    status: str,
+    missing: list[str],
+) -> None:
+    text = LIBRARY.format(name="ss", date=date, revision=revision)
+    write_files(tmp_path, {"lamp_ss.lib": text, "old_lamp.lib": text})
+    log = f"{TEMPUS}read_liberty {file}\n{line}report_units\n"
+    row = ClaimRow(name="liberty_headers", parameters={"waive": "*old*"})
+    verdict = judge(tmp_path, row, log)
+    assert verdict.status == status, verdict.capped_by
+    assert [entry.id for entry in verdict.missing_items] == missing
+
+
+def test_a_question_on_libraries_offers_their_heads() -> None:
+    best = candidates("Check the liberty files' version", has_patterns=False)[0]
+    assert best.row.name == "liberty_headers"

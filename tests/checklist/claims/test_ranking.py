@@ -42,7 +42,7 @@ OFFERED = [
     ("no latches were inferred in the netlist", "no_latches"),
     ("antennas: zero violations after routing", "antenna_clean"),
     ("Every library and SPEF was loaded", "files_loaded"),
-    ("Verify netlist and spef both exist.", "files_loaded"),
+    ("Verify netlist and spef both exist.", "kinds_loaded"),
     ("Confirm that both setup and hold timing are met.", "timing_met"),
 ]
 # Each names what only one claim asks for, among many words of another.
@@ -88,7 +88,7 @@ INVERTED = [
     "There are no antenna violations in both reports.",
     "DRC is clean in both dies.",
     "LVS and DRC are both clean.",
-    "Netlist and SPEF both exist.",
+    "Netlist and SPEF never both exist.",
     "No electrical rule violations.",
     "The run ended early without errors.",
     "No net respects its max transition limit.",

@@ -26,6 +26,7 @@ SCOPE = "report"
 SOURCES = {sources}
 PARTS = {parts}
 NOT_READ = "not read"
+READ = ("file_read", "corner_library")
 COMMANDS = {{command: part for part in PARTS for command in part["read_as"]}}
 
 
@@ -41,7 +42,7 @@ def loading_entries(facts):
     lost = {{fact["scope"]["object"] for fact in facts if fact["name"].endswith("_not_read")}}
     entries, read_kinds, commands = [], set(), []
     for fact in facts:
-        part = COMMANDS.get(fact["scope"].get("kind")) if fact["name"] == "file_read" else None
+        part = COMMANDS.get(fact["scope"].get("kind")) if fact["name"] in READ else None
         if part is None:
             continue
         read_kinds.add(part["kind"])
@@ -54,6 +55,8 @@ def loading_entries(facts):
         elif earlier := [command for command in commands if is_same_file(command, path)]:
             commands.remove(earlier[-1])
             reference["command_path"] = earlier[-1]
+            if not is_loaded:
+                continue
         shown = f"{{part['title']}} {{path}} {{'loaded' if is_loaded else 'not loaded'}}"
         fields = {{part["kind"]: {{"loaded": True}}}}
         if not is_loaded:
@@ -62,7 +65,7 @@ def loading_entries(facts):
             fields["reference"] = reference
         entries.append(entry_of(shown, fact, fields))
     # A database may hold a netlist; any other file shows that the log tells what it reads.
-    told = {{fact["scope"].get("kind") for fact in facts if fact["name"] == "file_read"}} - {{"db"}}
+    told = {{fact["scope"].get("kind") for fact in facts if fact["name"] in READ}} - {{"db"}}
     for part in PARTS if read_kinds or told else ():
         if part["kind"] not in read_kinds:
             shown = f"{{part['title']}}: no command of the log reads one"
@@ -77,7 +80,7 @@ def loading_entries(facts):
 
 def header_entries(facts, part):
     """Return the entry of a file's topmost header; a later tool's header was inherited."""
-    heads = [fact for fact in facts if fact["name"] != "file_read"]
+    heads = [fact for fact in facts if fact["name"] not in READ]
     lines = [fact for fact in heads if fact["scope"].get("kind") == part["kind"]]
     fields = dict.fromkeys(part["fields"])
     tools = 0
@@ -147,7 +150,6 @@ def header_items(claim: Claim) -> tuple[ValidationItem, ...]:
                 name=f"{part.title} File Loading Status",
                 select=loaded,
                 condition=is_loaded,
-                take=None if part.is_any else "last",
                 quantifier="exists" if part.is_any else "per_file",
                 only_with=_LOG,
                 waivable=part.waivable_loading,

@@ -135,7 +135,7 @@ class LostFiles:
 
     def lost_by(self, fact: Measurement) -> Measurement | None:
         """Take the next fact; return that a file was not read, if the fact is an error about it."""
-        if fact.name == "file_read":
+        if fact.name in ("file_read", "corner_library"):
             self._last, self._line = fact.scope.get("object", ""), fact.line
             self._paths[self._last] = None
             return None
