@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -302,3 +303,159 @@ def test_a_question_on_one_feature_is_left_to_its_investigation(door: Door, ques
     three(door)
     document = asked(door, question, "--format", "json")
     assert json.loads(document.out)["feature_id"] == "BUO-41", document
+
+
+# Which features are similar
+
+
+def with_shared_parts(door: Door) -> None:
+    """Write three features: two share a dependency, one by a list, the other by a sentence."""
+    feature(door, "berth", architecture("**Depends on:** gauge-feed, mailer") | {UAT: FAILED_UAT})
+    feature(door, "dredge", architecture("This feature relies on the mailer and on gauge-feed."))
+    feature(door, "buoy", architecture("**Depends on:** lighthouse list") | {UNIT: junit(9, 1, 0)})
+
+
+SIMILAR = [
+    "What issues did we find in features similar to Dredging diary?",
+    "Find features that are comparable with the dredging diary and had issues",
+    "Which features are like Dredging diary?",
+    "Welche Funktionen sind ähnlich wie Dredging diary?",
+]
+
+
+@pytest.mark.parametrize("question", SIMILAR)
+def test_features_are_similar_that_depend_on_the_same(door: Door, question: str) -> None:
+    with_shared_parts(door)
+    answer = asked(door, question)
+    assert answer.code == 0, answer
+    head, first, common, rest = answer.out.splitlines()[:4]
+    assert head == "Features that depend on the same as Dredging diary (gauge-feed, mailer):"
+    assert first.startswith("Berth planning (BER-41): NOT_READY") and "acceptance" in first
+    assert f"gauge-feed (berth/{ARCHITECTURE}#line:" in common
+    assert rest == "Not so for 1 in the folder: Buoy census."
+
+
+def test_a_follow_up_compares_with_its_own_feature(door: Door) -> None:
+    with_shared_parts(door)
+    usual = ("--data", "data", "--as-of", "2026-09-20")
+    door.json("investigate", "Is berth planning ready for production?", *usual)
+    run_id = door.json("investigate", "Is dredging diary ready for production?", *usual)["run_id"]
+    for question in ("Did similar features have problems?", "Which features resemble this one?"):
+        out = asked(door, question, "--follow-up", run_id).out
+        assert "(gauge-feed, mailer):" in out
+        assert "\nBerth planning (BER-41): NOT_READY" in out
+        assert "investigated before: Berth planning was judged NOT_READY" in out
+
+
+def test_features_outside_the_folder_are_recalled(door: Door) -> None:
+    with_shared_parts(door)
+    usual = ("--data", "data", "--as-of", "2026-09-20")
+    door.json("investigate", "Is dredging diary ready for UAT?", *usual)
+    door.json("investigate", "Is berth planning ready for production?", *usual)
+    shutil.rmtree(door.here / "data/berth")
+    feature(door, "buoy", architecture("**Depends on:** Gauge Feed, mailer"))
+    out = asked(door, "Which features are similar to Dredging diary?").out
+    assert "As investigated before, Berth planning was judged NOT_READY" in out
+    assert "(depends on Gauge Feed, mailer, too)" in out
+
+
+def test_a_topic_and_a_missing_name_are_said(door: Door) -> None:
+    with_shared_parts(door)
+    out = asked(door, "What problems did we see in similar lighthouse features?").out
+    assert out.startswith("Features that name lighthouse:\nBuoy census (BUO-41): NOT_READY")
+    assert f"in common: buoy/{ARCHITECTURE}#line:" in out
+    out = asked(door, "What problems did we see in similar features?").out
+    assert out.startswith("No feature is named that others could be similar to, so all are listed:")
+    assert all(name in out for name in NAMES.values())
+    out = asked(door, "Which issues had features similar to whale watching?").out
+    assert "Features that name whale watching:\nNo such feature" in out
+
+
+def test_the_same_issues_are_compared_where_they_are_asked_for(door: Door) -> None:
+    with_shared_parts(door)
+    feature(door, "dredge", {UAT: FAILED_UAT})
+    out = asked(door, "Which features had issues like those of Berth planning?").out
+    assert out.startswith("Features with criteria open that are open for Berth planning, too:")
+    assert "\nDredging diary (DRE-41): NOT_READY" in out
+    assert "in common: User acceptance testing passed" in out
+    assert "Not so for 1 in the folder: Buoy census." in out
+    out = asked(door, "Which features had coverage issues like Berth planning?").out
+    assert out.startswith("Nothing that the question asks for is open for Berth planning:")
+
+
+def test_a_second_question_is_answered_or_named(door: Door) -> None:
+    with_shared_parts(door)
+    question = "Is Dredging diary ready? Which features are similar? What depends on the mailer?"
+    out = asked(door, question).out
+    assert out.startswith("READY")
+    assert "  Features that depend on the same as Dredging diary (gauge-feed, mailer):" in out
+    assert "  Berth planning depends on mailer (" in out
+    out = asked(door, "What depends on the mailer? Is it well tested?").out
+    assert out.splitlines()[-1] == "Not answered, ask it by itself: Is it well tested?"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Is Buoy census as ready as similar features?",
+        "Can Buoy census go live like other features?",
+    ],
+)
+def test_a_verdict_that_is_compared_stays_a_verdict(door: Door, question: str) -> None:
+    with_shared_parts(door)
+    document = asked(door, question, "--format", "json")
+    assert json.loads(document.out)["feature_id"] == "BUO-41", document
+
+
+# What is affected
+
+
+COMPONENTS = {
+    "bullets": "## Components\n\n- **Tide clock**: the hours\n  - a detail\n- level store (v2)",
+    "headings": "## Components\n\n### Tide clock\n\n- fast\n\n### level store\n\nKeeps the levels.",
+    "a table": (
+        "## Components\n\n| # | Component | Depends on |\n|--|--|--|\n| 1 | Tide clock | ntp |\n"
+        "| 2 | level store | disk |"
+    ),
+}
+
+
+@pytest.mark.parametrize("form", COMPONENTS)
+def test_components_that_are_affected_are_named(door: Door, form: str) -> None:
+    feature(door, "berth", architecture(COMPONENTS[form]))
+    feature(door, "dredge", architecture("The diary needs Berth planning.", "## Components\n- pen"))
+    feature(door, "buoy", {})
+    out = asked(door, "Which components are affected by berth planning?").out
+    first, second, third, *_ = out.splitlines()
+    assert first.startswith(f"Components of Berth planning: Tide clock (berth/{ARCHITECTURE}#line:")
+    assert first.count("#line:") == 2 and "; level store (" in first
+    assert second.startswith("Dredging diary depends on berth planning (")
+    assert third.startswith("Components of Dredging diary: pen (")
+    out = asked(door, "Which components are affected by buoy census?").out
+    assert out.startswith("No document lists the components of Buoy census.")
+
+
+def test_what_depends_indirectly_is_named_with_its_way(door: Door) -> None:
+    feature(door, "berth", architecture("**Depends on:** gauge-feed"))
+    feature(door, "dredge", architecture("The diary depends on Berth planning."))
+    feature(door, "buoy", architecture("The census uses the dredging diary."))
+    for question in ("What depends on gauge-feed?", "What breaks if gauge-feed is down?"):
+        out = asked(door, question).out
+        assert "Dredging diary depends on Berth planning (dredge/" in out
+        assert "Buoy census depends on Dredging diary (buoy/" in out
+        assert out.count("and so indirectly on gauge-feed.") == 2
+        assert "No document names" not in out
+    # A circle ends.
+    feature(door, "berth", architecture("**Depends on:** gauge-feed, Buoy census"))
+    assert asked(door, "What depends on gauge-feed?").out.count("indirectly") == 2
+
+
+def test_what_a_feature_depends_on_is_read_from_sentences_too(door: Door) -> None:
+    feature(door, "berth", architecture("This feature depends on Buoy census and on gauge-feed."))
+    feature(door, "dredge", architecture("**Depends on:** gauge-feed"))
+    feature(door, "buoy", architecture("It does not depend on gauge-feed."))
+    out = asked(door, "What does Berth planning depend on?").out
+    assert "Berth planning depends on Buoy census (berth/" in out
+    assert "Berth planning depends on gauge-feed (berth/" in out
+    out = asked(door, "What does Buoy census depend on?").out
+    assert out == "No document of Buoy census says what it depends on.\n"

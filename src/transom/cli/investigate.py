@@ -42,7 +42,6 @@ from transom.investigator.inquiry import Inquiry
 from transom.investigator.lessons import DOMAIN, take_judgement
 from transom.investigator.phases import investigate as investigated
 from transom.investigator.policy import load_policy, load_waivers
-from transom.investigator.remembering import similar_with_issues
 from transom.investigator.report import FORMATS, text_report
 from transom.investigator.result import Investigation, judged_line
 from transom.investigator.rules import investigator_rules
@@ -238,9 +237,6 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
             result = conclusion.investigation if conclusion else None
             name = result.feature_name if result else ""
             recalled = await answer_on_all(inquiry, question, name)
-            if result:
-                feature_id = result.feature_id
-                recalled += await similar_with_issues(inquiry.memory, question, feature_id)
         reply = await follow_up(run, question, inquiry.data, recalled, inquiry.policy)
         if before.is_closed:
             # A question reopens the run, and changes nothing of how it ended.

@@ -12,12 +12,19 @@ from collections.abc import Sequence, Set
 from typing import Final, Literal, NamedTuple
 
 from transom.errors import MemoryUnavailable
-from transom.formats.measurements import Observation
-from transom.investigator.features import Feature, SourceFile
+from transom.investigator.feature_parts import (
+    DEPENDS,
+    FeatureParts,
+    key_of,
+    listed,
+    parts_by_feature,
+    subjects_of,
+)
+from transom.investigator.features import Feature
 from transom.investigator.question_words import OPENING
 from transom.investigator.reading.dependency_sentences import NamedThing
-from transom.investigator.reading.documents import lines_of, read_document
-from transom.investigator.remembering import DEPENDS, slug_of
+from transom.investigator.reading.documents import lines_of
+from transom.investigator.remembering import DEPENDS_ON, slug_of
 from transom.investigator.sources import DataFolder
 from transom.memory import Memory, MemoryEntry
 
@@ -95,14 +102,20 @@ _TAIL: Final = re.compile(
     r"|crash\w*|disappears?|gets?|and (?:why|how|what|where)|today|now|currently|ausfällt)\b.*",
     re.IGNORECASE,
 )
+_PARTS: Final = re.compile(r"\b(?:components?|modules?|komponenten)\b", re.IGNORECASE)
 _THIS_FEATURE: Final = frozenset(("it", "this", "this feature", "that", "the feature", "us", "we"))
 
 
 class DependencyQuestion(NamedTuple):
-    """A question on dependencies: `in` asks what depends on a thing, `out` on what it depends."""
+    """A question on dependencies: `in` asks what depends on a thing, `out` on what it depends.
+
+    Attributes:
+        asks_for_parts: whether it asks for components, not for features.
+    """
 
     direction: Direction
     thing: str
+    asks_for_parts: bool = False
 
 
 def dependency_question(question: str, own_name: str = "") -> DependencyQuestion | None:
@@ -114,9 +127,9 @@ def dependency_question(question: str, own_name: str = "") -> DependencyQuestion
     text = " ".join(question.split())
     for pattern in _ASKS_FOR_DEPENDANTS:
         if match := pattern.match(text):
-            # "Which components are affected by this feature" asks for its own parts.
-            own_parts = re.search(r"\b(?:components?|modules?)\b", text, re.IGNORECASE)
-            return _question("in", match["thing"], "" if own_parts else own_name)
+            asked_for = _question("in", match["thing"], own_name)
+            asks_for_parts = _PARTS.search(text[: match.start("thing")]) is not None
+            return asked_for and asked_for._replace(asks_for_parts=asks_for_parts)
     for pattern in _ASKS_FOR_DEPENDENCIES:
         if match := pattern.match(text):
             return _question("out", match["thing"], "")
@@ -153,55 +166,96 @@ async def dependants(
         return remembered
     if asked_for.direction == "out":
         return _dependencies(data, asked_for.thing) or remembered
-    return _DocumentSearch(data, NamedThing(asked_for.thing)).sentences(asked_for.thing, remembered)
+    return _DocumentSearch(data, asked_for).sentences(remembered)
 
 
 class _DocumentSearch:
     """Searches the documents of all features for a thing."""
 
-    def __init__(self, data: DataFolder, thing: NamedThing) -> None:
+    def __init__(self, data: DataFolder, asked_for: DependencyQuestion) -> None:
         self._data = data
-        self._thing = thing
-        self._names = {feature.summary: NamedThing(feature.summary) for feature in data.features}
+        self._asked_for = asked_for
+        self._thing = NamedThing(asked_for.thing)
+        self._parts = parts_by_feature(data)
         # Features with the places that say that they depend on it.
         self._depending = dict[str, list[str]]()
         self._named = list[str]()
         self._silent = list[str]()
 
-    def sentences(self, name: str, remembered: Sequence[str]) -> list[str]:
+    def sentences(self, remembered: Sequence[str]) -> list[str]:
         """Return the answer: who depends, what else names the thing, and who says nothing."""
+        name = self._asked_for.thing
+        own_parts = list[str]()
         for feature in self._data.features:
             # The feature itself names itself in every document.
             if self._thing.find(feature.summary):
-                continue
-            if not self._search(feature):
+                own_parts += self._components(feature)
+            elif not self._search(feature):
                 self._silent.append(feature.summary)
-        lines = []
+        lines = list[str]()
         for summary, places in self._depending.items():
             lines.append(f"{summary} depends on {name} ({', '.join(dict.fromkeys(places))}).")
+        indirect = self._indirect()
+        lines += indirect.values()
         lines += remembered
         if not lines:
             lines.append(f"No document says that something depends on {name}.")
+        lines = [*own_parts, *lines]
+        for feature in self._data.features:
+            if feature.summary in {*self._depending, *indirect}:
+                lines += self._components(feature)
         if self._named:
             more = len(self._named) - _MOST_QUOTES
             lines.append(f"These sentences name {name}, and say nothing or something else:")
             lines += self._named[:_MOST_QUOTES]
             lines += [f"  ... and {more} more"] * (more > 0)
-        silent = []
+        silent = list[str]()
         for summary in self._silent:
-            if summary not in self._depending:
+            if summary not in self._depending and summary not in indirect:
                 silent.append(summary)
         if silent:
             lines.append(f"No document names {name} for: {'; '.join(silent)}.")
         return lines
+
+    def _components(self, feature: Feature) -> list[str]:
+        """Return the line on a feature's components, if the question asks for components."""
+        if not self._asked_for.asks_for_parts:
+            return []
+        components = self._parts[feature.feature_id].components
+        if not components:
+            return [f"No document lists the components of {feature.summary}."]
+        named = [f"{name} ({', '.join(places)})" for name, places in components.items()]
+        return [f"Components of {feature.summary}: {'; '.join(named)}."]
+
+    def _indirect(self) -> dict[str, str]:
+        """Return the features that depend on one that depends on the thing, each with a line."""
+        name = self._asked_for.thing
+        lines = dict[str, str]()
+        reached = list(self._depending)
+        for between in reached:
+            for feature in self._data.features:
+                summary = feature.summary
+                places = self._dependencies(feature).get(key_of(between))
+                if not places or summary in reached or self._thing.find(summary):
+                    continue
+                reached.append(summary)
+                cited = ", ".join(places)
+                lines[summary] = (
+                    f"{summary} depends on {between} ({cited}), and so indirectly on {name}."
+                )
+        return lines
+
+    def _dependencies(self, feature: Feature) -> dict[str, list[str]]:
+        dependencies = self._parts[feature.feature_id].dependencies
+        return {key_of(name): places for name, places in dependencies.items()}
 
     def _search(self, feature: Feature) -> bool:
         """Search the documents of a feature; tells whether one names the thing."""
         is_named = False
         for file in self._data.docs(feature):
             listed_lines = set[int]()
-            for observation in _declared(file):
-                if self._thing.find(str(observation.value)):
+            for observation in listed(file):
+                if observation.measure == DEPENDS and self._thing.find(str(observation.value)):
                     self._add(feature.summary, f"{file.source}#{observation.locator}")
                     listed_lines.add(int(observation.locator.removeprefix("line:")))
             is_named = is_named or bool(listed_lines)
@@ -209,40 +263,27 @@ class _DocumentSearch:
                 is_named = True
                 place = f"{file.source}#line:{mention.line}"
                 if mention.kind == "depends":
-                    for summary in self._subjects(feature, mention.subject):
-                        self._add(summary, place)
+                    for subject in subjects_of(mention.subject, feature, self._data.features):
+                        self._add(subject.summary, place)
                 elif mention.line not in listed_lines:
                     self._named.append(f"  {place}: {mention.quote}")
         return is_named
-
-    def _subjects(self, feature: Feature, subject: str) -> list[str]:
-        """Return the features that a sentence is about: those it names, else the document's."""
-        subjects = [summary for summary, name in self._names.items() if name.find(subject)]
-        return subjects or [feature.summary]
 
     def _add(self, summary: str, place: str) -> None:
         self._depending.setdefault(summary, []).append(place)
 
 
-def _declared(file: SourceFile) -> list[Observation]:
-    """Return the dependencies that a document lists."""
-    reading = read_document(file.path, file.source, file.recognition.name)
-    return [row for row in reading.observations if row.measure == "document.depends"]
-
-
 def _dependencies(data: DataFolder, thing: str) -> list[str]:
-    """Return what the documents of a named feature list as its dependencies."""
+    """Return what the documents of a named feature say that it depends on."""
     name = NamedThing(thing)
     for feature in data.features:
         if not any(map(name.find, (feature.summary, feature.feature_id, feature.folder))):
             continue
-        lines = []
-        for file in data.docs(feature):
-            for row in _declared(file):
-                lines.append(
-                    f"{feature.summary} depends on {row.value} ({file.source}#{row.locator})."
-                )
-        return lines or [f"No document of {feature.summary} lists what it depends on."]
+        own: FeatureParts = parts_by_feature(data)[feature.feature_id]
+        lines = list[str]()
+        for dependency, places in own.dependencies.items():
+            lines.append(f"{feature.summary} depends on {dependency} ({', '.join(places)}).")
+        return lines or [f"No document of {feature.summary} says what it depends on."]
     return []
 
 
@@ -263,7 +304,7 @@ async def _remembered(
             if entry.metadata.get("kind") != kind or not name.find(label):
                 continue
             related = await memory.neighbours(
-                entry.id, None, relationship=DEPENDS, direction=asked_for.direction
+                entry.id, None, relationship=DEPENDS_ON, direction=asked_for.direction
             )
             names = []
             for neighbour in related:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -21,17 +22,18 @@ from transom.investigator.main_thread import MainThread
 from transom.investigator.policy import Policy, load_policy
 from transom.investigator.question_names import asks_for_more
 from transom.investigator.questions import answer_question, asks_for_list
-from transom.investigator.remembering import similar_with_issues
 from transom.investigator.replies import read_plain
 from transom.investigator.result import Investigation, Judgement, Unsupported, Verdict
 from transom.investigator.roles import FOLLOW_UP, json_rows
 from transom.investigator.rules import NOTHING_FOUND
+from transom.investigator.similar_features import similar_features
 from transom.investigator.sources import DataFolder
 from transom.investigator.statements import standing_of
 from transom.llm.rules import RULES
 from transom.runs import PersonAnswer, Question, Run
 
 _PROMPT = 600  # characters of a question to a person, at most
+_SENTENCE: Final = re.compile(r"[^?!\n]+[?!]?")
 _JUDGED: tuple[Verdict, ...] = ("READY", "NOT_READY")
 
 
@@ -140,35 +142,61 @@ async def follow_up(
 
 
 async def answer_beside(run: Run, inquiry: Inquiry, result: Investigation) -> FollowUp | None:
-    """Answer a first question that asks for more than the verdict, such as "which components".
+    """Answer what a first question asks beside the verdict, such as "which components".
 
     None if it asks for the verdict alone, or if a model has answered it with its reasons.
     """
     has_model = any(provider.name != RULES for provider in run.chain.everyone)
+    if has_model:
+        return None
     feature = inquiry.data.feature(result.feature_id)
     names = [feature.summary, feature.feature_id, feature.jira_key, feature.folder]
-    is_more = asks_for_list(inquiry.question) or asks_for_more(inquiry.question, names)
-    if has_model or not is_more:
+    sentences = _SENTENCE.findall(inquiry.question)
+    answers = list[str]()
+    is_unanswered = False
+    for sentence in sentences:
+        # One sentence alone has asked for all features already, and found none.
+        lines = await answer_on_all(inquiry, sentence, feature.summary) if sentences[1:] else []
+        if lines:
+            answers += lines
+        elif asks_for_list(sentence) or asks_for_more(sentence, names):
+            answer = answer_question(sentence, result, inquiry.data, inquiry.policy)
+            is_unanswered = is_unanswered or answer is None
+            answers.append(answer or NOTHING_FOUND)
+    if not answers:
         return None
-    answer = answer_question(inquiry.question, result, inquiry.data, inquiry.policy)
-    if answer is None:
-        recalled = await similar_with_issues(inquiry.memory, inquiry.question, result.feature_id)
-        answer = "\n".join(recalled)
-    return FollowUp(
-        question=inquiry.question, answer=answer or NOTHING_FOUND, needs_model=not answer
-    )
+    return FollowUp(question=inquiry.question, answer="\n".join(answers), needs_model=is_unanswered)
 
 
 async def answer_on_all(inquiry: Inquiry, question: str, own_name: str = "") -> list[str]:
     """Return the lines that answer a question on all features; none for another question.
 
-    Such a question asks what depends on a thing, or which features failed something. It is answered
-    from the documents and reports of today, so it needs neither a run nor a model.
+    Such a question asks what depends on a thing, which features are similar, or which failed
+    something. It is answered from the documents and reports of today and from the memory, so it
+    needs neither a run nor a model.
 
     Args:
         own_name: the feature of the investigation that the question follows, for which "it" stands.
     """
+    asked = [sentence.strip() for sentence in _SENTENCE.findall(question)]
+    asked = [sentence for sentence in asked if sentence.endswith("?")]
+    if len(asked) < 2:
+        return await _on_all(inquiry, question, own_name)
+    lines = list[str]()
+    unanswered = list[str]()
+    for sentence in asked:
+        answer = await _on_all(inquiry, sentence, own_name)
+        if not answer and not lines:
+            # The first one asks for something else, and the others are answered beside it.
+            return []
+        lines += answer
+        unanswered += [sentence] * (not answer)
+    return [*lines, *(f"Not answered, ask it by itself: {sentence}" for sentence in unanswered)]
+
+
+async def _on_all(inquiry: Inquiry, question: str, own_name: str) -> list[str]:
     lines = await dependants(inquiry.memory, question, inquiry.data, own_name)
+    lines = lines or await similar_features(inquiry, question, own_name)
     if lines:
         return lines
     return feature_list(question, inquiry.data, inquiry.policy, inquiry.as_of, inquiry.waivers)

@@ -52,7 +52,7 @@ _ASKING: Final = word_set(
     " production level criterion criteria requirement requirements got one line nicht warum less"
     " than under low"
 )
-_STATES: Final = {"fail": "is not met", "unknown": "is not known", "pass": "is met"}
+STATES: Final = {"fail": "is not met", "unknown": "is not known", "pass": "is met"}
 
 
 @dataclass(frozen=True)
@@ -91,11 +91,11 @@ def feature_list(
     if not decisions:
         return []
     criteria = next(iter(decisions.values()))[1].criteria
-    chosen, used_words = _chosen(asked_for.text, criteria)
+    chosen, used_words = chosen_criteria(asked_for.text, criteria)
     # "Not ready for UAT" asks for the verdict at that stage, "failed UAT" for the test.
     if _READY.search(asked_for.text):
         chosen, used_words = [], frozenset()
-    ignored = _ignored(asked_for.text, used_words, policy)
+    ignored = words_ignored(asked_for.text, used_words, policy)
     is_verdict = _READINESS.search(asked_for.text) or _READY.search(asked_for.text) or not ignored
     if chosen:
         lines = _by_criterion(asked_for, decisions, chosen)
@@ -131,7 +131,9 @@ def _question(question: str, data: DataFolder) -> _FeatureQuestion | None:
     return _FeatureQuestion(text, wants_passed=has_passed and not has_failed)
 
 
-def _chosen(text: str, criteria: Sequence[CriterionResult]) -> tuple[list[str], frozenset[str]]:
+def chosen_criteria(
+    text: str, criteria: Sequence[CriterionResult]
+) -> tuple[list[str], frozenset[str]]:
     """Return the ids of the criteria that a text is about, and the words that chose them."""
     topics = {row.id: topic_words(row) for row in criteria}
     shares = dict[str, float]()
@@ -163,8 +165,8 @@ def _by_criterion(
         count = len(lines)
         for row in decision.criteria:
             if row.id in chosen and row.status in wanted_states:
-                state = _STATES.get(row.status, f"is {row.status}")
-                lines.append(f"{_name(feature)}: {row.name}: {state}: {row.why}")
+                state = STATES.get(row.status, f"is {row.status}")
+                lines.append(f"{name_of(feature)}: {row.name}: {state}: {row.why}")
         if count == len(lines):
             others.append(feature.summary)
     # What failed stands before what is not known.
@@ -181,7 +183,7 @@ def _by_verdict(
         if (decision.verdict == "READY") != asked_for.wants_passed:
             others.append(feature.summary)
             continue
-        lines.append(f"{_name(feature)}: {decision.verdict} for {target}{_open(decision)}")
+        lines.append(f"{name_of(feature)}: {decision.verdict} for {target}{open_points(decision)}")
     return [*lines, *_rest(others, has_rows=bool(lines))]
 
 
@@ -203,21 +205,23 @@ def _at_stage(
     for feature in data.features:
         decision = judge_feature(data, feature, policy, stage, as_of, waivers)
         if decision.verdict == "NOT_READY":
-            lines.append(f"  {_name(feature)}{_open(decision)}")
+            lines.append(f"  {name_of(feature)}{open_points(decision)}")
     heading = f"NOT_READY for the stage {stage} by its other criteria:"
     return [heading, *lines] if lines else []
 
 
-def _open(decision: Decision) -> str:
+def open_points(decision: Decision) -> str:
+    """Return what keeps a feature from READY, as the end of a line; "" if nothing does."""
     rows = list[str]()
     for row in decision.criteria:
         if row.required and row.status in ("fail", "unknown"):
-            rows.append(f"{row.name}: {_STATES[row.status]}: {row.why}")
+            rows.append(f"{row.name}: {STATES[row.status]}: {row.why}")
     rows += [cap.text for cap in decision.capped_by]
     return f"; open: {'; '.join(rows)}" if rows else ""
 
 
-def _name(feature: Feature) -> str:
+def name_of(feature: Feature) -> str:
+    """Return the name by which lists call a feature."""
     return f"{feature.summary} ({feature.jira_key or feature.feature_id})"
 
 
@@ -231,7 +235,7 @@ def _rest(summaries: Sequence[str], *, has_rows: bool) -> list[str]:
     return [f"Not so for {len(summaries)} other {noun}: {'; '.join(summaries)}."]
 
 
-def _ignored(text: str, used_words: frozenset[str], policy: Policy) -> list[str]:
+def words_ignored(text: str, used_words: frozenset[str], policy: Policy) -> list[str]:
     """Return the words of a question that chose nothing."""
     stage = plain_words(policy.stage_in(text) or "")
     ignored = list[str]()

@@ -11,6 +11,7 @@ from transom.errors import NotFoundError, ReplyError
 from transom.formats.measurements import MeasurementShape, Reading
 from transom.investigator.concluding import conclude
 from transom.investigator.deciding import decide
+from transom.investigator.feature_parts import parts_by_feature
 from transom.investigator.features import Feature
 from transom.investigator.gathering import gather, together, unread
 from transom.investigator.inquiry import Case, Inquiry
@@ -100,7 +101,8 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
     result = conclusion.investigation
     day = inquiry.as_of.isoformat()
     with run.telemetry.span("remember"):
-        status = await remember(inquiry.memory, result, readings, day, before.status)
+        parts = parts_by_feature(inquiry.data, [feature])[feature.feature_id]
+        status = await remember(inquiry.memory, result, parts, day, before.status)
     return result.model_copy(update={"memory_status": status})
 
 

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from transom.canonical import Json
 from transom.errors import MemoryUnavailable
-from transom.formats.measurements import MeasurementShape, Reading
+from transom.formats.measurements import MeasurementShape
+from transom.investigator.feature_parts import FeatureParts
+from transom.investigator.reading.dependency_sentences import NamedThing
 from transom.investigator.reading.vocabulary import plain_words
 from transom.investigator.result import Investigation
 from transom.memory import Memory
@@ -22,8 +25,8 @@ from transom.telemetry import keys
 _log = logging.getLogger(__name__)
 
 Status = Literal["ok", "off", "broken"]
-DEPENDS, HAS = "depends_on", "has_component"
-SIMILAR_WORDS = {"similar", "alike", "comparable", "resembling"}
+DEPENDS_ON, HAS = "depends_on", "has_component"
+_MOST_FOUND = 8  # features that a search may find
 
 
 class Earlier(MeasurementShape):
@@ -92,7 +95,7 @@ def changed(earlier: Earlier | None, result: Investigation) -> str | None:
 async def remember(
     memory: Memory | None,
     result: Investigation,
-    readings: Sequence[Reading],
+    parts: FeatureParts,
     as_of: str,
     status: Status,
 ) -> Status:
@@ -101,16 +104,14 @@ async def remember(
     if memory is None or status == "broken":
         return status
     try:
-        await _keep(memory, result, readings, as_of)
+        await _keep(memory, result, parts, as_of)
     except MemoryUnavailable as error:
         _log.warning("%s; the assessment is not stored", error)
         return "broken"
     return status
 
 
-async def _keep(
-    memory: Memory, result: Investigation, readings: Sequence[Reading], as_of: str
-) -> None:
+async def _keep(memory: Memory, result: Investigation, parts: FeatureParts, as_of: str) -> None:
     feature = f"feature/{result.feature_id}"
     about: dict[str, Json] = {"feature": result.feature_id, "timestamp": as_of}
     assessment_data = Earlier(
@@ -136,61 +137,80 @@ async def _keep(
     }
     await memory.store(text, assessment, key=key)
     await memory.relate(key, feature, "assesses")
-    for reading in readings:
-        for observation in reading.observations:
-            kind = {"document.depends": "dependency", "document.component": "component"}.get(
-                observation.measure
-            )
-            if kind is None:
-                continue
-            name = " ".join(str(observation.value).split())
-            place = f"{reading.source}#{observation.locator}"
-            target = (
-                f"{kind}/{slug_of(name if kind == 'dependency' else f'{result.feature_id} {name}')}"
-            )
-            # Several features depend on one thing, so its sources are added up.
-            entry = await memory.get(target)
-            metadata: dict[str, Json] = (
-                dict(entry.metadata) if entry is not None else {"kind": kind, "name": name}
-            )
-            sources = metadata.get("sources")
-            places = {place, *(map(str, sources) if isinstance(sources, list) else ())}
-            await memory.store(name, {**metadata, "sources": [*sorted(places)]}, key=target)
-            await memory.relate(feature, target, DEPENDS if kind == "dependency" else HAS)
+    for name, places in parts.components.items():
+        # A component belongs to one feature, whatever others call theirs.
+        target = f"component/{slug_of(f'{result.feature_id} {name}')}"
+        await _relate(memory, feature, target, HAS, name, places)
+    for name, places in parts.dependencies.items():
+        await _relate(memory, feature, f"dependency/{slug_of(name)}", DEPENDS_ON, name, places)
 
 
-async def similar_with_issues(memory: Memory | None, question: str, feature_id: str) -> list[str]:
-    """Return sentences on the similar features whose last assessment left something open.
+async def _relate(
+    memory: Memory, feature: str, key: str, relationship: str, name: str, places: Sequence[str]
+) -> None:
+    """Store a component or a dependency, and its relation to a feature.
 
-    Similar features depend on the same things. A question that does not ask for similar ones has
-    no such sentences.
+    Several features depend on one thing, so its places are added up.
     """
-    if memory is None or not SIMILAR_WORDS & set(plain_words(question)):
+    entry = await memory.get(key)
+    kind = key.partition("/")[0]
+    metadata: dict[str, Json] = dict(entry.metadata) if entry else {"kind": kind, "name": name}
+    sources = metadata.get("sources")
+    kept = map(str, sources) if isinstance(sources, list) else ()
+    await memory.store(name, {**metadata, "sources": [*sorted({*places, *kept})]}, key=key)
+    await memory.relate(feature, key, relationship)
+
+
+@dataclass(frozen=True)
+class RememberedFeature:
+    """What an earlier investigation said of a feature.
+
+    Attributes:
+        text: its verdict with the day, and what was open.
+        shared: names of the things that it depends on, of those that were looked for.
+    """
+
+    feature_id: str
+    text: str
+    shared: tuple[str, ...]
+
+
+async def remembered_features(
+    memory: Memory | None, things: Sequence[str], topic: str = ""
+) -> list[RememberedFeature]:
+    """Return the assessments that left something open, of features that depend on a thing.
+
+    Args:
+        things: names of the things.
+        topic: features whose names have this text are returned, too; "" for none.
+    """
+    if memory is None:
         return []
-    own = f"feature/{feature_id}"
+    shared = dict[str, list[str]]()
+    remembered = list[RememberedFeature]()
     try:
-        if await memory.get(own) is None:
-            return []
-        shared = dict[str, list[str]]()
-        for used in await memory.neighbours(own, 1, relationship=DEPENDS, direction="out"):
-            key = used.entry.id
-            for other in await memory.neighbours(key, 1, relationship=DEPENDS, direction="in"):
-                if other.entry.id != own:
-                    shared.setdefault(other.entry.id, []).append(used.entry.content)
-        sentences = list[str]()
-        for other_key, names in shared.items():
-            assessments = await memory.neighbours(
-                other_key, 1, relationship="assesses", direction="in"
-            )
-            for assessment in assessments:
-                data = Earlier.model_validate(assessment.entry.metadata["assessment"])
-                if data.verdict != "READY":
-                    same = ", ".join(names)
-                    sentences.append(f"{assessment.entry.content} (depends on {same}, too).")
+        for name in things:
+            key = f"dependency/{slug_of(name)}"
+            if await memory.get(key) is None:
+                continue
+            for other in await memory.neighbours(key, 1, relationship=DEPENDS_ON, direction="in"):
+                shared.setdefault(other.entry.id, []).append(name)
+        if topic:
+            for found in await memory.retrieve(topic, _MOST_FOUND, {"kind": "feature"}):
+                if NamedThing(topic).find(found.entry.content):
+                    shared.setdefault(found.entry.id, [])
+        for feature, names in shared.items():
+            for assessment in await memory.neighbours(
+                feature, 1, relationship="assesses", direction="in"
+            ):
+                entry = assessment.entry
+                if Earlier.model_validate(entry.metadata["assessment"]).verdict != "READY":
+                    feature_id = str(entry.metadata["feature"])
+                    remembered.append(RememberedFeature(feature_id, entry.content, tuple(names)))
     except MemoryUnavailable as error:
-        _log.warning("%s; the answer leaves out similar features", error)
+        _log.warning("%s; the answer leaves out earlier investigations", error)
         return []
-    return sentences or ["No similar feature with an open issue was investigated."]
+    return remembered
 
 
 def assessment_key(feature_id: str, target: str) -> str:

@@ -15,8 +15,8 @@ from transom.canonical import Json, compact_json
 from transom.investigator.question_names import foreign_words, phrases_left_out
 from transom.investigator.question_words import NEUTRAL_WORDS
 from transom.investigator.reading.vocabulary import plain_words, singular
-from transom.investigator.remembering import SIMILAR_WORDS
 from transom.investigator.roles import FOLLOW_UP, IDENTIFY, MAIN, MERGE, READER
+from transom.investigator.similar_questions import asks_for_similar
 from transom.llm import Reply, Request, Rule, RulesProvider, Text, ToolCallPart
 
 _STOP = NEUTRAL_WORDS
@@ -283,7 +283,7 @@ def _answer(request: Request) -> Reply:
             question_words.add(singular(word))
     lines = []
     # A question about other features is not answered by the criteria of this one.
-    is_about_others = bool(question_words & SIMILAR_WORDS)
+    is_about_others = asks_for_similar(request.window.text("question"))
     for row in () if is_about_others else _rows(request, "criteria"):
         own = {
             singular(word)

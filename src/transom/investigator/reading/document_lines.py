@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from transom.evidence.subject_names import Facet
@@ -38,6 +39,7 @@ _LABELLED_DEPENDENCIES = re.compile(
 _DEPENDS_ON = re.compile(
     r"\b(?:depends|relies|is based) on (?P<names>[^.;:()\n]{1,200})", re.IGNORECASE
 )
+_BEHIND_NAME = re.compile(r"[:(,;–—-]\s|\s\(|\.\s*$")  # "gauge-feed: the levels"
 _LIST_MARKS = re.compile(r"[,;]| and (?:on )?| or (?:on )?")
 _STAGE = re.compile(
     r"\b(?:status|stage|phase|current"
@@ -75,7 +77,7 @@ _GOALS = re.compile(
 )
 _DEPENDENCIES = re.compile(r"\bdepend(?:s|enc(?:y|ies))\b", re.IGNORECASE)
 _RULE_CELL = re.compile(r":?-+:?")
-# Heads of the column that names a dependency, the surest first.
+# Heads of the column that names a dependency or a component, the surest first.
 _NAME_HEADS = (
     _DEPENDENCIES,
     re.compile(r"\b(?:services?|systems?|components?|librar(?:y|ies)|packages?|modules?)\b", re.I),
@@ -113,9 +115,9 @@ _LONGEST_LINE = 4000
 _MOST_HEAD = 60  # first lines, in which a document may state its own stage
 
 
-def _name_column(head: list[str]) -> int:
-    """Return the column of a table that names the dependencies; the first one if no head says."""
-    for pattern in _NAME_HEADS:
+def _name_column(head: Sequence[str], heads: Sequence[re.Pattern[str]]) -> int:
+    """Return the column of a table that names its things; the first one if no head says."""
+    for pattern in heads:
         for column, cell in enumerate(head):
             if pattern.search(cell):
                 return column
@@ -185,7 +187,7 @@ class DocumentReader:
             self._take_heading(heading)
             return
         self._state(text)
-        self._depend(text)
+        self._list_parts(text)
         self._weigh(text)
         self._claim(text)
         self._risk(text)
@@ -323,30 +325,36 @@ class DocumentReader:
                     )
                 )
 
-    def _depend(self, text: str) -> None:
-        """Record the dependencies of a line: `Depends on: a, b` anywhere; below a heading on
-        dependencies also a table row, a bullet, or a sentence that says it.
+    def _list_parts(self, text: str) -> None:
+        """Record the dependencies or components of a line.
+
+        `Depends on: a, b` counts anywhere. A table row or a bullet counts right below a heading on
+        either; below one on dependencies also a sentence that says it.
         """
         table, self._table = self._table, None
+        # Below a component's own heading, bullets describe that one.
+        is_on_components = self._parts > 0 and self.depth == self._parts
+        measure = "document.component" if is_on_components else "document.depends"
         if labelled := _LABELLED_DEPENDENCIES.match(text):
-            names = _LIST_MARKS.split(labelled["names"])
-        elif not self._depends:
+            measure, names = "document.depends", _LIST_MARKS.split(labelled["names"])
+        elif not self._depends and not is_on_components:
             return
         elif text.lstrip().startswith("|"):
-            names = self._names_in_row(text, table)
+            names = self._names_in_row(text, table, measure)
         elif bullet := _BULLET.match(text):
-            names = [re.split(r"[:(,;–—-]\s|\.\s*$", bullet["text"])[0]]
+            is_nested = is_on_components and text[:1].isspace()
+            names = [] if is_nested else [_BEHIND_NAME.split(bullet["text"])[0]]
         else:
             names = []
-            for sentence_ in _DEPENDS_ON.finditer(text):
+            for sentence_ in _DEPENDS_ON.finditer(text) if self._depends else ():
                 names += _LIST_MARKS.split(sentence_["names"])
         for name in names:
             plain = name.strip().rstrip(".").strip("`* ").removeprefix("on ").removeprefix("the ")
             if plain and not re.fullmatch(r"[-: ]+", plain) and not _DEPENDENCIES.search(plain):
-                self._name("document.depends", plain)
+                self._name(measure, plain)
 
-    def _names_in_row(self, text: str, row_before: list[str] | None) -> list[str]:
-        """Return the dependency in a table's row; the row above the rule is the table's head."""
+    def _names_in_row(self, text: str, row_before: list[str] | None, measure: str) -> list[str]:
+        """Return the name in a table's row; the row above the rule is the table's head."""
         cells = [cell.strip() for cell in text.strip().strip("|").split("|")]
         self._table = cells
         if row_before is None:
@@ -354,9 +362,10 @@ class DocumentReader:
         if not all(_RULE_CELL.fullmatch(cell) for cell in cells):
             return [cells[self._name_column]] if self._name_column < len(cells) else []
         if row_before is not None:
-            head = ("document.depends", f"line:{self.line - 1}")
+            head = (measure, f"line:{self.line - 1}")
             self.claims = [row for row in self.claims if (row.measure, row.locator) != head]
-            self._name_column = _name_column(row_before)
+            heads = _NAME_HEADS if measure == "document.depends" else _NAME_HEADS[1:]
+            self._name_column = _name_column(row_before, heads)
         return []
 
     def _name(self, measure: str, name: str) -> None:
