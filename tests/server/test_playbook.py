@@ -42,7 +42,7 @@ def test_an_item_has_the_known_fields_and_the_lower_bound(
     kept = learned.require("str-00001")
     assert item == client.get(f"{BASE}/items/str-00001").json()
     assert item == {
-        "id": "str-00001", "category": "str", "content": "Use shells", "helpful_count": 8, "harmful_count": 1,
+        "id": "str-00001", "category": "str", "scope": "global", "content": "Use shells", "helpful_count": 8, "harmful_count": 1,
         "net_score": 7, "confidence": 8 / 9, "lower_bound": kept.lower_bound, "tags": ["mesh"],
         "created_at": kept.created_at, "last_used": kept.last_used,
     }  # fmt: skip
@@ -129,6 +129,27 @@ def test_the_context_is_that_of_the_task(client: TestClient, learned: Playbook) 
     assert client.get(f"{BASE}/context", params={"max_items": 1}).json()["items_included"] == 1
 
 
+def test_insights_of_all_scopes_are_listed_filtered_and_changed(
+    client: TestClient, book: Playbook, tmp_path: Path
+) -> None:
+    book.add_insight(STR, "Close the valve before the pump stops.")
+    with Playbook(tmp_path / "state.db", domain="water", study="locks") as other:
+        wide = other.add_insight(MIS, "The gauge lags behind by a minute.", level="domain")
+        narrow = other.add_insight(TOOL, "Start with the lower gate.", level="study")
+    assert set(ids(client.get(f"{BASE}/items"))) == {"str-00001", wide.id, narrow.id}
+    assert client.get(BASE).json()["by_scope"] == {
+        "global": 1, "domain/water": 1, "study/locks": 1,
+    }  # fmt: skip
+    (item,) = client.get(f"{BASE}/items", params={"scope": "domain/water"}).json()
+    assert (item["id"], item["scope"]) == (wide.id, "domain/water")
+    assert client.get(BASE, params={"scope": "study/locks"}).json()["total_items"] == 1
+    assert ids(client.get(f"{BASE}/items", params={"scope": "domain/air"})) == []
+    feedback = {"item_id": narrow.id, "helpful": True}
+    assert client.post(f"{BASE}/feedback", json=feedback).json()["helpful_count"] == 1
+    assert client.delete(f"{BASE}/items/{wide.id}").json() == {"deleted": wide.id}
+    assert client.get(BASE, params={"scope": "domain/water"}).json()["retired"] == 1
+
+
 def test_what_another_person_owns_is_neither_shown_nor_changed(
     client: TestClient, book: Playbook, tmp_path: Path
 ) -> None:
@@ -186,7 +207,7 @@ def test_a_defect_is_logged_and_its_text_is_not_sent(
     history: RunHistory, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Broken:
-        def get_stats(self) -> Any:
+        def everywhere(self, scope: str) -> Any:
             raise ZeroDivisionError("the secret of the database")
 
     with TestClient(build_app(Broken(), history, TOKEN), base_url=URL, headers=bearer()) as client:  # type: ignore[arg-type]  # on purpose

@@ -15,7 +15,6 @@ from transom.investigator.sources import DataFolder
 _SIMILAR: Final = r"\b(?:similar|comparable|alike|resembl\w+|ähnlich\w*|vergleichbar\w*)"
 _FEATURES: Final = r"\b(?:features?|products?|epics?|projects?|ones|produkte?n?|funktionen)\b"
 _ISSUES: Final = r"\b(?:issues?|problems?|findings?|failures?|gaps?|probleme?|fehler)\b"
-_LIKE: Final = r"\b(?:like|(?:the same )?as|wie)\b"
 _BETWEEN: Final = rf"(?: (?!{_FEATURES}|{_ISSUES})[\w-]+){{0,3}}? "
 # "Similar payment features": the words between are the topic.
 _ATTRIBUTE: Final = re.compile(

@@ -110,15 +110,21 @@ class Playbook:
         insights = self.ledger.insights(*self.view.living(self.clock()))
         return {insight.id: insight for insight in insights}
 
-    def everywhere(self, *, is_retired: bool = False) -> list[Insight]:
-        """Return the insights of all scopes that are everyone's or this person's, best first;
-        instead of the living ones those that are retired.
+    def everywhere(self, scope: str = "", *, is_retired: bool = False) -> list[Insight]:
+        """Return the insights of all scopes that are everyone's or this person's, best first.
+
+        Args:
+            scope: only this scope, such as `domain/study`; "" for all.
+            is_retired: the retired ones instead of the living ones.
         """
         state = "retired = ''"
         if is_retired:
             state = "retired != ''"
         # Own insights of other people stay hidden, also from whoever sees every scope.
-        insights = self.ledger.insights(f"{state} AND owner IN ('', ?)", [self.view.user])
+        condition, values = f"{state} AND owner IN ('', ?)", [self.view.user]
+        if scope:
+            condition, values = f"{condition} AND scope = ?", [*values, scope]
+        insights = self.ledger.insights(condition, values)
         return sorted(insights, key=lambda insight: (-insight.lower_bound, insight.id))
 
     @property

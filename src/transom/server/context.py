@@ -11,6 +11,7 @@ from fastapi.security import HTTPBearer
 from transom.learning import Curator, Insight, InsightSource, Playbook
 from transom.learning.caching import cache_stats
 from transom.learning.curator import learning_report
+from transom.learning.retrieval import counts_of
 from transom.learning.session import session_of
 from transom.server.problems import documented
 from transom.server.schemas import (
@@ -27,6 +28,7 @@ from transom.server.schemas import (
     PlaybookStats,
     Pruned,
     PruneQuery,
+    ScopeQuery,
     SessionContext,
     SessionView,
 )
@@ -55,17 +57,21 @@ router = APIRouter(
 
 
 @router.get("/playbook")
-def summary(book: Book) -> PlaybookStats:
-    """Count the insights."""
-    return PlaybookStats(**book.get_stats())
+def summary(book: Book, query: Annotated[ScopeQuery, Query()]) -> PlaybookStats:
+    """Count the insights of all scopes, or of one."""
+    living = book.everywhere(query.scope)
+    retired = book.everywhere(query.scope, is_retired=True)
+    return PlaybookStats(**counts_of(living), retired=len(retired))
 
 
 @router.get("/playbook/items")
 def list_items(
     book: Book, query: Annotated[ItemQuery, Query()], response: Response
 ) -> list[InsightItem]:
-    """List insights; the header `X-Total-Count` has their number on all pages."""
-    insights = [insight for insight in book.items.values() if _matches(insight, query)]
+    """List insights of all scopes, or of one; the header `X-Total-Count` has their number on all
+    pages.
+    """
+    insights = [insight for insight in book.everywhere(query.scope) if _matches(insight, query)]
     # By id at last, so that the pages of a list neither overlap nor leave anything out.
     insights.sort(key=lambda insight: (-getattr(insight, query.sort), insight.id))
     response.headers["X-Total-Count"] = str(len(insights))
@@ -178,12 +184,12 @@ def report(book: Book) -> LearningReport:
 
 
 def _living(book: Playbook, item_id: str) -> Insight:
-    """Return a visible insight that is not retired, or answer 404."""
-    condition, values = book.view.visible
-    insights = book.ledger.insights(f"id = ? AND {condition}", [item_id, *values])
+    """Return an insight of any scope that is not retired, or answer 404."""
     hint = "see /api/context/playbook/items"
-    if not insights:
+    insight = book.get(item_id)
+    # Own insights of other people stay hidden.
+    if insight is None or insight.owner not in ("", book.view.user):
         raise HTTPException(404, f"unknown insight {item_id}; {hint}")
-    if insights[0].retired:
-        raise HTTPException(404, f"{item_id} is retired ({insights[0].retired}); {hint}")
-    return insights[0]
+    if insight.retired:
+        raise HTTPException(404, f"{item_id} is retired ({insight.retired}); {hint}")
+    return insight

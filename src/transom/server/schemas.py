@@ -32,10 +32,17 @@ class _Given(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class ItemQuery(_Given):
+class ScopeQuery(_Given):
+    """The scope of insights: `global`, `domain/NAME` or `study/NAME`; "" for all."""
+
+    scope: str = Field(default="", max_length=200, examples=["domain/study"])
+
+
+class ItemQuery(ScopeQuery):
     """Filters, order and page of a list of insights.
 
     Attributes:
+        scope: only this scope.
         category: only this category.
         min_score: least net score.
         min_confidence: least confidence.
@@ -101,6 +108,7 @@ class InsightItem(BaseModel):
     """An insight.
 
     Attributes:
+        scope: `global`, `domain/NAME` or `study/NAME`.
         lower_bound: 95 % lower bound of its confidence: 8 of 9 is worth more than 1 of 1.
         last_used: None if it was never used.
     """
@@ -109,6 +117,7 @@ class InsightItem(BaseModel):
 
     id: str
     category: InsightCategory
+    scope: str
     content: str
     helpful_count: int
     harmful_count: int
@@ -151,7 +160,7 @@ class Context(BaseModel):
 
 
 class PlaybookStats(BaseModel):
-    """Counts of the visible insights."""
+    """Counts of insights."""
 
     total_items: int
     by_category: dict[str, int]

@@ -27,9 +27,9 @@ def matching(book: Playbook, query: str, scope: str, is_retired: bool) -> list[I
     """Return the insights of all scopes in which every word of a query stands, best first."""
     words = query.lower().split()
     insights: list[Insight] = []
-    for insight in book.everywhere(is_retired=is_retired):
+    for insight in book.everywhere(scope, is_retired=is_retired):
         text = " ".join([insight.id, insight.content, *insight.tags]).lower()
-        if scope in ("", insight.scope) and all(word in text for word in words):
+        if all(word in text for word in words):
             insights.append(insight)
     return insights
 
