@@ -19,7 +19,7 @@ from transom.checklist.claims.claim_data import shipped_claims
 from transom.checklist.claims.claim_files import write_claim
 from transom.checklist.claims.claim_limits import limit_of
 from transom.checklist.claims.claim_spec import write_claim_text
-from transom.checklist.claims.file_kinds import KINDS, parts_of_kinds
+from transom.checklist.claims.file_kinds import KINDS, claim_of_row
 from transom.checklist.claims.ranking import read_at_once
 from transom.checklist.copies import adopt_edits, export
 from transom.checklist.item import Item
@@ -98,14 +98,15 @@ def require_known(item: Item, row: ClaimRow) -> None:
     if unknown:
         hint = f"it has {', '.join(claim.parameters) or 'no parameters'}"
         raise InputError(f"{row.name} has no parameter {unknown[0]!r}", place=place, hint=hint)
-    for name in ("measure", "limit", "text", "kinds"):
+    required = ("measure", "limit", "text") + (() if claim.headers and claim.says else (KINDS,))
+    for name in required:
         if name in claim.parameters and name not in row.parameters:
             raise InputError(f"{row.name} lacks its {name}", place=place, hint=f"add {name}")
-    if KINDS in row.parameters:
+    if claim.headers:
         try:
-            parts_of_kinds(claim, row.parameters[KINDS])
+            claim_of_row(row)
         except ValueError as error:
-            kinds_place = file.place_of("reads_as", "parameters", KINDS)
+            kinds_place = file.place_of("reads_as", "parameters")
             raise InputError(
                 str(error), place=kinds_place, hint='such as "netlist and spef"'
             ) from error

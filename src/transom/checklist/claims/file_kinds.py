@@ -18,6 +18,13 @@ from transom.checklist.atoms import ClaimRow
 from transom.checklist.claims.claim_data import Claim, HeaderPart, shipped_claims
 
 KINDS: Final = "kinds"
+FIELDS: Final = "fields"
+_SAME_FIELD: Final = {"timestamp": "date", "time": "date", "program": "tool", "revision": "version"}
+_OPTIONAL: Final = re.compile(
+    r"\b(?:(?P<adjective>optional)|(?:if|when|where|as far as) (?:(?:it|one|they) (?:is|are) )?"
+    r"(?:present|available|there|any|exists?|loaded|provided))\b",
+    re.IGNORECASE,
+)
 _MOST_KINDS: Final = 6
 _EITHER: Final = " or "
 _EACH: Final = " and "
@@ -83,13 +90,101 @@ def parts_of_kinds(claim: Claim, text: str) -> tuple[HeaderPart, ...]:
 
 
 def claim_of_row(row: ClaimRow) -> Claim | None:
-    """Return the claim that a row names, with the parts that its parameters choose."""
+    """Return the claim that a row names, with the parts and fields that its parameters choose."""
     claim = shipped_claims().claims.get(row.name)
-    if claim is None or KINDS not in row.parameters:
+    if claim is None or row.parameters.keys().isdisjoint((KINDS, FIELDS)):
         return claim
-    parts = parts_of_kinds(claim, row.parameters[KINDS])
-    title = f"{_EACH.join(part.title for part in parts)} loaded"
+    parts = claim.headers
+    if KINDS in row.parameters:
+        parts = parts_of_kinds(claim, row.parameters[KINDS])
+    if FIELDS in row.parameters:
+        parts = _with_fields(parts, row.parameters[FIELDS])
+    verb = "were" if len(parts) > 1 else "was"
+    title = f"{_EACH.join(part.title for part in parts)} {verb} loaded"
+    if any(part.fields for part in parts):
+        whole = ", and the head of each is complete"
+        title += ", with the listed fields in its head" if FIELDS in row.parameters else whole
     return claim.model_copy(update={"headers": parts, "title": title})
+
+
+def header_parameters(claim: Claim, description: str) -> dict[str, str] | None:
+    """Return the parameters of a claim on heads; None if it makes optional what nobody called so.
+
+    A description that names some of the kinds asks for these alone, and one that lists the fields
+    of a kind for no others.
+    """
+    if claim.optional and _optional_kinds(claim, description) != {*claim.optional}:
+        return None
+    parameters = dict[str, str]()
+    named, fields = list[str](), list[str]()
+    for part in claim.headers:
+        pattern = _pattern_of(part.called)
+        if not pattern.search(description):
+            continue
+        named.append(part.kind)
+        # "Netlist version (tool, version, date)" lists what the head must say.
+        listed = re.search(
+            rf"{pattern.pattern}[^(),;.]{{0,30}}\(([^()]{{1,80}})\)", description, re.I
+        )
+        keys = _fields_in(part, listed[1]) if listed else ()
+        if keys and len(keys) < len(part.fields):
+            fields.append(f"{part.kind}: {', '.join(keys)}")
+    if named and len(named) < len(claim.headers):
+        parameters[KINDS] = _EACH.join(named)
+    if fields:
+        parameters[FIELDS] = "; ".join(fields)
+    return parameters
+
+
+def _fields_in(part: HeaderPart, text: str) -> tuple[str, ...]:
+    """Return the fields of a kind that a list names, such as "tool, date"; else ()."""
+    fields = []
+    for word in re.split(r"\s*(?:,|/|&|\band\b)\s*", text.lower().strip()):
+        words = {word, word.replace(" ", "_"), _SAME_FIELD.get(word, word)}
+        known = [field for field, key in part.fields.items() if words & {field, key}]
+        if word and not known:
+            return ()
+        fields += known
+    return tuple(dict.fromkeys(fields))
+
+
+def _with_fields(parts: Sequence[HeaderPart], text: str) -> tuple[HeaderPart, ...]:
+    """Return parts with the fields that a parameter lists: `netlist: tool_name; spef: timestamp`.
+
+    Raises:
+        ValueError: a name is no kind or no field of it.
+    """
+    listed = dict[str, list[str]]()
+    for entry in text.split(";"):
+        kind, _, names = entry.partition(":")
+        listed[kind.strip()] = [name.strip() for name in names.split(",")]
+    changed = []
+    for part in parts:
+        wanted = listed.pop(part.kind, [*part.fields])
+        unknown = [name for name in wanted if name not in part.fields]
+        if unknown:
+            raise ValueError(
+                f"{part.title} has no field {unknown[0]!r}; write {', '.join(part.fields)}"
+            )
+        fields = {name: part.fields[name] for name in wanted}
+        changed.append(part.model_copy(update={"fields": fields}))
+    if listed:
+        raise ValueError(f"there is no kind of file {min(listed)!r} among the parts")
+    return tuple(changed)
+
+
+def _optional_kinds(claim: Claim, description: str) -> set[str]:
+    """Return the kinds that a description calls optional: the last one named before it says so."""
+    called = tuple(name for part in claim.headers for name in part.called)
+    kinds = set[str]()
+    for phrase in _OPTIONAL.finditer(description):
+        names = [*_pattern_of(called).finditer(description, 0, phrase.start())]
+        following = _pattern_of(called).match(description, phrase.end() + 1)
+        if phrase["adjective"] and following:
+            kinds.add(_kind_of(claim, following[0]))
+        elif names:
+            kinds.add(_kind_of(claim, names[-1][0]))
+    return kinds
 
 
 def known_claim(row: ClaimRow) -> Claim:

@@ -72,6 +72,7 @@ def loading_entries(facts):
             fields = {{"loaded": False, **dict.fromkeys(part["fields"])}}
             lines = [fact["text"].lower() for fact in facts if fact["name"] == "sought_line"]
             may_read = any(stem in line for line in lines for stem in part["stems"])
+            shown += ", and none is required" if part["is_optional"] else ""
             if part["is_optional"] or may_read:
                 fields = dict.fromkeys(fields, NOT_READ)
             entries.append(entry_of(shown, None, {{part["kind"]: fields}}))

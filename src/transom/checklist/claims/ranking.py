@@ -26,7 +26,13 @@ from transom.checklist.claims.absent_texts import (
 )
 from transom.checklist.claims.claim_data import Claim, LimitedMeasure, shipped_claims
 from transom.checklist.claims.claim_limits import fits_measure
-from transom.checklist.claims.file_kinds import KINDS, kinds_in
+from transom.checklist.claims.file_kinds import (
+    FIELDS,
+    KINDS,
+    header_parameters,
+    kinds_in,
+    known_claim,
+)
 from transom.checklist.claims.sentences import (
     has_turned_definition,
     parts_of,
@@ -332,7 +338,7 @@ def _candidate(
             return None
         score *= _WITHOUT_NEEDED
     row = ClaimRow(name=name, parameters=parameters, left_out=left_out)
-    return ClaimCandidate(row, claim.title, score)
+    return ClaimCandidate(row, known_claim(row).title, score)
 
 
 def _words_of_claim(claim: Claim, lowered: str) -> list[str]:
@@ -356,6 +362,9 @@ def _fill_parameters(
     if "limit" in claim.parameters:
         return _fill_limit(description)
     sentence = " ".join(description.split())
+    if FIELDS in claim.parameters:
+        parameters = header_parameters(claim, sentence)
+        return None if parameters is None else (parameters, [])
     if KINDS in claim.parameters:
         named = kinds_in(claim, sentence)
         return None if named is None else ({KINDS: named.text}, [*named.words])
