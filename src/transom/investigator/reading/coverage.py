@@ -115,12 +115,27 @@ def _document_of_coverage(node: Node) -> bool:
 def _in_part(node: Node) -> bool:
     """Whether a node belongs to one module or file, not to the whole."""
     around = node.parent
+    if around is not None and _is_measure_of_project(around):
+        return False
     while around is not None:
         parts = word_set("module file package component class directory service layer uncovered")
         if around.place >= 0 or parts & set(around.words):
             return True
         around = around.parent
     return False
+
+
+def _is_measure_of_project(row: Node) -> bool:
+    """Return whether a row such as `{"metric": "line_coverage", "value": 88}` stands in the list
+    that SonarQube gives of a whole project.
+    """
+    if row.place < 0 or row.get("metric") is None or row.parent is None:
+        return False
+    component = row.parent.parent
+    if component is None or component.key not in ("", "component"):
+        return False
+    qualifier = component.get("qualifier")
+    return qualifier is None or qualifier.value == "TRK"
 
 
 def _rank(node: Node, own: set[str]) -> tuple[int, ...]:

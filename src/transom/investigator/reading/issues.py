@@ -132,7 +132,9 @@ def _stops(issue: Issue, root: Node) -> list[Observation]:
         [state]
         if state is not None
         and (
-            words().status_of(issue.status) in ("fail", "conditional") or _is_reopened(issue.status)
+            words().status_of(issue.status) in ("fail", "conditional")
+            or _is_reopened(issue.status)
+            or TroubleFinder("release", with_system=False).in_status(issue.status)
         )
         else []
     )

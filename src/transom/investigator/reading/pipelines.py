@@ -84,7 +84,10 @@ def _stages_read(root: Node, run: Node) -> list[Remark]:
     is_job_list = _is_job_list(run)
     for node in root.walk():
         is_entry = node.place >= 0 and isinstance(node.value, dict)
-        if is_entry and (_STAGES & set(node.words) or (node.parent is run and is_job_list)):
+        # Of a list of runs the latest counts, and the others were compared with it.
+        is_earlier = run.place >= 0 and node is not run and node.parent is run.parent
+        is_stage = bool(_STAGES & set(node.words)) or (node.parent is run and is_job_list)
+        if is_entry and (is_stage or is_earlier):
             text = f"{node.label} was read"
             remarks.append(Remark(kind="settled", text=text, locator=node.pointer))
     return remarks
@@ -201,7 +204,7 @@ def _latest_of_list(runs: Node) -> tuple[Node, bool] | None:
     if not ended:
         return None
     newest_ends = {_ended(run) for run in _newest_of_each(ended)}
-    if len(_branches(ended)) > 1 and len(newest_ends) > 1:
+    if len({_line_of(run) for run in ended}) > 1 and len(newest_ends) > 1:
         return runs, False
     if runs.latest is not None:
         return runs.children[runs.latest], True
@@ -225,29 +228,24 @@ def _is_job_list(root: Node) -> bool:
     return len(runs) == 1
 
 
-def _branch(run: Node) -> str:
+def _line_of(run: Node) -> tuple[str, str]:
+    """Return the branch and the workflow of a run: a run replaces only earlier ones of both."""
     branch = run.get("head_branch", "branch", "ref", "git_branch")
-    if branch is not None:
-        return str(branch.value)
-    return ""
-
-
-def _branches(runs: Sequence[Node]) -> set[str]:
-    return {_branch(run) for run in runs}
+    workflow = run.get("workflow_name", "workflow")
+    if workflow is None and run.get("workflow_id") is not None:
+        workflow = run.get("name")
+    return str(branch.value if branch else ""), str(workflow.value if workflow else "")
 
 
 def _newest_of_each(runs: Sequence[Node]) -> list[Node]:
-    """Return the newest run of each branch, since only one of them is released."""
-    newest = dict[str, Node]()
+    """Return the newest run of each branch and workflow."""
+    newest = dict[tuple[str, str], Node]()
     for run in runs:
         parent = run.parent
-        latest = parent.latest_of(_branch_mates(run, runs)) if parent is not None else None
-        newest[_branch(run)] = latest or run
+        mates = [other for other in runs if _line_of(other) == _line_of(run)]
+        latest = parent.latest_of(mates) if parent is not None else None
+        newest[_line_of(run)] = latest or run
     return list(newest.values())
-
-
-def _branch_mates(run: Node, runs: Sequence[Node]) -> list[Node]:
-    return [other for other in runs if _branch(other) == _branch(run)]
 
 
 def _ended(run: Node) -> Status | None:

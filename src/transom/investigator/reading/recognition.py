@@ -12,6 +12,7 @@ from transom.formats.data_text import data_suffix
 from transom.formats.jira import read_issue, status_changes
 from transom.formats.measurements import Kind
 from transom.formats.office_text import OFFICE_SUFFIXES
+from transom.formats.side_reports import side_report
 from transom.formats.text_decoding import decode_text
 from transom.formats.written_forms import FORM_SUFFIXES, read_form
 from transom.investigator.reading.analysis import tool_report
@@ -23,7 +24,7 @@ from transom.investigator.reading.reviews import read_decisions
 from transom.investigator.reading.severities import read_severities
 from transom.investigator.reading.tool_reports import COVERAGE, LOAD, SCAN, TESTS
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.vocabulary import key_words, word_set, words
+from transom.investigator.reading.vocabulary import file_words, key_words, word_set, words
 
 PIPELINE = "metrics/pipeline_results"
 UAT, SECURITY_REVIEW = "reviews/uat", "reviews/security"
@@ -91,8 +92,12 @@ class Recognition:
     could_matter: bool = False
 
 
-def name_of(path: PurePosixPath) -> str | None:
-    """Return the analysis type that the name of a file in its feature's folder suggests."""
+def name_of(path: PurePosixPath, title: str = "") -> str | None:
+    """Return the analysis type that the name of a file in its feature's folder suggests.
+
+    Args:
+        title: what the file calls itself; it outranks the names of the folders.
+    """
     full = f"{path.parent.name}/{path.name.casefold().replace('-', '_').partition('.')[0]}"
     full = _ALIASES.get(full, full)
     for name in ANALYSIS_TYPES:
@@ -100,17 +105,16 @@ def name_of(path: PurePosixPath) -> str | None:
             return name
     stem = set[str]()
     for part in path.name.split("."):
-        stem.update(key_words(part))
-    folders = set[str]()
-    for part in path.parts[:-1]:
-        folders.update(key_words(part))
+        stem.update(file_words(part))
+    title_words = set(file_words(title))
+    folders = _folder_words(path)
     if {"go", "no"} <= stem:
         return STAKEHOLDERS
-    is_review = bool((_REVIEW_FOLDERS | {"pentest"}) & (stem | folders))
-    if is_review and _SECURITY & stem:
-        return SECURITY_REVIEW
+    is_review = bool((_REVIEW_FOLDERS | {"pentest"}) & (stem | title_words | folders))
     # The file's own name comes first: `metrics/reviews.json` is a review.
-    for name_words in (stem, folders):
+    for name_words in (stem, title_words, folders):
+        if is_review and _SECURITY & name_words and name_words is not folders:
+            return SECURITY_REVIEW
         for name, telling in _NAMES:
             if telling & name_words and (name in (UAT, STAKEHOLDERS) or not is_review):
                 return name
@@ -158,8 +162,7 @@ def recognise(path: PurePosixPath, data: Callable[[], bytes]) -> Recognition:
 def _folder_words(path: PurePosixPath) -> set[str]:
     folder_words = set[str]()
     for part in path.parts[:-1]:
-        for word in key_words(part):
-            folder_words.add(word)
+        folder_words.update(file_words(part))
     return folder_words
 
 
@@ -186,11 +189,13 @@ def _of_form(path: PurePosixPath, text: str) -> Recognition:
     if _is_open_list(path):
         return Recognition("analysis", OTHER_REVIEW, "a list of what is open")
     if name in _REVIEWS and (not is_placed or _decides(root)):
-        return Recognition("analysis", str(name), "a review by its name")
+        return Recognition("analysis", str(_titled(path, root)), "a review by its name")
     if is_placed:
         return Recognition("document", path.name, "a document by its folder")
     if name is None and _decides(root):
-        return Recognition("analysis", OTHER_REVIEW, "a review by its content")
+        titled = _titled(path, root)
+        kind = titled if titled in _REVIEWS else OTHER_REVIEW
+        return Recognition("analysis", str(kind), "a review by its content")
     readers = dict(_READERS)
     if name in readers and form is not None and readers[name](root.inner):
         return Recognition("analysis", name, "by its name and its content")
@@ -201,6 +206,12 @@ def _of_form(path: PurePosixPath, text: str) -> Recognition:
     if _has_failed_rows(root):
         return Recognition("analysis", OTHER_REVIEW, "a table of results with a failed one")
     return Recognition("document", path.name, "a document by its suffix")
+
+
+def _titled(path: PurePosixPath, root: Node) -> str | None:
+    """Return the analysis type by what a review calls itself, and by its name."""
+    title = root.get("title")
+    return name_of(path, str(title.value) if title is not None else "")
 
 
 def _has_failed_rows(root: Node) -> bool:
@@ -256,6 +267,8 @@ def _of_data(path: PurePosixPath, text: str) -> Recognition:
     """Recognise data by its content."""
     if not text:
         return _unread(path, "is empty")
+    if aside := side_report(text, path.name):
+        return Recognition(None, "", aside)
     try:
         report = tool_report(text, path.name)
     except InputError as error:
@@ -284,7 +297,8 @@ def _by_content(path: PurePosixPath, root: Node, by_name: str | None) -> Recogni
     if by_name in ANALYSIS_TYPES and (by_name in candidates or len(candidates) != 1):
         return Recognition("analysis", by_name, "by its name")
     if by_name == OTHER_REVIEW:
-        return Recognition("analysis", OTHER_REVIEW, "a review of another kind")
+        titled = str(_titled(path, root))
+        return Recognition("analysis", titled, "a review by its name")
     if len(candidates) == 1:
         return Recognition("analysis", _reviewed(candidates[0], path), "by its content")
     if candidates:

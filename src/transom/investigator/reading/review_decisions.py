@@ -26,6 +26,10 @@ _BESIDE_NOUN = word_set(
 )
 APPROVED = word_set("approved approval signed signoff")
 REVOKED = word_set("rejected declined revoked superseded withdrawn expired")
+_REVIEWED = word_set("uat acceptance")
+_SUMMARIES = word_set(
+    "summary overall decision conclusion result signoff approval review round cycle"
+)
 _TAKEN_BACK = word_set("revoked withdrawn rescinded rejected declined retracted")
 _LONGEST_DECISION = 6  # words; more are a sentence
 REQUIRED = word_set("required needed mandatory")
@@ -61,7 +65,10 @@ def _decisions_in(place: Node) -> list[tuple[Node, Status]]:
         inner: Node | None = node
         if isinstance(node.value, dict):
             inner = next(iter(decision_nodes(node)), None)
-        if inner is None or inner.nature in ("history", "limit"):
+        if inner is None or inner.nature == "history":
+            continue
+        # `acceptance: granted` is no bound, as the word would be before a number.
+        if inner.nature == "limit" and (place.nature == "limit" or not _is_text(inner)):
             continue
         status = decision_of(inner)
         if status is None:
@@ -73,6 +80,10 @@ def _decisions_in(place: Node) -> list[tuple[Node, Status]]:
                 weaker.append((sibling, decision))
         return [(inner, status), *(entry for entry in weaker if entry[0] is not inner)]
     return weaker
+
+
+def _is_text(node: Node) -> bool:
+    return isinstance(node.value, str) and node.number is None
 
 
 def decision_nodes(place: Node) -> list[Node]:
@@ -99,7 +110,21 @@ def decision_nodes(place: Node) -> list[Node]:
             and child_words <= DECISION_NOUNS | _BESIDE_NOUN
         ):
             nodes.append(child)
+    if not nodes:
+        nodes += _named_after_review(members)
     return nodes
+
+
+def _named_after_review(members: list[Node]) -> list[Node]:
+    """Return the one statement of a review that is called after it: `Acceptance: granted`.
+
+    Several statements beside each other are votes.
+    """
+    stated = [node for node in members if words().status_of(node.value) is not None]
+    if len(stated) != 1 or not isinstance(stated[0].value, str):
+        return []
+    name = set(stated[0].words)
+    return stated if name & _REVIEWED and name <= _BESIDE_NOUN else []
 
 
 def choices(root: Node) -> Iterator[tuple[Node, Status]]:
@@ -177,7 +202,4 @@ def _against(node: Node) -> tuple[Node, Status] | None:
 
 
 def _is_summary(node: Node) -> bool:
-    return bool(
-        {"summary", "overall", "decision", "conclusion", "result", "signoff", "approval", "review"}
-        & set(node.words)
-    )
+    return bool(_SUMMARIES & set(node.words))

@@ -134,7 +134,8 @@ def _missing_signoffs(node: Node, *, decided: bool) -> Iterator[tuple[Node, str,
 
 def _votes_in(node: Node) -> Iterator[tuple[Node, str, Status]]:
     """Yield the votes of an object whose keys are people: `approvals: {pm: true, legal: null}`."""
-    if not _PEOPLE & set(node.words):
+    # `{item, completed}` is a box that somebody checks.
+    if not _PEOPLE & set(node.words) or node.get("completed") is not None:
         return
     # Without a word of decision these are the name and the signature of one person.
     if not any(words().status_of(child.value) for child in node.children):

@@ -5,6 +5,7 @@ file.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -25,6 +26,8 @@ _PERCENTILE = re.compile(
     r"p(\d{2,3})(?![0-9a-z])|(?<![a-z0-9])p\(?(\d{2,3}(?:\.\d)?)\)?|(?<!\d)(\d{2})th", re.IGNORECASE
 )
 _MOST_WORDS = 12
+_SHORTEST_PART = 6  # letters of a part of a compound
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 _UNDONE = frozenset(
     {"not", "re", "reopened", "reopen", "be", "partially", "partly", "mostly", "pending", "planned"}
 )
@@ -97,6 +100,16 @@ class Words(_Shape):
         for words_of_language in self.keys.values():
             for word, english in words_of_language.items():
                 names.setdefault(word, tuple(english.split()))
+        return names
+
+    @cached_property
+    def plain_key_names(self) -> dict[str, tuple[str, ...]]:
+        """The same words as names of files have them: without accents, `ä` also as `ae`."""
+        names = dict[str, tuple[str, ...]]()
+        for word, english in self.key_names.items():
+            for form in (without_accents(word), without_accents(word.translate(_UMLAUTS))):
+                if form not in self.key_names:
+                    names.setdefault(form, english)
         return names
 
     @cached_property
@@ -288,6 +301,38 @@ def key_words(key: str) -> tuple[str, ...]:
         name = names.get(lower) or names.get(singular(lower))
         words_of_key += name or (singular(lower),)
     return (*percentiles, *words_of_key)
+
+
+def file_words(name: str) -> tuple[str, ...]:
+    """Return the words of a file's name or title, as of a key; accents may be left out of it, and
+    a compound counts by its first part: `Abnahmeprotokoll`.
+    """
+    vocabulary = words()
+    named = list[str]()
+    for word in key_words(name):
+        plain = vocabulary.plain_key_names.get(without_accents(word), (word,))
+        if plain == (word,) and len(word) > _SHORTEST_PART:
+            plain = _first_part(word)
+        named += plain
+    return tuple(named)
+
+
+@lru_cache(maxsize=2048)
+def _first_part(word: str) -> tuple[str, ...]:
+    """Return the English words for the first part of a German or Dutch compound, or the word."""
+    vocabulary = words()
+    for length in range(len(word) - 1, _SHORTEST_PART - 1, -1):
+        for language in ("de", "nl"):
+            english = vocabulary.keys[language].get(word[:length])
+            if english is not None:
+                return tuple(english.split())
+    return (word,)
+
+
+def without_accents(word: str) -> str:
+    """Return a word with its letters alone: `aceptación` -> `aceptacion`."""
+    letters = unicodedata.normalize("NFD", word)
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 
 def singular(word: str) -> str:
