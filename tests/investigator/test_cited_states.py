@@ -10,10 +10,10 @@ from transom.investigator.cited_states import (
     other_severity,
     unrepeated_state,
     with_figures_of_parts,
-    wrong_comparison,
 )
 from transom.investigator.ledger import Evidence
 from transom.investigator.result import CriterionResult
+from transom.investigator.stated_limits import wrong_comparison
 from transom.investigator.statements import Standing
 from transom.investigator.wording import FIGURE
 

@@ -54,7 +54,8 @@ _BELOW_BOUND = re.compile(
     re.IGNORECASE,
 )
 _ABOVE_BOUND = re.compile(
-    r"\b(?:more than|greater than|higher than|over|above|exceeds?|at least|mehr als|über"
+    r"\b(?:more than|greater than|higher than|longer than|slower than|over|above|exceeds?|at least"
+    r"|mehr als|über"
     r"|oberhalb von|mindestens|plus de|au-dessus de|supérieure?s? à"
     r"|dépassent?|au moins"
     r"|más de|por encima de|superior a|al menos|più di|oltre|sopra|almeno|mais de|acima de"
@@ -262,6 +263,12 @@ class NumberClaim:
         if is_another_value or self.is_about_another_subject(cited):
             return ClaimJudgement("contradicted", why)
         return ClaimJudgement("undecided", why)
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether a comparison stands before it: less than, above."""
+        before = self.sentence[: self.fact.start]
+        return bool(_BELOW_BOUND.search(before) or _ABOVE_BOUND.search(before))
 
     def is_true_bound_of(self, numbers: Sequence[_RowNumber]) -> bool:
         """Return whether it is a bound that cited values keep: "less than 5 %", which cites 4.7."""

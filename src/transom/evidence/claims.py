@@ -16,12 +16,11 @@ sentence cites something.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
 
+from transom.evidence.claim_days import blank, days_of, without_days
 from transom.evidence.claim_numbers import (
     SUPPORTED,
     ClaimJudgement,
@@ -31,7 +30,7 @@ from transom.evidence.claim_numbers import (
     has_unit,
     unit_behind,
 )
-from transom.evidence.dates import PrintedDate, read_date
+from transom.evidence.claim_rows import counts_rows, names_in, row_words, rows_of_sentence
 from transom.evidence.facts import Fact, facts_of
 from transom.evidence.number_words import ENGLISH, NUMBER_WORDS, number_of_word
 from transom.evidence.quantities import (
@@ -46,6 +45,7 @@ from transom.evidence.quantities import (
     has_denial,
     kinds_of,
     stems_of,
+    with_percentiles,
     words_by_number,
 )
 
@@ -54,6 +54,7 @@ __all__ = [
     "CheckedText",
     "ClaimStatus",
     "InSources",
+    "Relation",
     "Support",
     "check_claims",
     "check_sentence",
@@ -62,6 +63,11 @@ __all__ = [
 
 InSources = Callable[[Fact], bool]
 """Whether any source has a number, an id or, as a fact without a value, a quotation."""
+
+Relation = Callable[[str, Sequence[str], Sequence[str]], str]
+"""What a sentence states that no row which it cites, or else no row of its source, shows; or "": a
+trend, a cause.
+"""
 
 _CITATION = re.compile(r"\[([A-Za-z]+\d+)\]")
 # "am 20. Oktober" is no end of a sentence.
@@ -83,6 +89,17 @@ _ZERO_CLAIM = re.compile(
 )
 _NAMED = re.compile(r"[A-Za-z]\w{0,60}[ -]\d+$")
 _CLAUSE = re.compile(r"[.;:!?\n,]|\b(?:but|and)\b")
+_PARTS = re.compile(
+    r"[;,]\s(?:(?:and|but|while|und|aber|et|mais|y|pero|e|ma|en|maar|mas)\s)?"
+    r"|\s(?:and|but|while|und|aber|et|mais|y|pero|e|ma|en|maar|mas)\s",
+    re.IGNORECASE,
+)
+# "Release 26.9" is a name, if the source has it.
+NAMED_NUMBER = re.compile(
+    r"\b(?:release|version|versión|versione|versão|versie|sprint|build|run|lauf|pipeline)\s+#?v?$",
+    re.IGNORECASE,
+)
+_CELL_END = re.compile(r"[|{}\[\]]|\s-\s")
 _LEAST_NAME = 6
 _LEAST_CLAUSE, _LEAST_SENTENCE = 3, 2
 _BEHIND_WORD = 16  # characters in which a unit or a counted noun stands
@@ -112,17 +129,6 @@ _EVERY = re.compile(
     r"|ambos|ambas|tutti|tutte|entrambi|entrambe)\b",
     re.IGNORECASE,
 )
-_ISO_DAY = re.compile(r"\b\d{4}-\d{2}-\d{2}")
-# "12 September 2026", "le 12 septembre", "September 12"
-_SPOKEN_DAY = re.compile(
-    r"\b(?P<day>\d{1,2})(?:\.|st|nd|rd|th)? (?:de |of )?(?P<month>[^\W\d_]{3,10})\b"
-    r"(?:,? (?:de )?(?P<year>\d{4})\b)?"
-    r"|\b(?P<first>[A-Z][a-z]{2,8}) (?P<last>\d{1,2})\b(?:,? (?P<end>\d{4})\b)?"
-)
-_ROW_WORD = re.compile(r"[^\W_](?:[\w./#-]*[^\W_])?")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_ROW_STEM = 4
-_MOST_BEST = 8  # rows that have equally many words of a sentence
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d{1,2}(?![\d,.]))")
 
 
@@ -172,7 +178,10 @@ def check_claims(
     in_sources: InSources | None = None,
     source: Support | None = None,
     rows: Sequence[str] = (),
+    entries: Sequence[str] = (),
     mark: str = "",
+    relation: Relation | None = None,
+    relation_mark: str = "",
 ) -> CheckedText:
     """Check each sentence of a text against its citations.
 
@@ -185,7 +194,10 @@ def check_claims(
             nothing, and supports none: somewhere in a long text stands nearly any number.
         rows: the rows of that text. A sentence whose figures are all in the one row that has
             most of its words needs no citation.
+        entries: the entries on that text as rows, for figures whose unit it does not print.
         mark: words that are put in parentheses behind an undecided sentence.
+        relation: tells what else a sentence states that nothing shows.
+        relation_mark: words that are put before it behind such a sentence.
     """
     stays = list[str]()
     removed = list[CheckedSentence]()
@@ -199,12 +211,19 @@ def check_claims(
             removed.append(checked)
             continue
         if checked.status == "undecided" and checked.why and rows:
-            cited_ids = _CITATION.findall(sentence)
-            if is_shown_by_row(sentence, [supports[key] for key in cited_ids], rows, names):
+            own = [supports[key] for key in _CITATION.findall(sentence)]
+            if any(is_shown_by_row(sentence, own, table, names) for table in (rows, entries)):
                 checked = CheckedSentence(checked.sentence, "undecided")
         if checked.status == "undecided" and checked.why:
             undecided.append(checked)
             sentence = f"{sentence} ({mark})" if mark else sentence
+        elif relation is not None and (
+            why := relation(
+                sentence, [supports[key].whole for key in _CITATION.findall(sentence)], rows
+            )
+        ):
+            undecided.append(CheckedSentence(checked.sentence, "undecided", why))
+            sentence = f"{sentence} ({relation_mark}: {why})"
         stays.append(sentence + gap)
         cited |= dict.fromkeys(key for key in _CITATION.findall(sentence) if key in supports)
     return CheckedText("".join(stays).strip(), tuple(removed), tuple(undecided), tuple(cited))
@@ -286,47 +305,48 @@ def _without_doubt(
 def is_shown_by_row(
     sentence: str, cited: Sequence[Support], rows: Sequence[str], names: Collection[str] = ()
 ) -> bool:
-    """Return whether the row of a source that has most words of a sentence shows its figures."""
+    """Return whether the row of a source that has most words of a sentence shows its figures.
+
+    The parts of a sentence may be shown by a row each: "the build passed, and e2e was skipped".
+    """
+    if _is_part_shown(sentence, cited, rows, names):
+        return True
+    parts = [part for part in _PARTS.split(sentence) if part.strip(" .")]
+    is_parted = len(parts) > 1 and all(_has_claim(part) for part in parts)
+    return is_parted and all(_is_part_shown(part, cited, rows, names) for part in parts)
+
+
+def _has_claim(part: str) -> bool:
+    """Return whether a part of a sentence has a figure, a name, a quotation or a state."""
+    is_quoting = _QUOTED.search(part) is not None
+    return is_quoting or bool(kinds_of(part)[STATE]) or any(facts_of(part))
+
+
+def _is_part_shown(
+    sentence: str, cited: Sequence[Support], rows: Sequence[str], names: Collection[str]
+) -> bool:
     states = kinds_of(sentence)[STATE]
+    if not _EVERY.search(sentence) and counts_rows(sentence, states, rows):
+        return True
     # A status in quotation marks is that of what is cited, wherever else it stands.
     if cited and any(len(match[0].split()) <= _MOST_STATE for match in _QUOTED.finditer(sentence)):
         return False
-    for row in _rows_of_sentence(_CITATION.sub(" ", sentence), rows):
-        # '"Renewal" passed' needs the outcome in its row, too.
-        if not states <= kinds_of(row)[STATE]:
+    for row in rows_of_sentence(_CITATION.sub(" ", sentence), rows):
+        # '"Renewal" passed' needs the outcome in its row, too, and "all" needs the word: "Export
+        # of all clients" is the name of a case.
+        every = _EVERY.search(sentence)
+        is_of_all = every is not None and every[0].casefold() not in row.casefold()
+        if is_of_all or not states <= kinds_of(row)[STATE]:
             continue
         support = Support(None, text=row)
         check = _SentenceCheck(sentence, [*cited, support], names, None, row=support)
         judgements = list(check.judgements())
         is_supported = all(judgement.status == "supported" for judgement in judgements)
-        # Words of all, or an outcome without a figure, need an entry that a reader names.
-        if judgements and is_supported and not _EVERY.search(sentence):
+        # An outcome without a figure needs the name of what it is the outcome of.
+        is_named = bool(states) and bool(names_in(sentence) & row_words(row))
+        if is_supported and (judgements or is_named):
             return True
     return False
-
-
-def _rows_of_sentence(sentence: str, rows: Sequence[str]) -> list[str]:
-    """Return the rows that share most words with a sentence; rare words count for more."""
-    words = _row_words(sentence)
-    words_by_row = [words & _row_words(row) for row in rows]
-    counts = Counter(word for shared in words_by_row for word in shared)
-    scores = [sum(1 / counts[word] for word in shared) for shared in words_by_row]
-    best = max(scores, default=0)
-    if best <= 0:
-        return []
-    return [row for row, score in zip(rows, scores, strict=True) if score == best][:_MOST_BEST]
-
-
-@lru_cache(maxsize=2048)
-def _row_words(text: str) -> frozenset[str]:
-    """Return the beginnings of the words and names of a text: `p95`, `swap/sync`, `covered`."""
-    words = set[str]()
-    # `covered_lines` and `numFailedTests` are words, too.
-    parted = _CAMEL.sub(" ", text).replace("_", " ")
-    for word in _ROW_WORD.findall(f"{text} {parted}"):
-        if not word[0].isdigit():
-            words.add(word.casefold() if not word.isalpha() else word.casefold()[:_ROW_STEM])
-    return frozenset(words)
 
 
 def _speaks_of_all(sentence: str) -> bool:
@@ -366,15 +386,16 @@ class _SentenceCheck:
         self._cited, self._in_sources, self._source = cited, in_sources, source
         self._row = row
         self._known = "\n".join(names).casefold()
-        plain = _CITATION.sub(_blank, sentence)
+        plain = _CITATION.sub(blank, sentence)
         entry_names = [support.name for support in cited]
         for name in sorted({*names, *entry_names}, key=len, reverse=True):
             if len(name) >= _LEAST_NAME:
-                plain = re.sub(re.escape(name), _blank, plain, flags=re.IGNORECASE)
+                plain = re.sub(re.escape(name), blank, plain, flags=re.IGNORECASE)
         self.plain = plain
-        unquoted = _with_points(_BULLET.sub(_blank, _QUOTED.sub(_blank, plain)))
+        unquoted = with_percentiles(_BULLET.sub(blank, _QUOTED.sub(blank, plain)))
+        unquoted = _with_points(unquoted)
         shown_texts = [support.whole for support in (*cited, *([source] if source else ()))]
-        unquoted = _without_days(unquoted, " ".join(shown_texts))
+        unquoted = without_days(unquoted, " ".join(shown_texts))
         self._unquoted = self._with_digits(unquoted) if cited else unquoted
 
     def judgements(self) -> Iterator[ClaimJudgement]:
@@ -503,6 +524,9 @@ class _SentenceCheck:
         named = _NAMED.search(self._unquoted[: fact.end])
         if named and named[0].casefold() in self._known:
             return SUPPORTED
+        is_listed = self._in_sources is not None and self._in_sources(fact)
+        if is_listed and NAMED_NUMBER.search(self._unquoted[: fact.start]):
+            return SUPPORTED
         if not self._cited and self._source is None:
             return self._unshown(fact, f"{claim.shown} has no evidence beside it")
         if claim.is_exactly_of(self._cited) or self._is_count(claim):
@@ -511,6 +535,9 @@ class _SentenceCheck:
 
     def _by_row(self, claim: NumberClaim, row: Support) -> ClaimJudgement:
         """Return whether a row of the source, or the entries beside it, show a number."""
+        # "More than 101 ms" is no word on a row that has 101 ms itself.
+        if claim.is_bound and not claim.context.kinds[LIMIT]:
+            return ClaimJudgement("undecided", f"{claim.shown} is a bound")
         # A row shows no other value than the one that the sentence cites.
         if claim.leaves_out(self._cited[:-1]):
             return ClaimJudgement("undecided", f"{claim.shown} is not what it cites")
@@ -559,8 +586,8 @@ class _SentenceCheck:
         """Yield the judgement of "28 August", where a cited text has other days alone."""
         days = set[str]()
         for support in self._cited:
-            days |= _days_of(support.whole)
-        for day in _days_of(self.plain) if days else ():
+            days |= days_of(support.whole)
+        for day in days_of(self.plain) if days else ():
             if day not in days:
                 yield ClaimJudgement("undecided", f"{day} is not a day of what it cites")
 
@@ -619,34 +646,6 @@ class _SentenceCheck:
         return False
 
 
-def _without_days(text: str, source: str) -> str:
-    """Return a text without the days that a source has in another notation: 12 September."""
-    days = set(_ISO_DAY.findall(source))
-    years = {day[:4] for day in days}
-
-    def blank(match: re.Match[str]) -> str:
-        for year in years:
-            day = f"{match['day'] or match['last']} {match['month'] or match['first']} {year}"
-            printed = read_date(day)
-            is_known = isinstance(printed, PrintedDate) and printed.day.isoformat() in days
-            if is_known and (match["year"] or match["end"] or year) == year:
-                return _blank(match)
-        return match[0]
-
-    return _SPOKEN_DAY.sub(blank, text) if days else text
-
-
-def _days_of(text: str) -> set[str]:
-    """Return the days of a text as month and day: `09-28`."""
-    days = {day[5:] for day in _ISO_DAY.findall(text)}
-    for match in _SPOKEN_DAY.finditer(text):
-        day = f"{match['day'] or match['last']} {match['month'] or match['first']} 2000"
-        printed = read_date(day)
-        if isinstance(printed, PrintedDate):
-            days.add(printed.day.isoformat()[5:])
-    return days
-
-
 def _has_all(text: str, figures: Collection[str]) -> bool:
     """Return whether a text has all of these figures."""
     figures_of_text = {fact.text for fact in facts_of(text)}
@@ -656,11 +655,6 @@ def _has_all(text: str, figures: Collection[str]) -> bool:
 def _with_points(text: str) -> str:
     """Return a text with decimal points where a comma can only be one: 48,8 %, not 1,200."""
     return _DECIMAL_COMMA.sub(".", text)
-
-
-def _blank(match: re.Match[str]) -> str:
-    """Return as many blanks as a match is long."""
-    return " " * len(match[0])
 
 
 def _holds(passage: str, part: str) -> bool:
@@ -674,7 +668,8 @@ def _is_cut_from_denial(passage: str, part: str) -> bool:
     if has_denial(part):
         return False
     before = passage[: passage.find(part.rstrip(".,;:!?"))]
-    return has_denial(_CLAUSE.split(before)[-1])
+    # The cell before belongs to another column, or to the row above.
+    return has_denial(_CELL_END.split(_CLAUSE.split(before)[-1])[-1])
 
 
 def _squeezed(text: str) -> str:

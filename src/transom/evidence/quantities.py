@@ -80,6 +80,13 @@ def _words_of_row(row: str) -> Mapping[str, str]:
 
 _KINDS = tuple(_words_of_row(row) for row in _ROWS)
 _WORD = re.compile(r"p\d{2,3}\b|[^\W\d_]+", re.IGNORECASE)
+# `numFailedTests` and `p(95)` are keys, "95th percentile" is how people call the latter.
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_PERCENTILE = re.compile(
+    r"\bp\((\d{2,3})\)|\b(\d{2,3})(?:th|st|nd|\.|e|º|°)?[ -](?:percentile|perzentil|centile"
+    r"|percentil|percentiel)\b",
+    re.IGNORECASE,
+)
 _OF = re.compile(r"(?:\bof|\bout of|\bvon|\bsur|\bsu|\bvan|/)\s*(?:the\s+)?$", re.IGNORECASE)
 _TOTAL = re.compile(
     r"\s*(?:[^\W\d]+\s+){0,3}(?:of|out of|von|sur|su|van|de los|de las|dos|das|/)\s*"
@@ -123,11 +130,17 @@ _STEM = 5  # characters of a word that are compared
 
 def kinds_of(text: str) -> Kinds:
     """Return the kinds that a text names, by row."""
-    words = {word.lower() for word in _WORD.findall(text.replace("_", " "))}
+    parted = _CAMEL.sub(" ", _PERCENTILE.sub(r"p\1\2 ", text)).replace("_", " ")
+    words = {word.lower() for word in _WORD.findall(parted)}
     rows = list[frozenset[str]]()
     for row in _KINDS:
         rows.append(frozenset(row[word] for word in words & row.keys()))
     return tuple(rows)
+
+
+def with_percentiles(text: str) -> str:
+    """Return a text of the same length with `p95` in place of "95th percentile"."""
+    return _PERCENTILE.sub(lambda match: f"p{match[1] or match[2]}".ljust(len(match[0])), text)
 
 
 def are_same(claimed: Kinds, kinds: Kinds) -> bool:

@@ -26,6 +26,11 @@ _PART_OF = re.compile(
     r"\b(?P<part>\w+) (?:of|out of|von|sur|de|su|di) (?:the |its |den |les |los )?(?P<whole>\w+)\b",
     re.IGNORECASE,
 )
+_OF_WHICH = re.compile(
+    r"\b(?P<whole>\d{1,9}) [^.;\d]{1,60}\b(?:of which|of them|davon|dont|de los cuales|di cui"
+    r"|dos quais|waarvan) (?P<part>\w+)\b",
+    re.IGNORECASE,
+)
 _LONG_WORD = re.compile(r"[^\W\d_]{5,}")
 _SHARE_OF = re.compile(
     r"\b(?:half|most|some|many|few|a third|two thirds|a quarter|the majority|die hälfte|ein drittel"
@@ -49,28 +54,6 @@ _NAME = re.compile(r"(?<![\w/])(?:/[\w/{}-]{2,80}|[A-Za-z]\w{0,40}(?:-\w{1,40}){
 _ID_FIELD = re.compile(r"\"(?:id|key)\": ?\"([^\"]{2,60})\"")
 _STATUS_IN_LABEL = re.compile(r"\(([^()]{1,40})\)$")
 _LONGEST_ROW = 8  # words of a line of a table
-# Figures that are better the higher they are.
-AT_LEAST = (".throughput", ".availability", ".success_rate", ".line", ".branch", ".pass_rate")
-_LIMITS = re.compile(
-    r"\b(?:targets?|limits?|thresholds?|ziele?n?|zielwerte?|grenzwerte?n?|schwellen?"
-    r"|cibles?|seuils?"
-    r"|limites?|objectifs?|objetivos?|umbral|umbrales|obiettiv\w+|sogli\w|limiti|doel|drempel)\b"
-)
-_KEEPS = re.compile(
-    r"\b(?:meets?|met|within|keeps?|kept|holds?|erreich\w+|haelt|halten|eingehalten"
-    r"|einhalt\w*|tient"
-    r"|tiennent|respect\w*|atteint|atteignent|cumpl\w+|dentro|rispett\w*|raggiun\w+|haalt|halen)\b"
-)
-_BREAKS = re.compile(
-    r"\b(?:miss\w*|violat\w+|breach\w*|verfehl\w+|verletz\w+|incumpl\w+|manqu\w+|mist)\b"
-)
-_LOWER = re.compile(
-    r"\b(?:below|under|unter|unterhalb|sous|inferieur\w*|debajo|inferior\w*|sotto|onder)\b"
-)
-_HIGHER = re.compile(
-    r"\b(?:above|over|exceed\w*|ueber|oberhalb|ueberschr\w+|depass\w*|superieur\w*|encima"
-    r"|super[ao]\w*|superior\w*|sopra|oltre|boven|overschr\w+)\b"
-)
 _OPEN_STATUSES = ("conditional", "pending", "progress", "skipped")
 _BAD_ENTRIES = (".entry", ".case", "jira.blocker", "jira.subtask", "pipeline.stage", "review.check")
 
@@ -105,7 +88,7 @@ def unrepeated_state(sentence: str, rows: Sequence[Evidence]) -> str:
 
     "The sign-off was given [E1]", where E1 is `pending`, is perhaps no lie: "it was given a date".
     """
-    stated = _stated_classes(_own_words(sentence, rows))
+    stated = stated_classes(_own_words(sentence, rows))
     for row in rows:
         classes = _classes_of(row)
         if classes and stated and not classes & stated:
@@ -176,27 +159,6 @@ def _own_words(sentence: str, rows: Sequence[Evidence]) -> str:
     return _LONG_WORD.sub(without_title, plain)
 
 
-def wrong_comparison(sentence: str, row: Evidence, *, is_kept: bool) -> str:
-    """Return what is wrong if a sentence says that a figure keeps its limit, or not; or "".
-
-    Args:
-        is_kept: whether the figure of the entry keeps the limit that is stated for it.
-    """
-    folded = fold(_QUOTED.sub(" ", _CITATION.sub(" ", sentence)))
-    if not _LIMITS.search(folded) or has_denial(folded):
-        return ""
-    is_below = is_kept != row.measure.endswith(AT_LEAST)
-    says_kept, says_broken = bool(_KEEPS.search(folded)), bool(_BREAKS.search(folded))
-    says_below, says_above = bool(_LOWER.search(folded)), bool(_HIGHER.search(folded))
-    is_contrary = (says_broken if is_kept else says_kept) or (
-        says_above if is_below else says_below
-    )
-    is_mixed = (says_kept and says_broken) or (says_below and says_above)
-    if is_contrary and not is_mixed:
-        return f"{row.label or words_of(row.measure)}: {row.value[:60]} {row.unit}".rstrip()
-    return ""
-
-
 def _classes_of(row: Evidence) -> frozenset[str]:
     """Return what a sentence that repeats the state of an entry may call it."""
     vocabulary = release_words()
@@ -230,7 +192,7 @@ def _classes_of(row: Evidence) -> frozenset[str]:
     return frozenset({"open"}) if is_open else frozenset()
 
 
-def _stated_classes(text: str) -> set[str]:
+def stated_classes(text: str) -> set[str]:
     """Return the kinds of states that the words of a text name; a denial turns them round."""
     vocabulary = release_words()
     classes = set[str]()
@@ -351,7 +313,7 @@ def _part_from(text: str, start: int) -> str:
 
 def has_part(text: str) -> bool:
     """Whether a text speaks of a part of a whole: two of three, half of them."""
-    for match in _PART_OF.finditer(text):
+    for match in (*_PART_OF.finditer(text), *_OF_WHICH.finditer(text)):
         part, whole = number_of_word(match["part"]), number_of_word(match["whole"])
         if part is not None and whole is not None and part < whole:
             return True

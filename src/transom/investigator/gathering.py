@@ -40,6 +40,7 @@ from transom.investigator.result import Unread, Unsupported, unsupported_of
 from transom.investigator.roles import READER, insights, json_rows, ours, outside, role_of
 from transom.investigator.source_texts import MOST_CONTENT
 from transom.investigator.sources import DataFolder
+from transom.investigator.stated_relations import unshown_relation
 from transom.investigator.tools import reading_tools
 from transom.learning import cited_in, shown_in, uncited
 from transom.llm import Block, Usage
@@ -209,7 +210,9 @@ async def summarised(
         stage.memoise = not getattr(error, "retryable", False)  # a resumed run asks again
     # Places become citations first, since only cited sentences are held to their rows.
     summary = within(ledger.with_places_cited(uncited(text), reading), MOST_SUMMARY)
-    checked = ledger.check(summary, names=[question, ref.source], sources=[ref.source])
+    checked = ledger.check(
+        summary, names=[question, ref.source], sources=[ref.source], relation=unshown_relation
+    )
     unsupported = [*checked.removed]
     for sentence in checked.undecided:
         # The reason why a source tells nothing is Transom's sentence, not a claim of its reader.

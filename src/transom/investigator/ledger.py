@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 
 from transom.errors import InputError
-from transom.evidence.claims import CheckedText, Support, check_claims
+from transom.evidence.claims import CheckedText, Relation, Support, check_claims
 from transom.evidence.facts import Fact, FactSource, facts_of
 from transom.formats.measurements import MeasurementShape, Observation, Reading
 from transom.formats.places import stands_in
@@ -22,6 +22,8 @@ UNCHECKED = "unchecked figure"
 """The mark of a sentence with a figure that nothing that it cites shows."""
 UNCHECKED_STATE = "unchecked state"
 """The mark of a sentence on a state that is not the one that it cites; the state follows."""
+UNCHECKED_CLAIM = "unchecked claim"
+"""The mark of a sentence that states a trend, a cause or the like; the kind follows."""
 # The two forms in which a reader is told to write a place: a line, and a JSON pointer.
 _PLACE = re.compile(r"(\s?)\[(lines?:\d+(?:-\d+)?|/(?:[^\[\]\s]|\[\d+\]){0,300})\]")
 _LONE_NUMBER = re.compile(r"(?:\"[^\"]{1,60}\":\s?)?\d[\d.]{0,20}")
@@ -238,7 +240,12 @@ class Ledger:
             return None
 
     def check(
-        self, text: str, *, names: Iterable[str] = (), sources: Iterable[str] = ()
+        self,
+        text: str,
+        *,
+        names: Iterable[str] = (),
+        sources: Iterable[str] = (),
+        relation: Relation | None = None,
     ) -> CheckedText:
         """Remove the sentences that the evidence contradicts (see `transom.evidence.claims`).
 
@@ -248,6 +255,7 @@ class Ledger:
             names: texts whose numbers are names, not claims.
             sources: files whose numbers count, too, beside those of the entries. If there is one,
                 it contradicts sentences that cite nothing, as well.
+            relation: tells which relation of a sentence the rows of that one file do not show.
         """
         own_files = list(sources)
         files = dict.fromkeys([*own_files, *(row.source for row in self)])
@@ -260,8 +268,20 @@ class Ledger:
             in_sources=lambda fact: self._has(fact, files),
             source=source,
             rows=self._texts.rows(own_files[0]) if source is not None else (),
+            entries=self._entries_of(own_files[0]) if source is not None else (),
             mark=UNCHECKED,
+            relation=relation,
+            relation_mark=UNCHECKED_CLAIM,
         )
+
+    def _entries_of(self, source: str) -> tuple[str, ...]:
+        """Return the entries of a file as rows, with the units that it may not print itself."""
+        entries = []
+        for row in self:
+            if row.source == source and row.unit not in ("", "?"):
+                name = " ".join((row.measure.replace(".", " "), row.label))
+                entries.append(f'"{name.strip()}": {row.value} {row.unit},')
+        return tuple(entries)
 
     def _has(self, fact: Fact, files: Iterable[str]) -> bool:
         """Return whether an entry or one of these files has a number, an id or a passage."""

@@ -19,7 +19,6 @@ from operator import attrgetter
 from transom.evidence.claims import CheckedSentence, sentences_of
 from transom.evidence.facts import facts_of
 from transom.investigator.cited_states import (
-    AT_LEAST,
     denied_state,
     has_part,
     is_good,
@@ -30,13 +29,18 @@ from transom.investigator.cited_states import (
     unrepeated_state,
     with_figure_of_nothing,
     with_figures_of_parts,
-    wrong_comparison,
 )
 from transom.investigator.criterion_topics import spoken_words, topic_words
-from transom.investigator.ledger import UNCHECKED, UNCHECKED_STATE, Evidence
+from transom.investigator.ledger import (
+    UNCHECKED,
+    UNCHECKED_CLAIM,
+    UNCHECKED_STATE,
+    Evidence,
+)
 from transom.investigator.reading.vocabulary import singular
 from transom.investigator.reading.vocabulary import words as release_words
 from transom.investigator.result import CriterionResult, Investigation, Verdict
+from transom.investigator.stated_limits import AT_LEAST, says_kept, wrong_comparison
 from transom.investigator.wording import FIGURE, QUOTE, StatementClause, clauses_of, fold, words
 
 _CITATION = re.compile(r"\[([A-Za-z]+\d+)\]")
@@ -102,20 +106,23 @@ class Standing:
         sentences_kept: list[str] = []
         removed: list[CheckedSentence] = []
         is_removed = False
-        for sentence, gap in sentences_of(text):
+        parts = list(sentences_of(text))
+        for number, (sentence, gap) in enumerate(parts):
             # The mark of a sentence goes with it.
-            if is_removed and sentence.strip() == f"({UNCHECKED})":
+            if is_removed and _is_mark(sentence):
                 continue
+            is_marked = _is_mark(parts[number + 1][0]) if number + 1 < len(parts) else False
             is_removed = False
             # Line breaks and list marks are kept, so that the text stays as it was written.
-            finding = _Sentence(self, sentence).finding() if sentence.strip() else _Finding()
+            checked = _Sentence(self, sentence, is_marked=is_marked)
+            finding = checked.finding() if sentence.strip() else _Finding()
             unproven = is_strict and not finding.is_proven and sentence.strip()
             if finding.wrong or unproven:
                 why = finding.wrong or "it states no checked fact, and the verdict is not granted"
                 line = " ".join(sentence.split())
                 removed.append(CheckedSentence(line, "contradicted", why))
                 is_removed = True
-            elif finding.mismatch and f"({UNCHECKED})" not in sentence:
+            elif finding.mismatch and not is_marked and f"({UNCHECKED})" not in sentence:
                 sentences_kept.append(f"{sentence} ({UNCHECKED_STATE}: {finding.mismatch}){gap}")
             elif finding.doubt and marks:
                 sentences_kept.append(f"{sentence} ({finding.doubt}){gap}")
@@ -229,8 +236,8 @@ class _Claim:
 class _Sentence:
     """One sentence of a model, held to a standing."""
 
-    def __init__(self, standing: Standing, sentence: str) -> None:
-        self.standing, self.sentence = standing, sentence
+    def __init__(self, standing: Standing, sentence: str, *, is_marked: bool = False) -> None:
+        self.standing, self.sentence, self.is_marked = standing, sentence, is_marked
         self.cited = [key for key in _CITATION.findall(sentence) if key in standing.evidence]
         self.rows = [standing.evidence[key] for key in self.cited]
 
@@ -311,11 +318,22 @@ class _Sentence:
 
     def _wrong_comparison(self, rows: Sequence[Evidence]) -> str:
         """Return what is wrong with "meets its target", by the target of the one figure."""
+        if not rows and self.standing.file:
+            return self._kept_by_nothing()
         if len(rows) != 1:
             return ""
         row = rows[0]
         is_kept = self.standing.keeps_limit(row)
         return "" if is_kept is None else wrong_comparison(self.sentence, row, is_kept=is_kept)
+
+    def _kept_by_nothing(self) -> str:
+        """Return the failed criterion of a source if a sentence that cites nothing says that a
+        limit is kept.
+        """
+        own = [row for row in self.standing.criteria if row.source == self.standing.source]
+        missed = [row for row in own if row.status == "fail"]
+        is_kept = bool(missed) and says_kept(self.sentence)
+        return _status_of(missed[0]) if is_kept else ""
 
     def _is_of_another_source(self, ids: Collection[str]) -> bool:
         """Whether a sentence on one source, which cites it, was taken for one on other sources."""
@@ -452,8 +470,9 @@ class _Sentence:
         text = _CITATION.sub(" ", text)
         # "Two of three endpoints meet their target" asserts no criterion on all of them.
         text = with_figures_of_parts(text, self.rows)
-        # Without a citation nothing was checked, so figures stay what they are: claims.
-        if not self.cited:
+        # Figures that nobody checked stay what they are: claims. Those of a sentence on one source
+        # were found in a row of it, or the sentence is marked.
+        if not self.cited and (self.is_marked or not self.standing.file):
             return text
         # "No critical vulnerability is open [E1]", where E1 counts 0 of them.
         text = with_figure_of_nothing(text, self.rows, self._counts)
@@ -526,6 +545,11 @@ def standing_of(result: Investigation, ledger: Iterable[Evidence]) -> Standing:
         result.current_stage or "",
     )
     return Standing(result.criteria, result.final_verdict, {row.id: row for row in ledger}, names)
+
+
+def _is_mark(sentence: str) -> bool:
+    """Return whether a sentence is the mark of the one before it."""
+    return sentence.strip().startswith((f"({UNCHECKED})", f"({UNCHECKED_CLAIM}: "))
 
 
 def _status_of(row: CriterionResult) -> str:

@@ -29,7 +29,11 @@ _MOST_WORDS = 12
 _SHORTEST_PART = 6  # letters of a part of a compound
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 _UNDONE = frozenset(
-    {"not", "re", "reopened", "reopen", "be", "partially", "partly", "mostly", "pending", "planned"}
+    {
+        *("not", "re", "reopened", "reopen", "be", "partially", "partly", "mostly", "pending"),
+        *("planned", "nicht", "noch", "teilweise", "pas", "partiellement", "no", "non", "não"),
+        *("parcialmente", "parzialmente", "niet", "nog", "por", "da", "à"),
+    }
 )
 
 
