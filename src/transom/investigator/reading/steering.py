@@ -41,6 +41,9 @@ _SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")
 _INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 _ESCAPED: Final = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})")
 _PACKED: Final = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
+_HEX: Final = re.compile(r"\b(?:[0-9a-fA-F]{2}[ :]?){16,}")
+# What follows this sign is shown from right to left.
+_TURNED_ROUND: Final = "\u202e"
 _SPACED: Final = re.compile(r"\b[^\W\d]([ .\-_])(?:[^\W\d]\1){3,}[^\W\d]\b")
 _DIGITS_IN_WORD: Final = re.compile(
     r"\b(?=[0135]*+[A-Za-z])(?=[A-Za-z]*+[0135])[A-Za-z0135]{5,}+\b"
@@ -212,6 +215,15 @@ def _deciphered(text: str) -> Iterator[str]:
         yield joined.replace("\t", " ")
     if _DIGIT.search(text) and _DIGITS_IN_WORD.search(text):
         yield _DIGITS_IN_WORD.sub(lambda match: match[0].translate(_DIGIT_LETTERS), text)
+    yield from _unpacked(text)
+    if len(_TURNED.findall(text)) > 1:
+        yield codecs.encode(text, "rot13")
+    if len(_REVERSED.findall(text)) > 1:
+        yield text[::-1]
+
+
+def _unpacked(text: str) -> Iterator[str]:
+    """Yield what is written in Base64, in hexadecimal numbers, or from right to left."""
     for packed in _PACKED.finditer(text):
         try:
             data = base64.b64decode(packed[0] + "=" * (-len(packed[0]) % 4))
@@ -219,10 +231,13 @@ def _deciphered(text: str) -> Iterator[str]:
             continue
         if data.isascii():
             yield decode_text(data)
-    if len(_TURNED.findall(text)) > 1:
-        yield codecs.encode(text, "rot13")
-    if len(_REVERSED.findall(text)) > 1:
-        yield text[::-1]
+    for packed in _HEX.finditer(text):
+        data = bytes.fromhex("".join(filter(str.isalnum, packed[0])))
+        if data.isascii() and data.decode("ascii").isprintable():
+            yield data.decode("ascii")
+    if _TURNED_ROUND in text:
+        before, _, behind = text.partition(_TURNED_ROUND)
+        yield before + _INVISIBLE.sub("", behind)[::-1]
 
 
 def _escaped_sign(match: re.Match[str]) -> str:
