@@ -14,6 +14,7 @@ from transom.formats.coverage import read_cobertura, read_coverage_json
 from transom.formats.jira import read_issue, status_changes
 from transom.formats.k6 import read_k6
 from transom.formats.security_scans import read_sarif, read_trivy
+from transom.formats.test_runs_xml import read_test_xml
 from transom.formats.xml_paths import child_path, read_xml, value_at
 
 
@@ -218,3 +219,24 @@ def test_captured_reports_are_read(shared_data: Path) -> None:
     issue = read_issue(load["jira_issue_rest.json"])
     assert issue is not None and sum(one.relation == "subtask" for one in issue.links) > 3
     assert status_changes(load["jira_changelog_paginated_v3.json"])
+
+
+@pytest.mark.parametrize(("not_run", "lost"), [("0", 0), ("3", 3)])
+def test_the_total_of_nunit_2_leaves_out_what_did_not_run(not_run: str, lost: int) -> None:
+    text = (
+        f'<test-results name="a.dll" total="9" failures="0" not-run="{not_run}" inconclusive="0"/>'
+    )
+    report = read_test_xml(read_xml(text, "a.xml"))
+    assert report is not None
+    assert (report.passed, report.failed, report.not_run) == (9, 0, lost)
+    assert report.problems == ()
+
+
+@pytest.mark.parametrize(
+    ("tool", "severity"), [("gitleaks", "high"), ("TruffleHog", "high"), ("Linter", "medium")]
+)
+def test_a_finding_of_a_secret_finder_is_grave_in_sarif_too(tool: str, severity: str) -> None:
+    result = {"ruleId": "key", "message": {"text": "a key was committed"}}
+    run = {"tool": {"driver": {"name": tool}}, "results": [result]}
+    findings = read_sarif({"version": "2.1.0", "runs": [run]})
+    assert findings is not None and [row.severity for row in findings] == [severity]

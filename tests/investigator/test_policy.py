@@ -277,3 +277,24 @@ def test_a_question_that_begins_with_the_word_policy_is_a_question(
     code = main(["investigate", "policy import ready?"])
     assert code == 2
     assert "--data" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Können wir die Verlängerung am Montag ausliefern?",
+        "Peut-on livrer le renouvellement ?",
+        "¿Podemos lanzar la renovación?",
+        "Possiamo rilasciare il rinnovo?",
+        "Can we launch loan renewal?",
+    ],
+)
+def test_who_asks_whether_to_ship_asks_for_production(question: str) -> None:
+    assert load_policy().stage_in(question) == "Production"
+
+
+@pytest.mark.parametrize(
+    "status", ["Freigegeben", "Prêt pour la production", "Pronto per il rilascio"]
+)
+def test_a_status_before_production_in_other_languages(status: str) -> None:
+    assert load_policy().stage_of(status, "indeterminate") == "Production-Ready"

@@ -25,6 +25,8 @@ from transom.formats.scan_findings import (
 )
 
 _LEVELS = {"error": "high", "warning": "medium", "note": "low", "none": "low"}
+# Tools whose findings are secrets.
+_SECRET_FINDERS = ("gitleaks", "trufflehog", "detect-secrets", "ggshield", "noseyparker")
 _FINDING_LISTS = frozenset(
     {"vulnerabilities", "findings", "issues", "alerts", "violations", "secrets"}
 )
@@ -120,11 +122,17 @@ def read_sarif(data: Json) -> list[ScanFinding] | None:
     findings: list[ScanFinding] = []
     for number, run in enumerate(dict_entries(data["runs"])):
         rules = _rules(run)
+        tool = str(dict_at(dict_at(run, "tool"), "driver").get("name", "")).casefold()
+        finds_secrets = any(name in tool for name in _SECRET_FINDERS)
         for index, result in enumerate(dict_entries(run.get("results"))):
             # Results of other kinds say that a rule was met, or does not apply.
             if result.get("kind", "fail") not in ("fail", "review", "open"):
                 continue
-            findings.append(_sarif_finding(result, rules, f"/runs/{number}/results/{index}"))
+            finding = _sarif_finding(result, rules, f"/runs/{number}/results/{index}")
+            # These tools rate nothing: each of their findings is a secret in the repository.
+            if finds_secrets and finding.severity in ("medium", "low"):
+                finding = replace(finding, severity="high")
+            findings.append(finding)
     return findings
 
 

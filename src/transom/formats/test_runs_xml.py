@@ -149,6 +149,20 @@ def _failed_elements(root: Element, top: str) -> list[FailedTest]:
     return failures
 
 
+def _nunit_2(root: Element) -> TestReport | None:
+    """Read a report of NUnit 2, whose total leaves out the tests that did not run."""
+    counts = OutcomeCounts("/test-results")
+    roles = {"total": "total", "failures": "failed", "errors": "errors"}
+    roles |= {"inconclusive": "not_run", "not-run": "not_run"}
+    counts.take(root.attrib, roles, "/@")
+    if not counts.numbers:
+        return None
+    left_out = read_number(root.get("not-run"), is_count=True)
+    if isinstance(left_out, PrintedNumber) and "total" in counts.numbers:
+        counts.numbers["total"] += int(left_out.value)
+    return report_of_counts("NUnit 2", counts, _failed_elements(root, "/test-results"), [])
+
+
 def _trx(root: Element) -> TestReport | None:
     """Read a report of Visual Studio (TRX)."""
     counters = next(_elements(root, "Counters", "/TestRun"), None)
@@ -209,10 +223,7 @@ _XML_READERS: Mapping[str, Callable[[Element], TestReport | None]] = {
             "inconclusive": "not_run",
         },
     ),
-    "test-results": _counted_xml(
-        "NUnit 2",
-        {"total": "total", "failures": "failed", "errors": "errors", "inconclusive": "not_run"},
-    ),
+    "test-results": _nunit_2,
     "assemblies": _counted_xml(
         "xUnit.net",
         {
