@@ -128,6 +128,8 @@ FINISHED_STATUSES = {
     "Done?": "paused",
     "Backlog (duplicate of 4.9)": "paused",
     "Planned - won't do": "paused",
+    "Ready for Testing": "paused",
+    "Ready to deploy": "paused",
     "Draft → In Review": "paused",
 }
 OPEN_STATUSES = (
@@ -227,6 +229,74 @@ def test_work_in_progress_with_every_box_ticked_is_asked(tmp_path: Path) -> None
     (text,) = _file("In Progress").values()
     text += "\n## Tasks\n\n- [x] draw it\n- [x] print it\n"
     assert _status(tmp_path, {"docs/stories/4.1.story.md": text}, "4.1") == "paused"
+
+
+NAMED = {
+    "a sheet": (
+        {"docs/sprint-status.yaml": "development_status: {4-1-other-words: done}\n"},
+        "done",
+    ),
+    "a sheet of two teams": (
+        {
+            "docs/sprint-status.yaml": (
+                "development_status:\n  web-4-1-parcel-labels: done\n  app-4-1-sign-in: backlog\n"
+            )
+        },
+        "done",
+    ),
+    "a sheet of another team": (
+        {
+            "docs/sprint-status.yaml": (
+                "development_status:\n  web-4-1-parcel-labels: backlog\n  app-4-1-sign-in: done\n"
+            )
+        },
+        "planned",
+    ),
+    "a story file": (
+        {"docs/stories/4.1.labels.md": "# Story 4-1: Parcel labels\n\n## Status\n\nDone\n"},
+        "done",
+    ),
+    "a sheet of two pages": (
+        {
+            "docs/sprint-status.yaml": "development_status: {4-1-other-words: done}\n",
+            "docs/other/epics.md": _page("### Story 4.1: Other words"),
+        },
+        "paused",
+    ),
+    "a sheet that is open": (
+        {"docs/sprint-status.yaml": "development_status: {4-1-parcel-labels: backlog}\n"},
+        "planned",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_page_that_is_named_plans_nothing_that_another_file_calls_done(
+    tmp_path: Path, name: str
+) -> None:
+    files, status = NAMED[name]
+    for path, text in {**files, "docs/epics.md": _page()}.items():
+        write(tmp_path, path, text)
+    git(tmp_path, "init", "--quiet", "--initial-branch=main")
+    result = asyncio.run(plan(tmp_path, "docs/epics.md", None, StorySettings(REPLAY, OPENLY)))
+    assert {story.id: story.status for story in result.stories} == {"4.1": status}
+
+
+def test_a_row_of_a_team_has_the_story_of_its_own_page(tmp_path: Path) -> None:
+    sheet = "development_status:\n  web-4-1-parcel-labels: backlog\n"
+    write(tmp_path, "docs/sprint-status.yaml", sheet)
+    write(tmp_path, "docs/web/epics.md", _page())
+    write(tmp_path, "docs/app/epics.md", _page("### Story 4.1: Sign in"))
+    git(tmp_path, "init", "--quiet", "--initial-branch=main")
+    result = asyncio.run(plan(tmp_path, "web-epic-4", None, StorySettings(REPLAY, OPENLY)))
+    (story,) = result.stories
+    assert (story.id, story.title, story.status) == ("web-4.1", "Parcel labels", "planned")
+    assert "2 acceptance criteria" in story.reason
+
+
+def test_a_number_with_a_dash_is_the_number_of_a_story() -> None:
+    story = read_story_file("# Story 4-1: Parcel labels\n\nStatus: done\n", "docs/4-1-labels.md")
+    assert (story.id, story.title) == ("4.1", "Parcel labels")
 
 
 @pytest.mark.parametrize(("row", "status"), [("done", "done"), ("backlog", "paused")])

@@ -26,7 +26,8 @@ def load_rows() -> Any:
     """The projects, and the rows of each kind, of all files."""
     folder = Path(__file__).with_name("data")
     whole: Any = load_yaml(folder / "projects.yaml").data
-    for name in ("forms.yaml", "weak.yaml", "runners.yaml", "assorted.yaml", "everyday.yaml"):
+    names = ("forms", "weak", "runners", "assorted", "everyday", "halves")
+    for name in (f"{name}.yaml" for name in names):
         further: Any = load_yaml(folder / name).data
         whole["projects"].update(further["projects"])
         for kind in KINDS:

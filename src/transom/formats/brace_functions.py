@@ -125,6 +125,16 @@ def plain_text(language: BraceLanguage, text: str) -> str:
     return language.quoted.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
 
 
+def without_comments(language: BraceLanguage, text: str) -> str:
+    """Return a text with blanks for its comments. Documentation of Rust stays: it holds tests."""
+
+    def shown(match: re.Match[str]) -> str:
+        is_comment = match[0].startswith(("//", "/*")) and not match[0].startswith(("///", "//!"))
+        return re.sub(r"[^\n]", " ", match[0]) if is_comment else match[0]
+
+    return language.quoted.sub(shown, text)
+
+
 def brace_functions(
     language: BraceLanguage, text: str
 ) -> Iterator[tuple[SourceFunction, int, str]]:

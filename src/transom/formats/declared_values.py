@@ -5,11 +5,14 @@ enumerations, and settings in files of data; and the same file with other values
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Collection
+from decimal import Decimal
 from typing import Literal
 
-from transom.formats.brace_functions import braces_of
+from transom.formats.brace_functions import braces_of, plain_text
 from transom.formats.source_functions import changed_lines, functions_of, rust_test_lines
 
 DeclaredKind = Literal["lower", "higher"]
@@ -25,6 +28,7 @@ _LITERAL = re.compile(
 _LOADS = re.compile(
     r"(?:import|from|use|package|module|go|extern|require)\b|#|//|@|\}[ \t]*+from\b"
 )
+_NUMBER = re.compile(r"(?<![\w.$])(\d[\d_]{0,20}(?:\.\d{1,15})?)(?![\w.]|\d)")
 _LITERAL_SIGNS = ("", *"0123456789-\"'`[{(&")
 _PYTHON_NAME = re.compile(r"([A-Za-z_]\w{0,100}+)[ \t]*+(?::[^=\n]{0,200}+)?=(?!=)")
 _BRACES_NAME = re.compile(
@@ -56,6 +60,49 @@ def with_other_values(
     if changed != new:
         return changed
     return None if is_code or not lines else ""
+
+
+def with_other_number(
+    path: str, old: str | None, new: str, values: Collection[Decimal]
+) -> str | None:
+    """Return the text after a change with another number for each of certain ones on its changed
+    lines; None if they hold none of them.
+    """
+    language = braces_of(path)
+    lines = {*changed_lines(old, new)} - rust_test_lines(path, new)
+    plain = new
+    if language is not None:
+        plain = plain_text(language, new)
+    elif path.endswith(".py"):
+        plain = _without_strings(new)
+    rows = new.splitlines(keepends=True)
+    for number, shown in enumerate(plain.splitlines(keepends=True), 1):
+        if number not in lines:
+            continue
+        for match in reversed([*_NUMBER.finditer(shown)]):
+            written = match[1].replace("_", "")
+            if Decimal(written) in values:
+                other = str(Decimal(written) + 1)
+                row = rows[number - 1]
+                rows[number - 1] = f"{row[: match.start(1)]}{other}{row[match.end(1) :]}"
+    changed = "".join(rows)
+    return changed if changed != new else None
+
+
+def _without_strings(text: str) -> str:
+    """Return a text of Python with blanks for its strings and comments."""
+    rows = text.splitlines(keepends=True)
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type in (tokenize.STRING, tokenize.COMMENT):
+                for number in range(token.start[0], token.end[0] + 1):
+                    row = rows[number - 1]
+                    start = token.start[1] if number == token.start[0] else 0
+                    end = token.end[1] if number == token.end[0] else len(row.rstrip("\n"))
+                    rows[number - 1] = f"{row[:start]}{' ' * (end - start)}{row[end:]}"
+    except (tokenize.TokenError, SyntaxError, IndexError):
+        return ""
+    return "".join(rows)
 
 
 def declared_names(path: str, old: str | None, new: str) -> set[str]:

@@ -22,6 +22,7 @@ from transom.stories.backlog_search import (
 )
 from transom.stories.bmad import epic_by_title, read_sprint_backlogs, read_story_folders
 from transom.stories.markdown_story import read_epics, read_story_file, read_tasks
+from transom.stories.page_records import with_records
 from transom.stories.status import read_gate, read_sprint_status
 from transom.stories.stories_yaml import read_stories_yaml
 from transom.stories.story import Story
@@ -153,9 +154,11 @@ def _spec_kit(search: BacklogSearch) -> Iterator[Backlog]:
         if any(path.with_name(name).is_file() for name in companions):
             yield Backlog(search.epic, "task-list", read_task_list(path, text, source), source)
             continue
-        page, specification = path.with_name("spec.md"), ""
-        if page.is_file():
-            specification = TextFile(page).whole()
+        specification = ""
+        for page in (path.with_name("spec.md"), path.parent.with_suffix(".md")):
+            if page.is_file():
+                specification = TextFile(page).whole()
+                break
         yield Backlog(search.epic, "spec-kit", read_tasks(text, source, specification), source)
 
 
@@ -170,6 +173,7 @@ def _epics(search: BacklogSearch) -> list[Backlog]:
             if not search.names(path):
                 stories = tuple(story for story in stories if story.epic == f"epic-{search.number}")
             if stories:
+                stories = with_records(search, stories)
                 backlogs.append(Backlog(search.epic, "epics.md", stories, search.relative(path)))
         if backlogs:
             return backlogs

@@ -14,6 +14,7 @@ from typing import Any
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml, read_text
 from transom.stories.backlog_search import PAGE, SHEET, STORY_FILE, Backlog, BacklogSearch
+from transom.stories.page_records import slug_of
 from transom.stories.status import (
     SECTION,
     SprintStatus,
@@ -66,6 +67,7 @@ def _backlog_of(
     for page in search.files_like(PAGE):
         for story in search.stories_on_page(page):
             stories_on_pages[story.id] = story
+            stories_on_pages[f"{story.id}-{slug_of(story.title)}"] = story
     stories: dict[str, Story] = {}
     for key, row in rows.items():
         stories[key] = _planned_story(key, row, stories_on_pages, sprint.source)
@@ -194,9 +196,11 @@ def _planned_story(
     assert parts is not None, key  # the sheet has no other keys
     title = parts.slug.replace("-", " ").capitalize()
     name = f"{parts.epic}.{parts.number}"
+    story = stories_on_pages.get(f"{name}-{parts.slug}")
     if parts.prefix:
         name = f"{parts.prefix}-{name}"
-    story = stories_on_pages.get(name)
+    # Each team with a prefix has numbers of its own, so only the title tells whose story it is.
+    story = story.model_copy(update={"id": name}) if story else stories_on_pages.get(name)
     if story is None:
         text = f"# Story {name}: {title}\n"
         story = Story(id=name, title=title, text=text, source=source, line=row.line)

@@ -21,6 +21,7 @@ from transom.stories.testrun import TestRun
 _JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 _MAIN = re.compile(r"^if\s+__name__\s*==", re.MULTILINE)
 _GO_PACKAGE = re.compile(r"^package\s+\w+", re.MULTILINE)
+_GO_TEST = re.compile(r"\bfunc[ \w]{0,200}\(([A-Za-z]\w*) \*testing\.T\)[ \t]*\{")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -184,6 +185,21 @@ def test_{wrong}():
     if main := _MAIN.search(text):
         return f"{text[: main.start()]}{canary}\n{text[main.start() :]}"
     return f"{text}\n{canary}"
+
+
+def with_recovery(tests: Mapping[str, str]) -> dict[str, str]:
+    """Return path -> text of the Go test files whose tests fail alone if the code panics.
+
+    A panic else ends all tests of a package, and nobody knows how the others would have ended.
+    """
+    files = {}
+    for path, text in tests.items():
+        guarded = _GO_TEST.sub(
+            r"\g<0> defer func() { if why := recover(); why != nil { \g<1>.Fatal(why) } }();", text
+        )
+        if path.endswith(".go") and guarded != text:
+            files[path] = guarded
+    return files
 
 
 def made_to_fail(

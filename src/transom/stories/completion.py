@@ -26,6 +26,11 @@ _VERDICT = re.compile(
     r"|(?:not|no longer) (?:needed|required|planned)"
 )
 _STATUS = re.compile(r"^[^:\n]{0,20}\b(?:status|state|progress)\s*[:=]\s*(.+)$", re.IGNORECASE)
+# A sign in code compares or sets a value of the program: `status === "done"`.
+_CODE_WITH_SIGN = re.compile(r"`[^`\n]{0,200}[:=][^`\n]{0,200}`")
+_SENTENCE_END = re.compile(r"[.!?:;]\W*$")
+_WRAPPED = 40
+"""Characters of a line that may go on in the next one."""
 _DAY = re.compile(
     r"\d{4}-\d\d|\d\d?[./]\d\d?[./]\d\d|#\d|\b(?:yes|true)\b|100\s?%|[✅☑✔✓]", re.IGNORECASE
 )
@@ -87,7 +92,7 @@ def story_mark(story: Story, parts: Sequence[MarkdownPart]) -> str:
         if _DONE_SIGN.search(part.title) and not story.status_text:
             return part.title
     for text in _texts(parts):
-        match = _STATUS.match(text)
+        match = _STATUS.match(_CODE_WITH_SIGN.sub(" ", text))
         if match and match[1] != story.status_text and read_status(match[1]) in CLOSED:
             return text
     criteria = story.criteria
@@ -112,10 +117,19 @@ def _finished_line(parts: Sequence[MarkdownPart]) -> str:
 
 
 def _texts(parts: Sequence[MarkdownPart]) -> Iterator[str]:
-    """Yield the lines and comments of several parts."""
+    """Yield the lines and comments of several parts; a line in the middle of a sentence is part of
+    the line before it.
+    """
     for part in parts:
+        text, number = "", 0
         for line in labelled_lines(part.blocks):
-            yield line.text
+            is_wrapped = len(text) >= _WRAPPED and not _SENTENCE_END.search(text)
+            if text and not (is_wrapped and line.line == number + 1 and ":" not in line.text):
+                yield text
+                text = ""
+            text, number = f"{text} {line.text}".strip(), line.line
+        if text:
+            yield text
         for block in part.blocks:
             if isinstance(block, Comment):
                 yield block.text.strip("<>!- \n")

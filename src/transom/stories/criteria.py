@@ -6,47 +6,36 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import Field
 
 from transom.stories.criterion_words import (
-    can_print,
-    holds_described,
-    holds_in_pieces,
-    holds_words,
     missing_errors,
-    missing_values,
     named_functions,
-    quoted_texts,
     states_number,
     states_order,
+    states_which_error,
 )
-from transom.stories.loose_tests import NamedInCriteria
-from transom.stories.own_text import has_check, text_of_test
+from transom.stories.loose_tests import NamedInCriteria, StatedNumber
+from transom.stories.own_text import text_of_test
 from transom.stories.proof import Proof
+from transom.stories.refusals import what_is_missing, why_half, why_not
 from transom.stories.stated_values import (
-    hides_repeats,
-    ignores_types,
-    missing_arguments,
-    numbers_of_project,
-    one_of_several,
-    own_default,
-    rounds_away,
+    SMALL,
+    rule_numbers,
     stated_values,
-    takes_any_case,
 )
 from transom.stories.story import Story, StoryRecord
 from transom.stories.story_files import StoryFiles
 from transom.stories.testrun import TestRun
+from transom.stories.written_numbers import NumbersOfText
 
 _DOC_LINE = re.compile(r" \(line \d+\)$")
 """The place of a documentation test of Rust, which changes with the code above it."""
 _JOINTS = (">", "›")
 _MOST_WORDS = 30
 """Words in the name of a test."""
-MOST_CRITERIA = 2
-"""Criteria that one test may stand for."""
 
 
 class Covering(StoryRecord):
@@ -204,8 +193,8 @@ def named_in_criteria(
         names = named_functions(criterion, changed)
         values |= stated_values(criterion)
         for case in cases:
-            text = text_of_test(case, files.tests)
-            if missing_errors(criterion, text, files.code_now):
+            text = text_of_test(case, files.checks)
+            if missing_errors(criterion, text, files.code_now) or states_which_error(criterion):
                 errors.add(case)
             # A test that names none of them may reach what they do by another function.
             if names & {*re.findall(r"\w+", text)}:
@@ -214,9 +203,30 @@ def named_in_criteria(
                 numbers.add(case)
             if states_order(criterion):
                 orders.add(case)
+    rules = [rule for number in claimed for rule in _rules(story, number, claimed[number], files)]
     return NamedInCriteria(
-        frozenset(errors), functions, frozenset(numbers), frozenset(orders), frozenset(values)
+        frozenset(errors),
+        functions,
+        frozenset(numbers),
+        frozenset(orders),
+        frozenset(values),
+        tuple(rules),
     )
+
+
+def _rules(
+    story: Story, number: int, cases: Sequence[str], files: StoryFiles
+) -> Iterator[StatedNumber]:
+    """Yield the numbers of a criterion that its tests do not hold."""
+    criterion = story.criteria[number - 1]
+    own = NumbersOfText("\n".join(text_of_test(case, files.checks) for case in cases))
+    whole = NumbersOfText("\n".join(files.checks.values()))
+    for text, value in rule_numbers(criterion).items():
+        # A small number may stand in a table beside the test.
+        numbers = whole if value <= SMALL else own
+        if not numbers.has((value,)):
+            forms = frozenset((value, value / 100)) if "%" in criterion else frozenset((value,))
+            yield StatedNumber(number, text, forms, frozenset(cases))
 
 
 def cover(
@@ -239,109 +249,14 @@ def cover(
         tests: dict[str, str] = {}
         refused = []
         for test in dict.fromkeys(claimed.get(number, ())):
-            why = _why_not(test, uses[test], green, proof)
-            why = why or _what_is_missing(test, text, proof, files)
+            why = why_not(test, uses[test], green, proof)
+            why = why or what_is_missing(test, text, proof, files)
             if why:
                 refused.append(f"{test} {why}")
             else:
                 tests[test] = proof.reached.get(test, "")
+        if tests and (why := why_half(number, text, tests, proof, files)):
+            refused += [f"{test} {why}" for test in tests]
+            tests = {}
         rows.append(Covering(number=number, text=text, tests=tests, refused=tuple(refused)))
     return tuple(rows)
-
-
-def _why_not(test: str, uses: int, green: TestRun, proof: Proof) -> str:
-    """Return why a test covers no criterion, or ""."""
-    if green.cases.get(test) != "passed":
-        return "did not pass"
-    # One test for everything would cover all criteria, and say nothing of each.
-    if uses > MOST_CRITERIA:
-        return f"is named for {uses} criteria"
-    if not proof.has_code:
-        return "runs no changed code, since the story changes none"
-    # A failing test that is reported as skipped never fails a run.
-    if test in proof.unfailing:
-        return "is reported as skipped when it fails"
-    if test in proof.needless:
-        return "passes without the story's work"
-    if test in proof.untried:
-        return "runs nothing that could be replaced, so nothing shows that it checks anything"
-    if test in proof.unmoved:
-        return "runs no changed line"
-    if test in proof.unchecked:
-        return "passes although the changed functions return nothing, so it checks nothing"
-    if line := proof.unreached.get(test):
-        return f"does not reach its check in line {line}"
-    if test in proof.judged:
-        return "asks the changed code whether its results are right, and passes with others"
-    if test in proof.loose:
-        return "passes although the changed functions return other values"
-    return ""
-
-
-def _what_is_missing(test: str, criterion: str, proof: Proof, files: StoryFiles) -> str:
-    """Return why a test that checks something does not check the criterion, or ""."""
-    if not has_check(test, files.tests, files.code_now):
-        return "checks nothing: it has no assertion of its own"
-    text = text_of_test(test, files.tests)
-    if name := proof.missed.get(test):
-        return f"replaces {name}, which the criterion names"
-    if why := _unlike_stated(criterion, text, files):
-        return why
-    # What holds for all values, such as an order or the same seed, needs no value.
-    values = missing_values(criterion, text) if test in proof.mirrors else []
-    if values:
-        return f"compares the changed code with itself, and does not name {values[-1]}"
-    if test in proof.unordered and states_order(criterion):
-        return "passes with lists in the reverse order, and the criterion states an order"
-    if test in proof.mirrors and states_number(criterion):
-        return "compares the changed code with itself, and the criterion states a number"
-    values = missing_values(criterion, text) if test in proof.ranged else []
-    if test in proof.wide and states_number(criterion):
-        return "passes with a tenth more and a tenth less, and the criterion states no range"
-    if values:
-        return f"allows a range of values, and does not name {values[-1]}"
-    # A constant of the story may hold any value.
-    constants = sorted(files.declared & {*re.findall(r"[\w$]+", text)})
-    values = missing_values(criterion, text) if constants else []
-    if values:
-        return f"checks {constants[0]}, which the story defines, and does not name {values[-1]}"
-    if test not in proof.any_error:
-        return ""
-    if errors := missing_errors(criterion, text, files.code_now):
-        return f"passes with any error, and does not name {', '.join(errors)}"
-    return ""
-
-
-def _unlike_stated(criterion: str, text: str, files: StoryFiles) -> str:
-    """Return why the text of a test has nothing to do with what a criterion states, or ""."""
-    quoted = quoted_texts(criterion)
-    whole = "\n".join([*files.tests.values(), files.code_now])
-    has_quoted = any(
-        can_print(text, row)
-        or holds_in_pieces(whole, row)
-        or holds_words(text, row)
-        or holds_described(text, row)
-        for row in quoted
-    )
-    if quoted and {*quoted} <= files.unheld and not has_quoted:
-        return f'looks for no "{quoted[-1]}": no file of the project holds it'
-    for number in numbers_of_project(criterion):
-        if number.text in files.unheld:
-            return f"looks for no {number.text}: no file of the project holds it"
-    # An unchanged test file is not among the files of the story.
-    missing = missing_arguments(criterion, files.functions, whole) if files.tests else []
-    if missing:
-        return f"tries other values than the criterion, which states {missing[0]}"
-    if number_of_several := one_of_several(criterion, text):
-        return f"takes {number_of_several} as one of several numbers"
-    if default := own_default(text):
-        return f"takes {default} itself where the code has no value, and expects it"
-    if takes_any_case(criterion, text):
-        return "compares texts in small or capital letters alike, and the criterion states one"
-    if hides_repeats(criterion, text):
-        return "compares sets alone, which hide repeated values"
-    if number_with_fraction := rounds_away(criterion, text):
-        return f"rounds, and the criterion states {number_with_fraction}"
-    if ignores_types(criterion, text, "\n".join(files.tests.values())):
-        return "compares by ==, and the criterion states a type"
-    return ""

@@ -38,6 +38,26 @@ _ORDER = re.compile(
     r"|\w{1,12}est first|(?:in|keeps?) (?:the )?(?:\w{1,20} )?order(?! (?:to|of|with)\b))\b",
     re.IGNORECASE,
 )
+_SAME = re.compile(
+    r"\b(?:same|identical\w*|equal\w*|again|twice|repeat\w*|reproduc\w+|determinis\w+|idempoten\w+"
+    r"|unchanged|consistent\w*|back|round[- ]?trips?|invers\w+|undo\w*|restor\w+|regardless"
+    r"|independent\w*|irrespective|no matter|whatever|either|both|alike|match\w*|keeps?|kept"
+    r"|preserv\w+|remains?|stays?|seed\w*|cache[ds]?|symmetr\w+|commut\w+|invariant|like|as before"
+    r"|(?:does|do) not (?:change|alter|modify|mutate)|without changing|once|whole|copy|copies)\b",
+    re.IGNORECASE,
+)
+# Checks other than for equality.
+_UNLIKE = re.compile(
+    r"!=|<|>(?!>)|\bis not\b|\bnot in\b|\bin\b(?![^\n]{0,80}:\s*$)|\blen\(|\.length\b|\.size\b"
+    r"|NotEqual|Greater|Less|\bassertIn\b|\bnot\.|notEqual|assert_ne!|!reflect|\ball\(|\bany\("
+)
+_SORTS = re.compile(r"\bsort\w*\b|\.Sort\w*\(", re.IGNORECASE)
+_WHICH_ERROR = re.compile(
+    r"\b(?:last|first|same|original|underlying|own|clear|helpful) (?:error|exception)\b"
+    r"|\b(?:error|exception|message)\b[^.;]{0,20}?\b(?:that|which|naming|names?|says?|tells?"
+    r"|contain\w*|mention\w*|list\w*|reading|saying)\b|\berror message\b|\bmessage of\b",
+    re.IGNORECASE,
+)
 # The names that errors have in the languages that are run here.
 _ERROR = re.compile(r"\b(?:[A-Z]\w*(?:Error|Exception)|Err[A-Z]\w*)\b")
 
@@ -123,9 +143,30 @@ def states_number(criterion: str) -> bool:
 
     Only the words of English are known: other criteria may state a range.
     """
-    is_english = bool(_ENGLISH.search(criterion))
     has_number = next(written_numbers(_QUOTED.sub("", criterion)), None) is not None
-    return is_english and has_number and not _BOUND.search(criterion)
+    return is_english(criterion) and has_number and not _BOUND.search(criterion)
+
+
+def is_english(criterion: str) -> bool:
+    """Whether a criterion has words of English: of others nothing is known."""
+    return bool(_ENGLISH.search(criterion))
+
+
+def states_relation(criterion: str, text: str) -> bool:
+    """Whether a criterion states what a test shows that compares the code with itself.
+
+    A comparison of two results by equality shows that they are the same, others that they differ.
+    """
+    if not is_english(criterion) or _SAME.search(criterion):
+        return True
+    if _UNLIKE.search(text):
+        return bool(_BOUND.search(criterion))
+    return bool(_SORTS.search(text)) and states_order(criterion)
+
+
+def states_which_error(criterion: str) -> bool:
+    """Whether a criterion says which error it means, or what it tells."""
+    return bool(_WHICH_ERROR.search(criterion))
 
 
 def states_order(criterion: str) -> bool:

@@ -209,8 +209,12 @@ def runner_words(added: str) -> list[str]:
     """
     pattern = re.compile(
         r"\b(?:_?pytest|PYTEST_\w+|junit\w*|pluggy|unittest\.(?!mock)\w+|node:test|NODE_TEST\w*"
-        r"|JEST_\w+|VITEST\w*|jest|vitest)\b|\bimport unittest\b(?!\.mock)"
-        r"|\bcfg(?:_attr)?!?\([^)\n]{0,200}\btest\b"
+        r"|JEST_\w+|VITEST\w*|jest|vitest)\b|\bimport unittest\b(?!\.mock)|[\"']unittest[\"']"
+        r"|\bNODE_ENV\b[^\n]{0,20}[=!]==? ?[\"'`]test"
+        r"|[\"'`]test[\"'`] ?[=!]==? ?[^\n]{0,20}\bNODE_ENV\b|\bexecArgv\b"
+        r"|\btesting\.Testing\(|\"test\.\w{1,20}\"|\"\.test(?:\.exe)?\"|^\s*\"testing\"$"
+        r"|\bcfg(?:_attr)?!?\([^)\n]{0,200}\b(?:test|debug_assertions)\b",
+        re.MULTILINE,
     )
     return list(dict.fromkeys(pattern.findall(added)))
 

@@ -12,6 +12,7 @@ from secrets import token_hex
 from typing import Any
 
 from transom.canonical import Json
+from transom.formats.source_functions import can_replace
 from transom.formats.test_files import is_test_file
 from transom.runs import Stage, model_file
 from transom.stories.canaries import CanaryWords
@@ -168,26 +169,32 @@ class StoryJudge:
         from what people read: the story itself holds them all.
         """
         unheld = set[str]()
+        whole = "\n".join([*files.checks.values(), files.code_now])
         for text in {quoted for row in story.criteria for quoted in quoted_texts(row)}:
-            if not await self._is_held(commit, text):
+            if text.lower() not in whole.lower() and not await self._is_held(commit, text, files):
                 unheld.add(text)
-        whole = "\n".join([*files.tests.values(), files.code_now])
         for row in story.criteria:
             for number in numbers_of_project(row):
                 if can_be_derived(number, whole):
                     continue
                 notations = [
-                    await self._is_held(commit, notation, whole_word=True)
+                    await self._is_held(commit, notation, files, whole_word=True)
                     for notation in written_as(number)
                 ]
                 if not any(notations):
                     unheld.add(number.text)
         return frozenset(unheld)
 
-    async def _is_held(self, commit: str, text: str, *, whole_word: bool = False) -> bool:
-        """Whether a file of a commit holds a text, apart from what people read."""
+    async def _is_held(
+        self, commit: str, text: str, files: StoryFiles, *, whole_word: bool = False
+    ) -> bool:
+        """Whether a file of a commit holds a text, apart from what people read and from the
+        changed files of code: in those, comments hold it at most.
+        """
         paths = await self.project.holding(commit, text, whole_word=whole_word)
-        return not all(is_backlog_or_page(path, self.epic.backlog.files) for path in paths)
+        programs = {path for path in (*files.code, *files.tests) if can_replace(path)}
+        others = [path for path in paths if path not in programs]
+        return not all(is_backlog_or_page(path, self.epic.backlog.files) for path in others)
 
     async def _rules(self) -> Rules:
         settings, tests = self.epic.settings.stories, self.epic.settings.tests

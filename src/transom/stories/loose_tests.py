@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from transom.formats.source_functions import (
     BodyKind,
@@ -32,15 +33,34 @@ PassedWith = Callable[[BodyKind], Awaitable[frozenset[str] | None]]
 
 
 @dataclass(frozen=True)
+class StatedNumber:
+    """A number that a criterion states in its own words.
+
+    Attributes:
+        criterion: the number of the criterion.
+        text: the number as it is written.
+        values: what a program may hold for it.
+        tests: the tests that are claimed for the criterion.
+    """
+
+    criterion: int
+    text: str
+    values: frozenset[Decimal]
+    tests: frozenset[str]
+
+
+@dataclass(frozen=True)
 class NamedInCriteria:
     """What the criteria name that tests are claimed for.
 
     Attributes:
-        errors: tests for a certain error, which neither they nor the code name.
+        errors: tests for a certain error, which neither they nor the code name, or for what an
+            error tells.
         functions: test -> the changed functions that its criterion names, and it, too.
         numbers: tests for a certain number.
         orders: tests for the order of something.
         values: the texts and numbers that the criteria state.
+        rules: numbers of criteria that no test of them holds.
     """
 
     errors: frozenset[str] = frozenset()
@@ -48,6 +68,7 @@ class NamedInCriteria:
     numbers: frozenset[str] = frozenset()
     orders: frozenset[str] = frozenset()
     values: frozenset[str] = frozenset()
+    rules: tuple[StatedNumber, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,6 +122,7 @@ async def find_loose_tests(
     named: NamedInCriteria,
     green: frozenset[str],
     passed_with: PassedWith,
+    noticing: frozenset[str] = frozenset(),
 ) -> LooseTests:
     """Find the tests that notice no other result.
 
@@ -109,6 +131,8 @@ async def find_loose_tests(
         unchecked: tests that do not notice it. They may compare the code with itself.
         named: what the criteria of the tests name.
         green: all tests that pass on the story's work.
+        noticing: tests that notice each value of the type of a result. One that notices no change
+            of a right result looks for an error.
     """
     near = await passed_with("near") if tests else None
     loose = ranged = wide = judged = frozenset[str]()
@@ -116,11 +140,14 @@ async def find_loose_tests(
     if near is not None and tests & near:
         candidates = tests & near
         looking = candidates - (await passed_with("inert") or frozenset())
-        loose = await _of_values(candidates, looking, green, passed_with)
-        ranged = looking - loose
+        steady = await _steady(looking, passed_with)
+        errors = steady & noticing
+        loose = steady - errors
+        loose |= await _of_values(candidates - errors, looking - errors, loose, green, passed_with)
+        ranged = looking - loose - errors
         wide = await _of_numbers(ranged & named.numbers, passed_with)
         # Otherwise the test has a check of its own.
-        judged = ranged - (await passed_with("turned") or ranged) if ranged else ranged
+        judged = await _failing(ranged, "turned", passed_with)
     mirrors = frozenset[str]()
     if suspects := loose | unchecked:
         # Each value is equal to itself, so only a value that varies is noticed.
@@ -131,13 +158,11 @@ async def find_loose_tests(
     any_error = named.errors & (tests - loose)
     if any_error:
         any_error &= await passed_with("other-error") or frozenset()
-    if any_error:
-        any_error -= await passed_with("no-error") or any_error
+    any_error = await _failing(any_error, "no-error", passed_with)
     unordered = named.orders & tests
     if unordered:
         unordered &= await passed_with("reversed") or frozenset()
-    if unordered:
-        unordered -= await passed_with("no-order") or unordered
+    unordered = await _failing(unordered, "no-order", passed_with)
     return LooseTests(loose - mirrors, mirrors, any_error, unordered, ranged, wide, judged)
 
 
@@ -148,39 +173,56 @@ async def _of_numbers(tests: frozenset[str], passed_with: PassedWith) -> frozens
         if tests:
             tests &= await passed_with(kind) or frozenset()
     # A test of a text gets no number at all.
-    return tests - (await passed_with("no-number") or tests) if tests else tests
+    return await _failing(tests, "no-number", passed_with)
+
+
+async def _failing(
+    tests: frozenset[str], kind: BodyKind, passed_with: PassedWith
+) -> frozenset[str]:
+    """Return the tests that do not pass with new bodies; none if no function can have them.
+
+    A panic of Go ends all tests of a package, so none of them may have passed.
+    """
+    passed = await passed_with(kind) if tests else None
+    return frozenset() if passed is None else tests - passed
+
+
+async def _steady(tests: frozenset[str], passed_with: PassedWith) -> frozenset[str]:
+    """Return the tests that pass with other values inside, lower and higher ones.
+
+    A test for a bound notices one of them, and checks something.
+    """
+    kinds: tuple[BodyKind, ...] = ("inner", "lower", "higher")
+    for kind in kinds:
+        if tests:
+            tests &= await passed_with(kind) or frozenset()
+    return tests
 
 
 async def _of_values(
     tests: frozenset[str],
     looking: frozenset[str],
+    steady: frozenset[str],
     green: frozenset[str],
     passed_with: PassedWith,
 ) -> frozenset[str]:
-    """Return the tests that any value satisfies.
+    """Return further tests that any value satisfies.
 
     Args:
         tests: tests that pass with near values.
         looking: those that do not pass with useless ones.
+        steady: those of them that pass with lower and higher values, too.
     """
-    loose = looking
-    # All three: a test for a bound notices one of them, and checks something.
-    kinds: tuple[BodyKind, ...] = ("inner", "lower", "higher")
-    for kind in kinds:
-        if loose:
-            loose &= await passed_with(kind) or frozenset()
     # A test for the size of a list is right if another test of the project looks at its rows.
-    shaped = looking - loose
+    shaped = looking - steady
     if shaped:
         inner = await passed_with("inner") or frozenset()
         shaped = shaped & inner if green <= inner else frozenset()
-    if shaped:
-        loose |= shaped - (await passed_with("shape") or shaped)
+    loose = await _failing(shaped, "shape", passed_with)
     blind = tests - looking
     if blind:
         turned = blind & (await passed_with("turned") or frozenset())
-        if turned:
-            loose |= turned - (await passed_with("no-truth") or turned)
+        loose |= await _failing(turned, "no-truth", passed_with)
         loose |= await _of_deeds(blind - loose, green, passed_with)
     return loose
 
@@ -194,4 +236,4 @@ async def _of_deeds(
     other = await passed_with("arguments") if tests else None
     if other is None or not green <= other:
         return frozenset()
-    return tests - (await passed_with("no-arguments") or tests)
+    return await _failing(tests, "no-arguments", passed_with)

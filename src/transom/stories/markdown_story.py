@@ -29,6 +29,7 @@ from transom.stories.story import ASKED, CLOSED, Story, Task, placeholders, read
 from transom.stories.written_criteria import (
     ACCEPTANCE,
     BOX,
+    criteria_of_blocks,
     criteria_of_field,
     full_title,
     is_label,
@@ -37,11 +38,14 @@ from transom.stories.written_criteria import (
 )
 
 _TITLE = re.compile(
-    r"^(?:user\s+)?story\s+(\d+[a-z]?(?:\.\d+[a-z]?)*)(?:\s*[:–—-]\s*|\.?\s+)(.+)$", re.IGNORECASE
+    r"^(?:user\s+)?story\s+(\d+-\d+[a-z]?(?=\s*[:–—])|\d+[a-z]?(?:\.\d+[a-z]?)*)(?:\s*[:–—-]\s*|\.?\s+)(.+)$",
+    re.IGNORECASE,
 )
 _EPIC = re.compile(r"^epic\s+(\d+[a-z]?)\s*(?:[:–—-]\s*(.*))?$", re.IGNORECASE)
 _PHASE = re.compile(r"^phase\s+(\w+(?:\.\w+)*)\s*[:–—-]\s*(.+)$", re.IGNORECASE)
-_USER_STORY = re.compile(r"^user\s+story\s+(\d+)\s*[:–—-]\s*(.+?)(?:\(priority.*)?$", re.IGNORECASE)
+_USER_STORY = re.compile(
+    r"^(?:user\s+story\s+|US[- ]?)(\d+)\s*[:–—-]\s*(.+?)(?:\((?:priority|P\d\b).*)?$", re.IGNORECASE
+)
 _FOREIGN_STORY = re.compile(
     r"^\D{2,40}(\d++)\s*+[:–—-]\s.{0,200}?\([^()]{0,80}\bP\d\b[^()]{0,80}\)"
 )
@@ -77,7 +81,7 @@ def read_story_file(text: str, source: str) -> Story:
     slug = _SLUG_ID.match(key)
     if titles:
         number, match = titles[0]
-        identity, title = match[1], match[2]
+        identity, title = match[1].replace("-", "."), match[2]
     elif front.get("title") and (fields := _front_fields(text, source)):
         number, title = 0, front["title"][1]
         file_id = key.partition("-")[0]
@@ -170,7 +174,8 @@ def read_epics(text: str, source: str) -> tuple[Story, ...]:
         if status := find_status(story_text):
             extra |= {"status": read_status(status.text), "status_text": status.text}
         extra["depends_on"] = tuple(dict.fromkeys(re.findall(r"\b\d+\.\d+[a-z]?\b", waits)))
-        story = _story(body, id=match[1], title=match[2], text=story_text, **extra)
+        identity = match[1].replace("-", ".")
+        story = _story(body, id=identity, title=match[2], text=story_text, **extra)
         unclear = _finished_mark(story, body)
         if story.status not in CLOSED and (outer := outer_mark(parts, number)):
             unclear = f"{source}:{story.line} is below {outer!r}"
@@ -404,12 +409,17 @@ def _goal_and_criteria(
     """
     goal = ""
     criteria: list[str] = []
+    scenarios: list[Node] = []
     for block in specification.blocks if specification else ():
         if isinstance(block, Paragraph):
             # The first paragraph is the journey; later ones give reasons and ways to test it.
             goal = goal or joined(block.lines)
+            if scenarios or block.lines[0].text.lower().startswith("given"):
+                scenarios.append(block)
         elif isinstance(block, Bullets) and block.ordered:
             criteria += [joined(item.lines) for item in block.items]
+    # Scenarios may stand one after the other, without a list.
+    criteria = criteria or [*criteria_of_blocks(scenarios)]
     labelled: dict[str, str] = {}
     for line in iter_lines(_blocks(body)):
         name, colon, text = line.text.partition(":")

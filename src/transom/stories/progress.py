@@ -46,6 +46,7 @@ _PROOFS = {
     "bodies-named": "the tests run again, with a failure in what a criterion names",
     "values-lower": "the tests run again, with lower constants and settings",
     "values-higher": "the tests run again, with higher constants and settings",
+    "other-number": "the tests run again, with another number than a criterion states",
     "bodies-zero": "the tests run again, with functions that return zero values",
     "bodies-other": "the tests run again, with functions that return the same value always",
     "code-of-before": "the tests run again, with the code of before",

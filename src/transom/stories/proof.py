@@ -9,6 +9,7 @@ check the story's changed code.
     bodies that return nothing     a test that still passes checks nothing of them
     bodies that return others      a test that still passes checks no value: see `loose_tests`
     other constants and settings   a test that runs no changed function must notice them
+    other numbers of criteria      a test of the criterion must notice them
     code of before                 a test that passed before the story fails without its work
 
 Where neither a function nor a value can be replaced, no test covers anything: without a new module
@@ -21,18 +22,17 @@ cannot know, and asks whether the report changes with it.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 
 from pydantic import Field
 
-from transom.formats.declared_values import DeclaredKind, with_other_values
-from transom.formats.failed_checks import is_failed_check, rust_place
-from transom.formats.source_functions import BodyKind, rust_test_lines
+from transom.formats.source_functions import BodyKind
 from transom.stories.canaries import (
     CanaryWords,
     add_canaries,
     check_canaries,
     made_to_fail,
+    with_recovery,
     without_canaries,
 )
 from transom.stories.loose_tests import NamedInCriteria, find_loose_tests, with_new_bodies
@@ -41,11 +41,12 @@ from transom.stories.reached_checks import unreached_checks
 from transom.stories.story import StoryRecord
 from transom.stories.story_files import StoryFiles
 from transom.stories.testrun import TestRun
-
-RunWith = Callable[[str, Mapping[str, str | None]], Awaitable[TestRun]]
-"""Runs the tests on the story's commit with some files changed: path -> text, None for no file. The
-first argument names the run.
-"""
+from transom.stories.value_runs import (
+    RunWith,
+    missed_functions,
+    noticing_values,
+    unnoticed_numbers,
+)
 
 _NAMED = 5
 _NOT_BUILT = re.compile(r"\[build failed\]|\"build-fail\"|error: could not compile")
@@ -72,6 +73,8 @@ class Proof(StoryRecord):
         needless: tests that pass without the story's work.
         unreached: test -> the line of a check that it does not reach.
         missed: test -> the function that it and its criterion name, and that it does not run.
+        unnoticed: number of a criterion -> a number that it states and the code holds, if its tests
+            pass with another one.
         untried: tests for which nothing of the change could be replaced.
         has_code: whether the story changes code that tests can run.
     """
@@ -92,6 +95,7 @@ class Proof(StoryRecord):
     needless: tuple[str, ...] = ()
     missed: dict[str, str] = Field(default_factory=dict)
     unreached: dict[str, int] = Field(default_factory=dict)
+    unnoticed: dict[int, str] = Field(default_factory=dict)
     untried: tuple[str, ...] = ()
     has_code: bool = False
 
@@ -126,7 +130,12 @@ async def prove(
         if nested.files and passing - {*unreached}:
             unreached |= nested.unreached((await run(label, nested.files)).cases)
     # The dearest runs come last: a forged or unsteady report needs none of them.
-    proof = await _moved(files, passing, green, named, words, run)
+    guards = with_recovery(files.tests)
+
+    async def run_guarded(label: str, changed: Mapping[str, str | None]) -> TestRun:
+        return await run(label, {**guards, **changed})
+
+    proof = await _moved(files, passing, green, named, words, run_guarded)
     needless = frozenset[str]()
     old = passing & before.ids("passed")
     # It only finds more tests that need nothing: an empty one fails, too, if an import fails.
@@ -134,14 +143,18 @@ async def prove(
         without = await run("code-of-before", files.before)
         needless = without.ids("passed") & (passing if proof is None else old)
     proof = proof or Proof(untried=tuple(sorted(passing)))
-    proof = await _with_values(files, proof, words, run)
-    missed = await _missed(files, proof, named, words, run)
+    noticing = await noticing_values(files, frozenset((*proof.unmoved, *proof.untried)), words, run)
+    missed = await missed_functions(files, proof.reached, named, words, run_guarded)
+    unnoticed = await unnoticed_numbers(files, green, named, run)
     return proof.model_copy(
         update={
             "doubts": (*doubts, *proof.doubts),
             "needless": tuple(sorted(needless)),
             "unreached": {case: line for case, line in unreached.items() if case in claimed},
+            "unmoved": tuple(case for case in proof.unmoved if case not in noticing),
+            "untried": tuple(case for case in proof.untried if case not in noticing),
             "missed": missed,
+            "unnoticed": unnoticed,
             "has_code": bool(files.code),
         }
     )
@@ -269,7 +282,8 @@ async def _moved(
         else:
             of_replaced = {case for case, lines in reached.items() if _path_of(lines) in empty}
             unchecked = (passed - unmoved) & of_replaced
-    unchecked |= await _of_any_value(files, passing & set(reached), mark, run)
+    unvalued, noticing = await _of_any_value(files, passing & set(reached), mark, run)
+    unchecked |= unvalued
     results: dict[BodyKind, frozenset[str] | None] = {}
     doubts: list[str] = []
 
@@ -285,7 +299,7 @@ async def _moved(
 
     tests = passing - unmoved - unchecked - unfailing
     passed = green.ids("passed")
-    found = await find_loose_tests(tests, unchecked, named, passed, passed_with)
+    found = await find_loose_tests(tests, unchecked, named, passed, passed_with, noticing)
     return Proof(
         doubts=tuple(doubts),
         reached={case: lines for case, lines in reached.items() if case in passing},
@@ -312,94 +326,30 @@ def _of_no_build(run: TestRun) -> list[str]:
     ]
 
 
-async def _with_values(files: StoryFiles, proof: Proof, words: CanaryWords, run: RunWith) -> Proof:
-    """Return the proof without the tests that run no changed function, and notice other values of
-    constants, fields and settings.
-    """
-    doubtful = {*proof.unmoved, *proof.untried}
-    mark = words.next()
-    noticing = set[str]()
-    kinds: tuple[DeclaredKind, ...] = ("lower", "higher")
-    for kind in kinds:
-        texts: dict[str, str | None] = {}
-        for path, (old, new) in files.code.items():
-            text = None if new is None else with_other_values(path, old, new, kind, mark)
-            if text is not None:
-                texts[path] = text
-        if texts and doubtful - noticing:
-            # A test that is absent could not be loaded, which says nothing of its checks.
-            noticing |= doubtful & _failed_checks(await run(f"values-{kind}", texts), files)
-    return proof.model_copy(
-        update={
-            "unmoved": tuple(case for case in proof.unmoved if case not in noticing),
-            "untried": tuple(case for case in proof.untried if case not in noticing),
-        }
-    )
-
-
-async def _missed(
-    files: StoryFiles,
-    proof: Proof,
-    named: NamedInCriteria,
-    words: CanaryWords,
-    run: RunWith,
-) -> dict[str, str]:
-    """Return test -> a changed function that its criterion names, if the test runs others alone."""
-    missed = {}
-    mark = words.next()
-    passed: dict[frozenset[str], frozenset[str]] = {}
-    for case, names in sorted(named.functions.items()):
-        first = proof.reached.get(case, "").rpartition(" ")[2].rpartition(".")[2]
-        # Usually the first function that a test runs is the one that its criterion names.
-        if not first or first in names:
-            continue
-        if names not in passed:
-            texts = with_new_bodies(files.code, "raise", mark, names)
-            label = f"bodies-named-{len(passed) + 1}"
-            passed[names] = (await run(label, texts)).ids("passed") if texts else frozenset()
-        if case in passed[names]:
-            missed[case] = min(names)
-    return missed
-
-
-def _failed_checks(run: TestRun, files: StoryFiles) -> frozenset[str]:
-    """Return the tests that failed by a check of their own.
-
-    Another value may also break the code: that the code raises then is no merit of the test.
-    """
-    noticing = set[str]()
-    for case in run.ids("failed") - {*run.raised}:
-        message = run.messages.get(case, "")
-        if is_failed_check(message) and not _is_of_code(message, files):
-            noticing.add(case)
-    return frozenset(noticing)
-
-
-def _is_of_code(message: str, files: StoryFiles) -> bool:
-    """Whether a panic of Rust lies outside of tests, in a changed file."""
-    place = rust_place(message)
-    if place is None:
-        return False
-    for path, (_, new) in files.code.items():
-        if new is not None and f"/{path}".endswith(f"/{place[0]}"):
-            return place[1] not in rust_test_lines(path, new)
-    return False
-
-
 async def _of_any_value(
     files: StoryFiles, passing: frozenset[str], mark: str, run: RunWith
-) -> frozenset[str]:
+) -> tuple[frozenset[str], frozenset[str]]:
     """Return the tests that pass whatever the changed functions return, in other languages than
-    Python.
+    Python, and those that notice each other value of a type.
+
+    Go and Rust have types: a test that notices both values, and no change of a right result, looks
+    for an error or for no result.
     """
     kinds: tuple[BodyKind, ...] = ("zero", "other")
+    noticing = passing
     for kind in kinds:
         texts = with_new_bodies(files.code, kind, mark)
-        if not texts or not passing:
-            return frozenset()
+        if not texts or not noticing | passing:
+            return frozenset(), frozenset()
         # Code that does not compile shows nothing: no test passes then.
-        passing &= (await run(f"bodies-{kind}", texts)).ids("passed")
-    return passing
+        result = await run(f"bodies-{kind}", texts)
+        passing &= result.ids("passed")
+        # A type without a known value raises instead.
+        noticing &= {
+            case for case in result.ids("failed") if mark not in result.messages.get(case, "")
+        }
+    is_typed = all(path.endswith((".go", ".rs")) for path in files.code)
+    return passing, noticing if is_typed else frozenset()
 
 
 def _reached(run: TestRun, mark: str) -> dict[str, str]:

@@ -10,6 +10,16 @@ from transom.stories.criterion_words import holds_in_pieces
 from transom.stories.written_numbers import NumbersOfText, WrittenNumber, written_numbers
 
 _STRING = re.compile(r"\"([^\"\n]{0,500})\"|'([^'\n]{0,500})'|“([^”\n]{0,500})”")
+_OF_CODE = re.compile(r"`[^`\n]{0,300}`|\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”|\w\([^()\n]{0,300}\)")
+_ATOM = r"(?:[-+]?\d[\d_.]{0,30}|\"[^\"\n]{0,200}\"|'[^'\n]{0,200}')"
+# A test that sets a value of the code: by name, as an attribute, or in a package of Go.
+_PUT = re.compile(
+    rf"(?:setattr|patch|patch\.object|replaceProperty|stub)\([^()\n]{{0,120}}?"
+    rf"[\"'.](?P<name>[A-Za-z_]\w*)[\"'],\s*(?:new=)?(?P<value>{_ATOM})"
+    rf"|^[ \t]*(?:\w+\.)+(?P<attribute>[A-Za-z_]\w*)\s*=\s*(?P<set>{_ATOM})"
+    rf"|^[ \t]+(?P<plain>[A-Za-z_]\w*)\s*=\s*(?P<given>{_ATOM})",
+    re.MULTILINE,
+)
 _CALL = re.compile(r"(?<![\w.])(?:[A-Za-z_]\w{0,60}\.){0,3}([A-Za-z_]\w{0,60})\(([^()\n]{1,300})\)")
 _LITERAL_WORDS = frozenset(("True", "False", "None", "true", "false", "null", "nil", "undefined"))
 _RESULT = re.compile(
@@ -24,7 +34,7 @@ _OF_NAME = re.compile(
 )
 _STATUS = re.compile(r"HTTPStatus|HttpStatus|http\.Status\w|StatusCodes?(?:\.|::)|status\.HTTP_")
 _SCALES = (8, 10, 12, 24, 60, 100, 1000, 1024, 3600, 1_000_000)
-_SMALL = 12
+SMALL = 12
 """Numbers up to this one are often written as that many values."""
 
 _NUMBER = r"[-+]?\d[\d_]{0,18}(?:\.\d{1,18})?"
@@ -93,10 +103,57 @@ def numbers_of_project(criterion: str) -> Iterator[WrittenNumber]:
     for number in written_numbers(plain):
         value = _value(number)
         end = number.place + len(number.text)
-        if value is None or (value == int(value) and value <= _SMALL):
+        if value is None or (value == int(value) and value <= SMALL):
             continue
         if not _OF_NAME.search(plain[: number.place]) and not _PERCENT.match(plain[end:]):
             yield number
+
+
+def small_numbers(criterion: str) -> Iterator[Decimal]:
+    """Yield the whole numbers from 2 to 12 that a criterion states in its own words, outside of
+    code and quoted texts.
+    """
+    plain = _OF_CODE.sub(lambda match: " " * len(match[0]), criterion)
+    for number in written_numbers(plain):
+        value = _value(number)
+        end = number.place + len(number.text)
+        is_part = _OF_NAME.search(plain[: number.place]) or _PERCENT.match(plain[end:])
+        if value is not None and value == int(value) and 2 <= value <= SMALL and not is_part:
+            yield value
+
+
+def rule_numbers(criterion: str) -> dict[str, Decimal]:
+    """Return the numbers that a criterion states in its own words, as written -> value. 0 and 1 say
+    little, and stand in most programs.
+    """
+    plain = _OF_CODE.sub(lambda match: " " * len(match[0]), criterion)
+    numbers: dict[str, Decimal] = {}
+    for number in written_numbers(plain):
+        value = _value(number)
+        if value is not None and value not in (0, 1) and not _OF_NAME.search(plain[: number.place]):
+            numbers[number.text] = value
+    return numbers
+
+
+def put_in(criterion: str, tests: str, declared: Collection[str], code: str) -> str:
+    """Return the name of a value of the story that tests set to what a criterion states, and the
+    code does not hold, or "".
+    """
+    numbers = NumbersOfText(code)
+    for match in _PUT.finditer(tests):
+        name = match["name"] or match["attribute"] or match["plain"]
+        value = match["value"] or match["set"] or match["given"]
+        if name not in declared:
+            continue
+        stated = [number for number in written_numbers(criterion) if _value(number) is not None]
+        for number in stated:
+            is_same = NumbersOfText(value).has((_value(number) or Decimal(0),))
+            if is_same and not any(map(numbers.has, number.forms)):
+                return name
+        text = value.strip("\"'`")
+        if text and value[:1] in "\"'`" and text in criterion and text not in code:
+            return name
+    return ""
 
 
 def stated_values(criterion: str) -> set[str]:

@@ -24,6 +24,7 @@ SECTION = "development_status"
 _STORY_KEY = re.compile(
     r"^(?:(?P<prefix>[A-Za-z]\w*?)-)?(?P<epic>\d+[a-z]?)-(?P<number>\d+[a-z]?)-(?P<slug>.+)$"
 )
+_CRITERIA = re.compile(r"acceptance\b|ACs?\b", re.IGNORECASE)
 _STATUS_LINE = re.compile(r"^status:?\s*[:=–—-]\s*(.+)$", re.IGNORECASE)
 # One key whose value begins with a placeholder in braces.
 _BARE_PLACE = re.compile(
@@ -199,12 +200,16 @@ def find_status(text: str) -> StatusLine | None:
         return StatusLine(number, written, _V6)
     for place, part in enumerate(parse(text)):
         lines = [*labelled_lines(part.blocks)]
+        # What is said behind the criteria of something's status is no status of the story, unless
+        # it is one in known words.
+        criteria = next((row.line for row in lines if _CRITERIA.match(row.text)), 0)
         # Below the title, or in the first section: further down it is somebody's text.
         if part.level <= 1 or place == 1:
             for line, following in zip_longest(lines, lines[1:]):
                 if following and line.text.rstrip(": ").lower() == "status":
                     return StatusLine(following.line, following.text, _V6)
-                if match := _STATUS_LINE.match(line.text):
+                match = _STATUS_LINE.match(line.text)
+                if match and not (0 < criteria < line.line and read_status(match[1]) == "unknown"):
                     return StatusLine(line.line, match[1].strip(), _V6)
         if match := _STATUS_LINE.match(part.title):
             return StatusLine(part.line, match[1].strip(), _V4)

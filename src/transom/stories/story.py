@@ -21,6 +21,19 @@ _STATUSES: Mapping[str, Status] = {
     **dict.fromkeys(("pending", "planned", "contexted", "proposed", "incomplete"), "backlog"),
     **dict.fromkeys(("ready for review", "in review", "review", "ready for done"), "review"),
     **dict.fromkeys(("ready for qa", "in qa", "qa", "testing", "in test"), "review"),
+    # What is ready for the step after development has been built.
+    **dict.fromkeys(
+        [
+            f"ready {word}"
+            for word in (
+                *("for test", "for testing", "to test", "for uat", "for acceptance", "for demo"),
+                *("for merge", "for merging", "to merge", "for deployment", "to deploy"),
+                *("for release", "to release", "for production", "for verification"),
+                *("for validation", "for sign off", "for signoff", "to ship"),
+            )
+        ],
+        "review",
+    ),
     **dict.fromkeys(("ready", "approved"), "ready"),
     **dict.fromkeys(("in progress", "inprogress", "started", "doing", "wip"), "in-progress"),
     **dict.fromkeys(("blocked", "on hold"), "blocked"),

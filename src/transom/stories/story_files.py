@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from transom.formats.declared_values import declared_names
 from transom.formats.source_functions import changed_functions, without_rust_tests
+from transom.stories.own_text import program_text
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,16 @@ class StoryFiles:
 
     @property
     def code_now(self) -> str:
-        """The code of the story, without its tests."""
-        texts = [without_rust_tests(path, new or "") for path, (_, new) in self.code.items()]
+        """The code of the story, without its tests and comments."""
+        texts = []
+        for path, (_, new) in self.code.items():
+            texts.append(program_text(path, without_rust_tests(path, new or "")))
         return "\n".join(texts)
+
+    @property
+    def checks(self) -> dict[str, str]:
+        """The changed test files without comments."""
+        return {path: program_text(path, text) for path, text in self.tests.items()}
 
     @property
     def functions(self) -> frozenset[str]:

@@ -65,6 +65,16 @@ def read_criteria(parts: Sequence[MarkdownPart]) -> tuple[str, ...]:
         if _MORE.match(part.title) and not _NOT_NOW.match(part.title):
             added = [*part.blocks, *_deeper(parts[place + 1 :], part.level)]
             texts += _texts_of(added, has_heading=True)
+    return _bare(texts)
+
+
+def criteria_of_blocks(blocks: Sequence[Node]) -> tuple[str, ...]:
+    """Return the criteria of the blocks of a section."""
+    return _bare(_texts_of(blocks, has_heading=True))
+
+
+def _bare(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return criteria without their marks and numbers."""
     # Marks and numbers differ by file; claims refer to the criterion's place.
     bare = (_NUMBER.sub("", _OWN_MARK.sub("", BOX.sub("", text))).strip() for text in texts)
     return tuple(filter(None, bare))
