@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -342,6 +343,35 @@ async def test_validate_code(gate: str) -> None:
     assert not report.valid
     assert not report.gate_results[gate]
     assert report.errors
+
+
+ENDLESS = {
+    "while it is loaded": "for _ in iter(int, 1):\n    pass\n",
+    "on a text": "def extract_context(text, source_file):\n    while text is not None:\n        continue\n",
+}
+
+
+@pytest.mark.parametrize("place", ENDLESS)
+@row("code that never ends is not valid", "transom.checklist.calls:run_code_gates")
+async def test_validate_endless_code(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from transom.checklist import validate_code
+    from transom.sandbox import Sandbox, WorkerLimits
+
+    monkeypatch.chdir(tmp_path)
+    Path("transom.yaml").write_text("execution: {timeout_per_stage: 1.5}\n", "utf-8")
+    began = time.monotonic()
+    report = await validate_code(ENDLESS[place], "atoms: standard\n")
+    assert not report.valid
+    assert not report.gate_results["time"]
+    assert "did not end within 1.5 s" in " ".join(report.errors)
+    # The argument counts more than the settings, and the sandbox's limit ends the first call.
+    short = Sandbox(WorkerLimits(wall_seconds=1))
+    report = await validate_code(ENDLESS[place], "atoms: standard\n", sandbox=short, seconds=50)
+    assert not report.valid
+    assert " ".join(report.errors).count("did not end within 1 s") == 1
+    assert time.monotonic() - began < 20
 
 
 WRONG_CONFIGS: dict[str, tuple[dict[str, Any], str]] = {

@@ -189,7 +189,11 @@ async def check_all(
 
 
 async def validate_code(
-    code: str, checker_yaml: str | None = None, *, sandbox: Sandbox | None = None
+    code: str,
+    checker_yaml: str | None = None,
+    *,
+    sandbox: Sandbox | None = None,
+    seconds: float | None = None,
 ) -> CodeReport:
     """Hold a checker's code to the gates that need no files and no ItemSpec.
 
@@ -198,8 +202,16 @@ async def validate_code(
             latter two may be missing if `checker_yaml` says `atoms: standard`.
         checker_yaml: the text of `checker.yaml`, to be checked, too. If it names a claim, the code
             has to be what the claim writes.
-        sandbox: where the code runs; None: the strongest of this machine.
+        sandbox: where the code runs; None: the strongest of this machine. Its limit for one call
+            holds, too.
+        seconds: how long the code may run in all; None: `execution.timeout_per_stage` of the
+            nearest settings file. Code that does not end is not valid.
+
+    Raises:
+        SettingsError: `seconds` is None, and the settings are wrong.
     """
+    if seconds is None:
+        seconds = load_settings().execution.timeout_per_stage
     rows: Sequence[GateRow] = ()
     config = read_config(checker_yaml)[0] if checker_yaml is not None else None
     if config is not None and config.atoms == "standard":
@@ -209,7 +221,7 @@ async def validate_code(
         if claim := claim_row(code, config):
             rows = (claim,) if claim.passed else (*static_rows(code), claim)
     if not rows:
-        rows = await run_code_gates(code, checker_yaml, sandbox or Sandbox())
+        rows = await run_code_gates(code, checker_yaml, sandbox or Sandbox(), seconds)
     findings: list[Finding] = []
     for row in rows:
         if not row.passed:
@@ -284,5 +296,6 @@ async def _run(
         )
         if options.progress:
             opened.progress = options.progress
+        opened.stage_seconds = settings.execution.timeout_per_stage
         async with opened as run:
             yield run, settings

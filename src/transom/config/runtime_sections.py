@@ -120,7 +120,9 @@ class Execution(SettingsSection):
     """Limits of time, iterations and cost.
 
     Attributes:
-        timeout_per_stage: timeout in seconds of wall time.
+        timeout_per_stage: timeout in seconds of wall time. A call that blocks the event loop, such
+            as `time.sleep` in the `complete` of an own provider, cannot be interrupted: the limit
+            is noticed when it returns.
         enable_streaming: whether replies are streamed, if the provider supports it.
         max_cost: limit in US dollars for a command's runs in total, earlier commands on them
             included; None: no limit.

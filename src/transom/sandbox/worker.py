@@ -225,7 +225,7 @@ class Worker:
         except TimeoutError:
             await self.close()
             raise AtomFailed(
-                f"no answer within {seconds:g} s", kind="timeout", place=CODE_NAME
+                f"it did not end within {seconds:g} s", kind="timeout", place=CODE_NAME
             ) from None
         except BaseException:
             await self.close()

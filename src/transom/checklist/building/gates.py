@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -149,16 +150,32 @@ def static_rows(code: str) -> list[GateRow]:
     return _static_rows(split(code))
 
 
-async def run_code_gates(code: str, yaml: str | None, sandbox: Sandbox) -> tuple[GateRow, ...]:
-    """Run the gates that need neither files nor an ItemSpec; `yaml` may be missing."""
+async def run_code_gates(
+    code: str, yaml: str | None, sandbox: Sandbox, seconds: float
+) -> tuple[GateRow, ...]:
+    """Run the gates that need neither files nor an ItemSpec.
+
+    Args:
+        yaml: the text of `checker.yaml`; None: its gates are left out.
+        seconds: how long the code may run for all gates together. The row `time` says that it did
+            not end, and takes the place of the gates that were not reached.
+    """
     atoms = split(code)
     rows = _static_rows(atoms)
     if tree_of(code):
-        async with Prober(code, sandbox) as prober:
-            for vector in VECTORS:
-                rows.append(_row(f"vectors.{vector.name}", await check_vector(prober, vector)))
-            rows.append(_row("likeness", await check_likeness(prober, atoms)))
-            rows += (await _parser_rows(prober, Trial(sandbox), may_be_silent=True))[0]
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                Prober(code, sandbox, raises_timeouts=True) as prober,
+            ):
+                for vector in VECTORS:
+                    rows.append(_row(f"vectors.{vector.name}", await check_vector(prober, vector)))
+                rows.append(_row("likeness", await check_likeness(prober, atoms)))
+                rows += (await _parser_rows(prober, Trial(sandbox), may_be_silent=True))[0]
+        except TimeoutError as error:
+            # A call that its sandbox ended says after how long.
+            problem = str(error) or f"it did not end within {seconds:g} s"
+            rows.append(_row("time", [Finding("time", "atoms.py", None, problem)]))
     if yaml is not None:
         config, file, unread = read_config(yaml)
         # Without files only the code of atom A says which fields there are.

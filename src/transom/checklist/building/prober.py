@@ -127,10 +127,13 @@ class Prober:
 
     Args:
         code: all of `atoms.py`, or its part for atom A or for B and C, with the lines of the whole.
+        raises_timeouts: whether a call that does not end within the sandbox's limit raises a
+            TimeoutError, and is no finding: each further call might wait as long.
     """
 
-    def __init__(self, code: str, sandbox: Sandbox) -> None:
+    def __init__(self, code: str, sandbox: Sandbox, *, raises_timeouts: bool = False) -> None:
         self.code, self.sandbox, self._atoms = code, sandbox, split(code)
+        self._raises_timeouts = raises_timeouts
         self._worker: _Patient | None = None
         self._answers: dict[str, ParserAnswer] = {}
 
@@ -189,6 +192,8 @@ class Prober:
     async def _end_after(self, error: AtomFailed) -> None:
         if not isinstance(error, _Refused):
             await self.close()
+        if self._raises_timeouts and error.kind == "timeout":
+            raise TimeoutError(error.problem) from error
 
     async def close(self) -> None:
         """End the process."""
