@@ -58,6 +58,11 @@ def test_a_linear_expression_is_not_noticed(regex: str) -> None:
     assert growth_of(re.compile(regex)) is None
 
 
+def test_an_expression_of_many_alternatives_is_linear_though_it_is_slow() -> None:
+    names = "|".join(f"[a-z]?[0-9]?#{number}" for number in range(100, 350))
+    assert growth_of(re.compile(rf"^q *(?:{names})")) is None
+
+
 @pytest.mark.parametrize(
     ("regex", "method"), [(r".*_count", "fullmatch"), (r"\s*module\s", "match")]
 )

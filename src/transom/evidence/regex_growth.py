@@ -24,6 +24,7 @@ _MOST_KINDS_OF_CHARACTERS: Final = 6
 _SHORT: Final = (8, 16, 24, 32, 64)
 """Lengths at which an expression whose time doubles with each character is noticed in time."""
 _SHORT_SECONDS: Final = 0.0004
+"""More than most expressions take. One of many alternatives takes it, too, and half for half."""
 _LONG: Final = {256: 0.002, 1024: 0.002, 4096: 0.002, 16384: 0.01}
 """Length -> the seconds that make an expression suspicious: far more than a linear one takes."""
 _LONGEST_RUN: Final = 4096
@@ -32,7 +33,7 @@ _MARGIN: Final = 3
 _MAY_BE_STEEP: Final = 5.5
 _TOO_STEEP: Final = 7.0
 """For four times the length a linear expression takes 4 times the time, a quadratic one 16."""
-_ROUNDS: Final = 3  # the least time of some rounds counts: others use the processor, too
+_ROUNDS: Final = 7  # the least time of some rounds counts: others use the processor, too
 
 
 @dataclass(frozen=True)
@@ -87,9 +88,11 @@ def growth_of(pattern: re.Pattern[str], method: Method = "search") -> Growth | N
 def _slow_length(call: Callable[[str], object], line: RepeatedLine) -> int | None:
     """Return the length at which time proves to grow faster than length, or None."""
     for length in _SHORT:
-        first = _seconds(call, line, length)
-        if first > _SHORT_SECONDS and _seconds(call, line, length, _ROUNDS) > _SHORT_SECONDS:
-            return length
+        if _seconds(call, line, length) > _SHORT_SECONDS:
+            long = _seconds(call, line, length, _ROUNDS)
+            half = _seconds(call, line, length // 2, _ROUNDS)
+            if long > max(_SHORT_SECONDS, _TOO_STEEP * half):
+                return length
     longest = _LONGEST_RUN if len(line.repeated) == 1 else max(_LONG)
     before = _seconds(call, line, _SHORT[-1])
     for length, limit in _LONG.items():
