@@ -54,6 +54,7 @@ def test_the_title_and_the_name_of_a_review_tell_its_kind(path: str, title: str,
         "# Acceptance test: loan renewal\n\nDate: 2026-09-18\n\n## Cycle 1\n\nDecision: rejected\n"
         "\n## Cycle 2\n\nDecision: accepted\n",
         "# Abnahme\n\nDatum: 18.09.2026\n\nAbnahme: erteilt\n",
+        "# Acceptance\n\nDate: 2026-09-18\n\nSign-off: granted\n",
         "# Aceptación\n\nFecha: 18/09/2026\n\nConclusión: se autoriza el paso a producción.\n",
         "# Acceptance: loan renewal\n\nDate: 2026-09-18\n\n- [x] accepted\n- [ ] refused\n",
     ],
@@ -81,7 +82,11 @@ def test_a_denied_round_box_or_word_is_no_approval(text: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    "status", ["Blockiert", "Bloqué", "Bloqueada por terceros", "Bloccato", "Geblokkeerd", "阻塞"]
+    "status",
+    [
+        *("Parked", "Angehalten", "En pausa", "Suspensa", "Opgeschort"),
+        *("Blockiert", "Bloqué", "Bloqueada por terceros", "Bloccato", "Geblokkeerd", "阻塞"),
+    ],
 )
 def test_a_ticket_that_is_blocked_in_any_language_waits(status: str, tmp_path: Path) -> None:
     state = {"name": status, "statusCategory": {"key": "indeterminate"}}
@@ -141,6 +146,15 @@ def test_a_side_report_holds_nothing_back_unless_it_has_an_entry(tool: str, tmp_
         put = {f"build/side.{suffix}": text}
         verdict, reasons = verdict_of(put, tmp_path / str(number))
         assert (verdict == "READY") == is_clean, reasons
+
+
+def test_data_in_a_folder_of_reviews_is_known_by_its_title(tmp_path: Path) -> None:
+    rows = ("- {rôle: vente, nom: Ada, décision: %s}", "- {rôle: droit, nom: Léo, décision: ok}")
+    votes = "\n".join(("approbations:", *rows, ""))
+    for decision, is_ready in (("approuvé", True), ("refusé", False)):
+        text = f"titre: Accord des parties prenantes\ndate: 2026-09-18\n{votes % decision}"
+        put = {PEOPLE: None, "recette/comite.yaml": text}
+        assert (verdict_of(put, tmp_path / decision)[0] == "READY") == is_ready
 
 
 def test_a_table_of_approvals_below_a_title_of_another_language(tmp_path: Path) -> None:

@@ -283,8 +283,10 @@ def _of_data(path: PurePosixPath, text: str) -> Recognition:
         return Recognition("analysis", PIPELINE, "a run of a pipeline by its content")
     recognised_name = by_name if by_name in ANALYSIS_TYPES else None
     # Trying all readers costs as much as reading the file, so it is left to unsure names.
-    if recognised_name and (is_exact(path) or recognised_name.startswith("reviews/")):
+    if recognised_name and is_exact(path):
         return Recognition("analysis", recognised_name, "by its name")
+    if recognised_name in _REVIEWS:
+        return Recognition("analysis", str(_titled(path, report)), "by its name")
     return _by_content(path, report, by_name)
 
 
