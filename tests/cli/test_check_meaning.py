@@ -86,6 +86,35 @@ def test_a_person_decides_and_the_item_keeps_it(desk: Desk) -> None:
     assert "its description or its ItemSpec changed" in desk.check("run", "CLEAN.yaml", "-q").line()
 
 
+NARROWED = ITEM.replace("negative setup slack", "negative setup slack at all places")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--choose", "1", "--by", "Ann Lee"], 0),
+        (["--choose", "1"], 3),
+        (["--choose", "3", "--by", "Ann"], 3),
+    ],
+    ids=["by name", "without a name", "alone"],
+)
+def test_one_answer_by_name_takes_over_what_its_text_says(
+    desk: Desk, arguments: list[str], code: int
+) -> None:
+    item = desk.here / "CLEAN.yaml"
+    item.write_text(NARROWED, "utf-8")
+    first = desk.check("all", "CLEAN.yaml", "-q")
+    assert '; and accepts: not checked: "at all places"; evidence' in first.out
+    assert "3: as 1, and accepts nothing else" in first.out
+    run = desk.run_of("CLEAN").name
+    assert desk("answer", run, *arguments).code == 0
+    assert desk.check("all", "CLEAN.yaml", "-q").code == code
+    written = item.read_text("utf-8")
+    assert "claim: setup_met" in written
+    assert ("by: Ann Lee" in written) == (code == 0)
+
+
 def test_none_of_these_is_an_answer_and_asked_once(desk: Desk) -> None:
     desk("check", "spec", "CLEAN.yaml", "-q")
     assert desk("answer", "CLEAN", "none of these").code == 0

@@ -16,7 +16,6 @@ from transom.compat.context_agent import ContextAgent
 from transom.llm import render
 
 PIPELINE = "transom.checklist.pipeline"
-INTERPRETING = "transom.checklist.interpreting"
 VERDICTS = "transom.checklist.verdicts"
 ROUNDS = "transom.checklist.writing.rounds:write_sections"
 WRITE = f"{PIPELINE}:write_spec"
@@ -539,7 +538,9 @@ WAIVED_AT = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("description", WAIVED_AT)
-@row("(waive for a stage): asked once, and waived there alone", f"{INTERPRETING}:_interpretations")
+@row(
+    "(waive for a stage): asked once, and waived there alone", "transom.checklist.offers:offers_of"
+)
 def test_waived_at_a_stage(heads: Door, description: str) -> None:
     stage = WAIVED_AT[description]
     heads.item("HEAD-1.yaml", {**HEADERS, "description": description})

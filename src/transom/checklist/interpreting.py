@@ -4,29 +4,28 @@ person chooses, and how the choice is written into the item's file.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar
 
 from transom.canonical import Json
-from transom.checklist.claiming import claim_of, has_patterns, listed_texts, require_known
-from transom.checklist.claims.claim_data import Claim, shipped_claims
-from transom.checklist.claims.ranking import ClaimCandidate, candidates, same_word
+from transom.checklist.acceptance import write_cap_acceptances
+from transom.checklist.claiming import claim_of, require_known
 from transom.checklist.embedded import DESCRIPTION
 from transom.checklist.item import Item, load_item
-from transom.checklist.item_files import own_files
 from transom.checklist.item_writer import add_to_item
 from transom.checklist.judging import Verdict
-from transom.checklist.judging.claim_account import checks_to_choose, evidence_of_claim
+from transom.checklist.judging.claim_account import (
+    checks_to_choose,
+)
+from transom.checklist.judging.foreseeing import open_points
 from transom.checklist.judging.overturning import is_held_back
 from transom.checklist.manner import Places
+from transom.checklist.marking import write_format
+from transom.checklist.offers import Offer, offers_of, readings_of_files
 from transom.checklist.results import ReadingRow, SpecResult
-from transom.checklist.waiver_clauses import WAIVE, waiver_clauses, words_waived
-from transom.errors import InputError, Paused
-from transom.formats.reports import FileReading, read_report, shipped_formats
+from transom.errors import Paused
 from transom.runs import Run
 
 KEY: Final = "reads_as"
@@ -77,11 +76,12 @@ async def interpret(
     is_understood = not any(row.where.startswith(DESCRIPTION) for row in result.needs_model)
     if item.claim or is_understood:
         return result
-    rows = _interpretations(item, places, run.folder)
+    offers = offers_of(item, places, run.folder)
+    rows = tuple(offer.row for offer in offers)
     if rows:
         choice = await _choose(run, item, rows, ask_now)
         if choice:
-            write_interpretation(item, *choice)
+            _keep(item, choice, offers)
             return None
     return _with_choices(run, result, rows)
 
@@ -107,16 +107,17 @@ async def interpret_again(
     if item.claim or not is_held_back(item, verdict):
         return verdict
     present = claim_of(item, run.chain)
-    rows = list[ReadingRow]()
-    for row in _interpretations(item, places, run.folder):
+    offers = list[Offer]()
+    for offer in offers_of(item, places, run.folder):
         # The interpretation that was wrong is no choice.
-        if present is None or row.reads_as.get("claim") != present.name:
-            rows.append(row)
+        if present is None or offer.row.reads_as.get("claim") != present.name:
+            offers.append(offer)
+    rows = [offer.row for offer in offers]
     if not rows:
         return verdict
     choice = await _choose(run, item, rows, ask_now)
     if choice:
-        write_interpretation(item, *choice)
+        _keep(item, choice, offers)
         return None
     return _with_choices(run, verdict, rows)
 
@@ -132,19 +133,23 @@ async def _ask_for_check(
     claim = claim_of(item, run.chain)
     if claim is None:
         return verdict
-    readings = _readings_of_files(item, places, run.folder)
+    readings = readings_of_files(item, places, run.folder)
     rows = list[ReadingRow]()
     for check, evidence in checks_to_choose(claim, readings).items():
         says = f"the values of which the report does not name the check are of {check}"
-        rows.append(ReadingRow(says=says, reads_as={"check": check}, evidence=evidence))
+        stated = claim.model_copy(update={"stated_check": check, "stated_by": "a person"})
+        points = open_points(item, stated, readings)
+        row = ReadingRow(says=says, reads_as={"check": check}, evidence=evidence)
+        rows.append(row.model_copy(update={"accepts": points.accepts}))
     # Values of several checks in one file: no single answer would be right.
     if not rows:
         return verdict
     question = f"Of which check are the values of {item.item_id} that the report does not name?"
     choice = await _choose_row(run, STATED, question, rows, ask_now)
     if choice:
-        entry, person = choice
-        add_to_item(item, STATED, {**entry, "by": " ".join(person.split()) or "a person"})
+        person = " ".join(choice.person.split())
+        add_to_item(item, STATED, {**choice.row.reads_as, "by": person or "a person"})
+        _accept(item, choice, person)
         return None
     return _with_choices(run, verdict, rows)
 
@@ -162,98 +167,44 @@ def write_interpretation(item: Item, reads_as: dict[str, Json], person: str) -> 
     add_to_item(item, KEY, reads_as, f"chosen by {person or 'a person'}")
 
 
-def _interpretations(item: Item, places: Places, folder: Path) -> tuple[ReadingRow, ...]:
-    """Return the claims that come close, each with what the current files give for it."""
-    description, clause = _parted(item.description)
-    close = candidates(description, has_patterns=has_patterns(item), listed=listed_texts(item))
-    # Files are read only if there is something to choose: reading them takes time.
-    readings = _readings_of_files(item, places, folder) if close else []
-    rows = list[ReadingRow]()
-    for close_claim in close:
-        candidate, advice = _with_waiver_clause(close_claim, clause, item)
-        reads_as: dict[str, Json] = {"claim": candidate.row.name}
-        if candidate.row.parameters:
-            reads_as["parameters"] = dict(candidate.row.parameters)
-        if candidate.row.left_out:
-            reads_as["left_out"] = list(candidate.row.left_out)
-        evidence = evidence_of_claim(candidate.row, readings)
-        says = f"{candidate.sentence}{advice}"
-        rows.append(ReadingRow(says=says, reads_as=reads_as, evidence=evidence))
-    return tuple(rows)
+def _keep(item: Item, choice: _Choice, offers: Iterable[Offer]) -> None:
+    """Write what a person chose into the item's file, with what the answer takes over.
 
-
-def _parted(description: str) -> tuple[str, str]:
-    """Return a description without a clause that waives it at a stage, and that clause or ""."""
-    for clause, rest in waiver_clauses(description):
-        if _stage_in(clause, shipped_claims().claims) or words_waived(clause):
-            return rest, clause
-    return description, ""
-
-
-def _stage_in(words: str, claim_names: Iterable[str]) -> str:
-    """Return the stage that words name, of those at which a waiver may excuse a claim, or ""."""
-    for name in claim_names:
-        for part in shipped_claims().claims[name].headers:
-            for stage in (*part.stages_of("loading"), *part.stages_of("version")):
-                if re.search(rf"(?<![\w-]){re.escape(stage)}(?![\w-])", words, re.IGNORECASE):
-                    return stage.casefold()
-    return ""
-
-
-def _with_waiver_clause(
-    candidate: ClaimCandidate, clause: str, item: Item
-) -> tuple[ClaimCandidate, str]:
-    """Return a candidate with the clause as a parameter, or with the clause left out and advice.
-
-    "Waive for the synthesis stage" becomes a waiver, which holds where a log shows the stage; "for
-    legacy libs" one of the files that are named so. With an equal waiver of the item, the clause
-    says nothing more.
+    Only an answer with a name takes anything over.
     """
-    if not clause:
-        return candidate, ""
-    claim = shipped_claims().claims[candidate.row.name]
-    stage = _stage_in(clause, (candidate.row.name,))
-    waivers = item.waivers.waive_items if item.waivers else ()
-    if stage and stage in {waiver.pattern.casefold() for waiver in waivers}:
-        return candidate, ""
-    pattern = stage or _names_waived(clause, claim)
-    if pattern and WAIVE in claim.parameters:
-        parameters = {**candidate.row.parameters, WAIVE: pattern}
-        row = candidate.row.model_copy(update={"parameters": parameters})
-        return replace(candidate, row=row), ""
-    row = candidate.row.model_copy(update={"left_out": (*candidate.row.left_out, clause)})
-    return replace(candidate, row=row), ""
+    person = " ".join(choice.person.split())
+    for offer in offers:
+        if offer.row == choice.row and offer.lesson is not None:
+            write_format(item, offer.lesson)
+    write_interpretation(item, choice.row.reads_as, choice.person)
+    if person and choice.row.check and not choice.is_alone and item.stated_check is None:
+        add_to_item(load_item(item.path), STATED, {"check": choice.row.check, "by": person})
+    _accept(item, choice, person)
 
 
-def _names_waived(clause: str, claim: Claim) -> str:
-    """Return the pattern of what a clause waives by a part of its name, or ""."""
-    known_words = {*claim.words, *(name for part in claim.headers for name in part.called)}
-    words = []
-    for word in words_waived(clause):
-        is_known = any(same_word(word, known) for known in known_words)
-        if not is_known and word not in shipped_claims().grammar:
-            words.append(word)
-    # Of two words nobody can tell how a name has them.
-    return f"*{words[0]}*" if len(words) == 1 else ""
+def _accept(item: Item, choice: _Choice, person: str) -> None:
+    """Write the acceptances of an answer that has a name; each can be taken back by itself."""
+    if person and not choice.is_alone and choice.row.accepts and item.accept is None:
+        write_cap_acceptances(load_item(item.path), choice.row.accepts, person, None)
 
 
-def _readings_of_files(item: Item, places: Places, folder: Path) -> list[FileReading]:
-    """Return what the report formats read of an item's files, as far as they can be read."""
-    readings = list[FileReading]()
-    try:
-        files = own_files(item, places.roots(item, folder))
-    except InputError:
-        files = ()  # an ItemSpec can be written before a variable is defined
-    for path in files:
-        with suppress(InputError):  # a file that cannot be read is an error of the check
-            readings.append(read_report(path, shipped_formats()))
-    return readings
+@dataclass(frozen=True)
+class _Choice:
+    """What a person chose.
+
+    Attributes:
+        is_alone: whether the person takes nothing over with it.
+    """
+
+    row: ReadingRow
+    person: str
+    is_alone: bool
 
 
 async def _choose(
     run: Run, item: Item, rows: Sequence[ReadingRow], ask_now: AskNow | None
-) -> tuple[dict[str, Json], str] | None:
-    """Return the interpretation that a person chose, and the person's name.
+) -> _Choice | None:
+    """Return the interpretation that a person chose.
 
     None if the person wants none of them, or nobody has answered yet.
     """
@@ -264,8 +215,8 @@ async def _choose(
 
 async def _choose_row(
     run: Run, key: str, question: str, rows: Sequence[ReadingRow], ask_now: AskNow | None
-) -> tuple[dict[str, Json], str] | None:
-    """Return what the item takes of the row that a person chose, and the person's name.
+) -> _Choice | None:
+    """Return the row that a person chose.
 
     Args:
         run: the run that asks.
@@ -275,20 +226,28 @@ async def _choose_row(
         ask_now: asks a person who is present; without it the question waits.
     """
     # The evidence changes with the files, so it is shown but is no part of the question.
-    options = (*(row.says for row in rows), NONE)
+    choices = dict[str, tuple[ReadingRow, bool]]()
+    shown = dict[str, str]()
+    for row in rows:
+        choices[row.option] = (row, False)
+        shown[f"{row.option}; evidence: {row.evidence}"] = row.option
+    for row in rows:
+        if row.option_alone:
+            choices[row.option_alone] = (row, True)
+            shown[row.option_alone] = row.option_alone
+    options = (*choices, NONE)
     try:
         answer = await run.ask(key, question, options=options)
     except Paused:
         if ask_now is None:
             return None
-        shown_options = [*(f"{row.says}; evidence: {row.evidence}" for row in rows), NONE]
-        option, person = ask_now(question, shown_options)
+        option, person = ask_now(question, [*shown, NONE])
         if not option:
             return None
-        await run.decide(options[shown_options.index(option)], key, by=person)
+        await run.decide(shown.get(option, NONE), key, by=person)
         answer = await run.ask(key, question, options=options)
     # An answer that is none of the rows means that none of them is meant.
-    for row in rows:
-        if row.says == answer.text:
-            return row.reads_as, answer.by
-    return None
+    if answer.text not in choices:
+        return None
+    row, is_alone = choices[answer.text]
+    return _Choice(row, answer.by, is_alone)

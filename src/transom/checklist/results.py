@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -31,11 +32,33 @@ class WordsRow(Shape):
 class ReadingRow(Shape):
     """A reading that comes near a description: one sentence, how the item would say it, and what
     today's files give.
+
+    The answer that chooses it by name also accepts the caps of `accepts`, and states the check of
+    `check` for values of which the reports name none.
     """
 
     says: str
     reads_as: dict[str, Json]
     evidence: str
+    accepts: Annotated[tuple[str, ...], Field(exclude_if=operator.not_)] = ()
+    check: Annotated[str, Field(exclude_if=operator.not_)] = ""
+
+    @property
+    def option(self) -> str:
+        """Return the answer as a person reads it, with all that it takes over."""
+        parts = [self.says]
+        if self.check:
+            parts.append(f"and states that the values without a check are of {self.check}")
+        if self.accepts:
+            parts.append(f"and accepts: {' | '.join(self.accepts)}")
+        return "; ".join(parts)
+
+    @property
+    def option_alone(self) -> str:
+        """Return the answer that takes nothing over, or "" if there is nothing."""
+        if self.option == self.says:
+            return ""
+        return f"{self.says}; and accepts nothing else"
 
 
 class Acceptance(Shape):

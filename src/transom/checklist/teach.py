@@ -50,6 +50,8 @@ class Marked:
 
     Attributes:
         limit: the limit that one of its numbers is held to.
+        labels: the indexes of its tokens that are labels, such as `drc__errors`, and no names of
+            the design, for which any other would stand.
     """
 
     mark: Mark
@@ -57,6 +59,7 @@ class Marked:
     file: str = ""
     line: int = 0
     limit: TaughtLimit | None = None
+    labels: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -234,6 +237,7 @@ def _patterns_of(marked: Sequence[Marked]) -> list[LinePattern]:
         pattern = patterns.setdefault((line.mark, _shape(parts)), new)
         for place_tokens, part in zip(pattern.places, parts, strict=True):
             place_tokens.append(part)
+        pattern.fixed.update(line.labels)
         if line.limit is not None:
             pattern.limits[line.limit.token] = line.limit.regex(line.mark)
     return list(patterns.values())
@@ -312,8 +316,8 @@ def _must(marked: Sequence[Marked]) -> Iterable[str]:
         if line.mark == "beside":
             continue
         parts = tokens(line.text)
-        begins.append(_beginning(parts))
-        if _is_row(parts):
+        begins.append(_beginning(parts, line.labels))
+        if _is_row(parts, line.labels):
             rows.append(_row_regex(parts))
         words[line.mark].append(_words(line.text))
     yield from dict.fromkeys(begins)
@@ -326,11 +330,13 @@ def _must(marked: Sequence[Marked]) -> Iterable[str]:
     yield ALARM
 
 
-def _is_row(parts: Sequence[LineToken]) -> bool:
+def _is_row(parts: Sequence[LineToken], labels: frozenset[int]) -> bool:
     """Return whether a line is a row of a table: it begins with a name, and others differ there."""
-    first = next((token for token in parts if token.kind != "blank"), None)
+    first = next((index for index, token in enumerate(parts) if token.kind != "blank"), None)
     kinds = {token.kind for token in parts}
-    return first is not None and first.kind == "name" and bool(kinds & {"number", "word"})
+    if first is None or first in labels:
+        return False
+    return parts[first].kind == "name" and bool(kinds & {"number", "word"})
 
 
 def _row_regex(parts: Sequence[LineToken]) -> str:
@@ -355,13 +361,15 @@ def _words_of_bad(marked: Sequence[Marked]) -> Iterable[str]:
         yield rf"(?i)(?:\b|_)(?:{'|'.join(sorted(words))})(?:\b|_)"
 
 
-def _beginning(parts: Sequence[LineToken]) -> str:
+def _beginning(parts: Sequence[LineToken], labels: frozenset[int] = frozenset()) -> str:
     """Return the first word, name or number of a line with the signs before it.
 
-    A name counts by its letters alone.
+    A name counts by its letters alone, unless it is a label.
     """
     prefix = ""
-    for part in parts:
+    for index, part in enumerate(parts):
+        if index in labels:
+            return rf"^\s*{prefix}{re.escape(part.text)}(?!\w)"
         if part.kind in ("word", "name"):
             letters = re.match(r"[A-Za-z]+[^A-Za-z0-9\s]?", part.text)
             return rf"^\s*{prefix}{re.escape(letters[0] if letters else part.text)}"

@@ -388,3 +388,28 @@ def test_an_error_is_not_excused_where_warnings_are_asked_about(tmp_path: Path) 
     )
     verdict = judge(tmp_path, ClaimRow(name="only_listed_warnings"), log, listed)
     assert (verdict.status, verdict.would_be) == ("NEEDS_REVIEW", "PASS"), verdict.capped_by
+
+
+ITERATION = "[INFO DRT-0195] Start {number}th optimization iteration.\n[INFO DRT-0199]   Number of violations = {count}.\n"
+LAST_STEP = "[INFO DRT-0198] Complete detail routing.\n"
+ITERATIONS = [
+    ("ends at zero", [24, 3, 0], LAST_STEP, "PASS"),
+    ("ends above zero", [24, 3, 3], LAST_STEP, "FAIL"),
+    ("grows at the end", [24, 0, 2], LAST_STEP, "FAIL"),
+    ("has one iteration", [0], LAST_STEP, "PASS"),
+    ("does not come to its end", [24, 0], "", "NEEDS_REVIEW"),
+    ("is routed once more and breaks off", [3, 0], LAST_STEP + ITERATION.format(number=1, count=0), "NEEDS_REVIEW"),
+    ("crashes", [24, 0], LAST_STEP + "Segmentation fault (core dumped)\n", "NEEDS_REVIEW"),
+    ("counts nothing", [], LAST_STEP, "ERROR"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "counts", "end", "status"), ITERATIONS)
+def test_the_last_iteration_of_a_router_counts(
+    tmp_path: Path, kind: str, counts: list[int], end: str, status: str
+) -> None:
+    log = "OpenROAD v2.0-14000\n[INFO ODB-0128] Design: lamp\n"
+    for number, count in enumerate(counts):
+        log += ITERATION.format(number=number, count=count)
+    verdict = judge(tmp_path, ClaimRow(name="router_clean"), log + end)
+    assert verdict.status == status, kind

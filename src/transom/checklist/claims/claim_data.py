@@ -140,6 +140,8 @@ class Claim(_Part):
     value: str = "value"
     match: Literal["exact", "words"] = "words"
     first: bool = False
+    last: bool = False
+    ended_by: tuple[FactPattern, ...] = ()
     headers: tuple[HeaderPart, ...] = ()
     optional: tuple[str, ...] = ()
     proof: tuple[tuple[FactPattern, ...], ...]

@@ -95,10 +95,12 @@ def _config(item: Item, claim: Claim, row: ClaimRow) -> CheckerConfig:
     common = {
         "id": "2.1",
         "name": claim.title,
-        "quantifier": "each" if is_granular and not claim.first else "per_file",
+        "quantifier": "each" if is_granular and not (claim.first or claim.last) else "per_file",
     }
     if claim.first:
         common["take"] = "first"
+    if claim.last:
+        common["take"] = "last"
     if claim.headers:
         items = [*header_items(claim)]
     elif claim.list:

@@ -53,12 +53,13 @@ def interest_of(config: CheckerConfig, atoms: str) -> FactInterest | None:
     if not atoms.startswith(text) or rest not in ("", _without_comments(STANDARD_SOURCE)):
         return None
     parameters = config.claim.parameters
-    patterns = [*bad_facts(claim, parameters), *claim.looked_at, *claim.alarming]
+    patterns = [*bad_facts(claim, parameters), *claim.looked_at, *claim.alarming, *claim.ended_by]
     patterns += itertools.chain.from_iterable(proof_facts(claim, parameters))
     # Messages that the tool itself calls mere warnings are excused.
     names = {"message", *(measure_name(pattern, parameters) for pattern in patterns)}
     kinds = {kind for part in claim.headers for kind in (part.kind, *part.read_as)}
-    holds = None if claim.list or claim.group_by or claim.headers else _holds_for(claim, parameters)
+    needs_each = claim.list or claim.group_by or claim.headers or claim.last
+    holds = None if needs_each else _holds_for(claim, parameters)
     return FactInterest(frozenset(names), frozenset(kinds), holds)
 
 

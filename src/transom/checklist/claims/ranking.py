@@ -10,7 +10,7 @@ import itertools
 import math
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
@@ -41,6 +41,7 @@ from transom.checklist.claims.sentences import (
 from transom.checklist.narrowing import narrowing_of
 from transom.evidence.account import words_of_question
 from transom.evidence.number_limits import NumberLimit, read_bound
+from transom.evidence.numbers import Comparator
 from transom.evidence.units import quantity_of
 
 MOST_CANDIDATES: Final = 3
@@ -69,7 +70,8 @@ _OPENING: Final = re.compile(
 )
 # A comparison with a number and its unit, as `read_bound` reads it.
 _LIMIT: Final = re.compile(
-    r"(?:\b(?:is|are|be|stays?|must be) ){0,2}(?P<denial>not )?"
+    r"(?:\b(?:is|are|be|stays?|must be) ){0,2}"
+    r"(?P<denial>(?:not|never) (?:(?:be|falls?|drops?|goe?s?|rises?|gets?|lies?) )?)?"
     r"(?P<limit>(?:at least|at most|not less than|no less than|not more than|no more than|less than"
     r"|more than|greater than|lower than|above|below|under|over|up to|exactly|[<>]=?|[≤≥]|==?)"
     r" ?-?\d(?:[\d.,]*\d)?(?:\s?(?:%|[a-zµ]+(?:\^?[23])?(?=[\s.,;)]|$)))?)",
@@ -78,10 +80,11 @@ _LIMIT: Final = re.compile(
 # A name that may be a metric of a flow, such as `design__instance__count`.
 _METRIC: Final = re.compile(r"(?:\bmetric )?(?<![\w:.])(?P<name>[A-Za-z][\w:.]*)")
 _METRIC_SIGN: Final = "__"
-_DENIED: Final = {">": "<=", "<": ">="}
+_DENIED: Final[dict[str, Comparator]] = {">": "<=", "<": ">="}
 _NOT_EXCEEDED: Final = re.compile(
     r"\b(?:(?:does|do|must|may|shall|should|can|will) ?not|never) exceeds?\b", re.IGNORECASE
 )
+_ZERO: Final = re.compile(r"(?<![\w.,-])0(?P<news> (?:\w+ ){0,2}?(?P<noun>\w+))")
 _NO_UNIT: Final = re.compile(r"\s(?:and|or|in|for|of|at|on|per|the)$", re.IGNORECASE)
 
 
@@ -186,12 +189,27 @@ def limit_in(description: str) -> tuple[str, NumberLimit] | None:
         return None
     words = _limit_words(match)
     bound = read_bound(words, decimal_mark=".")
-    return (words, bound) if isinstance(bound, NumberLimit) else None
+    if not isinstance(bound, NumberLimit):
+        return None
+    if match["denial"]:
+        if bound.comparator not in _DENIED:
+            return None
+        bound = replace(bound, comparator=_DENIED[bound.comparator])
+    return words, bound
 
 
 def _plain_limit(description: str) -> str:
     """Return a description with "does not exceed 5" as "is at most 5"."""
     return _NOT_EXCEEDED.sub("is at most", description)
+
+
+def _with_zero(description: str) -> str:
+    """Return a description with "0 violations" as "zero violations"."""
+
+    def word(match: re.Match[str]) -> str:
+        return f"zero{match['news']}" if _is_bad_news(match["noun"].lower()) else match[0]
+
+    return _ZERO.sub(word, description)
 
 
 def _limit_words(match: re.Match[str]) -> str:
@@ -297,7 +315,7 @@ def _candidate(
 ) -> ClaimCandidate | None:
     """Return a claim as a candidate, or None if the description lacks its parameters."""
     parts = parts_of(_plain_limit(_COMMAND.sub(r"\1 ", description)))
-    description = parts.asks
+    description = _with_zero(parts.asks)
     lowered = description.lower()
     filled = _fill_parameters(claim, description, listed)
     if filled is None:
@@ -440,8 +458,28 @@ def _fill_limit(description: str) -> tuple[dict[str, str], list[str]] | None:
                     best, best_measure, best_place = phrase, measure, place
     if not best:
         return None
+    best_measure, check = _of_named_check(best_measure, description)
     words_of_name = _words_of_name(best_measure, best, description)
-    return _measure(best_measure, limit), [best, *words_of_name, words, match[0].strip(" .,;")]
+    used = [best, *words_of_name, *check, words, match[0].strip(" .,;")]
+    return _measure(best_measure, limit), used
+
+
+def _of_named_check(
+    measure: LimitedMeasure, description: str
+) -> tuple[LimitedMeasure, tuple[str, ...]]:
+    """Return the measure of the one check that a description names elsewhere, and its word.
+
+    "Margin on setup: slack not less than 50 ps" is about the slack of setup.
+    """
+    words = _WORD.findall(description.lower())
+    named = [
+        other
+        for other in shipped_claims().measures
+        if other.name == measure.name and other.check in words
+    ]
+    if measure.check is not None or len(named) != 1:
+        return measure, ()
+    return named[0], (str(named[0].check),)
 
 
 def _words_of_name(measure: LimitedMeasure, phrase: str, description: str) -> list[str]:

@@ -10,6 +10,7 @@ the vocabulary of trouble.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,6 +61,7 @@ from transom.formats.reports import (
 
 # A tool names itself at the beginning of what it prints.
 _BANNER_LINES = 200
+_OTHER_VIEW = re.compile(r"corner|scene|scenario|view|mode|design|delay", re.IGNORECASE)
 _REASONS = {
     "trouble": "no rule explains {words}",
     "unknown": "this report is read line by line, and this line is not known",
@@ -284,7 +286,7 @@ def _account_of(
     lines: tuple[LineUse, ...] = ()
     # A recognised report counts whatever its name is; other source code prints no messages.
     if file_could_matter(file.shown_name) or reading.sections:
-        lines = tuple(_lines_left(file.shown_name, reading, judged))
+        lines = tuple(_lines_left(file.shown_name, reading, judged, of_claim.measured_at))
     used_lines = len(judged.texts) + reading.fact_count + len(reading.sought)
     reason = ", ".join(reading.formats) or "read by the checker; no report format fits it"
     return FileAccount(
@@ -387,11 +389,23 @@ def _caps_of_sections(path: str, sections: Iterable[SectionReading]) -> Iterator
             yield Cap("measured", text, path, section.last_line)
 
 
-def _lines_left(path: str, reading: FileReading, judged: _JudgedLines) -> Iterator[LineUse]:
-    """Yield the lines that could matter and that neither a format nor an item explains."""
+def _lines_left(
+    path: str, reading: FileReading, judged: _JudgedLines, measured_at: int | None
+) -> Iterator[LineUse]:
+    """Yield the lines that could matter and that neither a format nor an item explains.
+
+    Args:
+        path: the file, as the verdict shows it.
+        reading: what was read of it.
+        judged: the lines that items judged.
+        measured_at: the line at which all that a claim asks for was measured, if it was.
+    """
     # The same words of trouble as for a report format, so that both agree on a line.
     finder = TroubleFinder("eda")
     for shape in reading.unexplained:
+        # Behind the report of the whole design, that of a part of it leaves nothing open.
+        if shape.reason == "narrowed" and _follows_whole(shape, measured_at, reading):
+            continue
         number = judged.first_unexplained(shape, finder)
         if number is not None:
             words = " and ".join(map(repr, shape.words))
@@ -403,3 +417,16 @@ def _lines_left(path: str, reading: FileReading, judged: _JudgedLines) -> Iterat
             statement = statement or measurement.content.strip() or measurement.name
             name = measurement.name.replace("_", " ")
             yield LineUse(statement, path, measurement.line, f"it is trouble ({name})")
+
+
+def _follows_whole(shape: UnexplainedShape, measured_at: int | None, reading: FileReading) -> bool:
+    """Return whether a report of a part of a design follows one of the whole of the same design."""
+    if measured_at is None or shape.lines[0] < measured_at:
+        return False
+    # A part by its corner or mode is of something that the report before need not have had.
+    if any(_OTHER_VIEW.search(word) for word in shape.words):
+        return False
+    designs = set[str]()
+    for section in reading.sections:
+        designs.update(fact.text for fact in section.identity.facts if fact.facet == "design")
+    return len(designs) <= 1

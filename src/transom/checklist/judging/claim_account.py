@@ -40,12 +40,14 @@ class ClaimAccount:
         other_facts: why the file is not a report of the claim, or "".
         unread: what the file has instead of a measurement of the claim; empty if it has one.
         stated: what a person states of the file's values, as a sentence of the verdict, or "".
+        measured_at: the line at which all that proves the claim was measured, or None.
     """
 
     caps: tuple[Cap, ...] = ()
     other_facts: str = ""
     unread: tuple[UnreadMatter, ...] = ()
     stated: str = ""
+    measured_at: int | None = None
 
 
 def account_for_claim(row: ClaimRow, path: str, reading: FileReading) -> ClaimAccount:
@@ -69,7 +71,8 @@ def account_for_claim(row: ClaimRow, path: str, reading: FileReading) -> ClaimAc
         *view.caps_of_unread_files(),
     ]
     unread = tuple(view.unread())
-    return ClaimAccount(tuple(dict.fromkeys(caps)), view.other_facts(), unread, stated)
+    other_facts, measured_at = view.other_facts(), view.measured_at()
+    return ClaimAccount(tuple(dict.fromkeys(caps)), other_facts, unread, stated, measured_at)
 
 
 def checks_to_choose(row: ClaimRow, readings: Iterable[FileReading]) -> dict[str, str]:
@@ -100,6 +103,28 @@ def checks_to_choose(row: ClaimRow, readings: Iterable[FileReading]) -> dict[str
     return {**checks, **{check: evidence for check in _CHECKS if check not in checks}}
 
 
+def claim_of_one_check(row: ClaimRow, readings: Iterable[FileReading]) -> ClaimRow | None:
+    """Return the claim of the one check that files measure, for a claim of several checks, or None.
+
+    A synthesis report has no hold slack, so "no violating paths" can only be of setup there.
+    """
+    claims = shipped_claims().claims
+    claim = claims[row.name]
+    checks = {pattern.check for group in claim.proof for pattern in group if pattern.check}
+    if len(checks) < _FEWEST_CHECKS:
+        return None
+    measured = set[str]()
+    for reading in readings:
+        view = ClaimView(claim, row, reading.path, reading.measurements)
+        # A violation of the other check measures that, too.
+        for fact in view.matching(view.patterns):
+            measured.add(fact.scope.get("check", ""))
+    for name, other in claims.items():
+        if measured == {other.fixed.get("check")} and other.proof[0][0].name == "worst_slack":
+            return row.model_copy(update={"name": name})
+    return None
+
+
 def evidence_of_claim(row: ClaimRow, readings: Iterable[FileReading]) -> str:
     """Return what files give for a claim, in one clause: a line that counts, or what is lacking."""
     lacking = list[str]()
@@ -115,6 +140,16 @@ def evidence_of_claim(row: ClaimRow, readings: Iterable[FileReading]) -> str:
             return f"{name}:{fact.line} {fact.content.strip()}"
         lacking.append(f"{name} holds nothing of it")
     return "; ".join(lacking) or "no file can be read"
+
+
+def holds_matter(row: ClaimRow, readings: Iterable[FileReading]) -> bool:
+    """Return whether one of the files holds a measurement that proves or breaks a claim."""
+    claim = shipped_claims().claims[row.name]
+    for reading in readings:
+        view = ClaimView(claim, row, reading.path, reading.measurements)
+        if next(view.matching(view.patterns), None) or next(view.without_check(), None):
+            return True
+    return False
 
 
 def caps_of_words(row: ClaimRow, readings: Iterable[FileReading]) -> tuple[Cap, ...]:
@@ -265,6 +300,7 @@ _SPLITS: Final = {
 }
 _NAMED_PARTS: Final = frozenset({"group", "path_group", "corner", "scenario", "view", "clock"})
 _CHECKS: Final = ("setup", "hold")
+_FEWEST_CHECKS: Final = 2
 _QUANTIFIERS: Final = frozenset({"all", "every", "each"})
 _NAME_PARTS: Final = re.compile(r"[a-z]+")
 _NOUNS_OF_REPORTS: Final = frozenset({"report", "reports", "log", "summary"})

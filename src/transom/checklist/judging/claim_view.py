@@ -109,6 +109,7 @@ class ClaimView:
             if next(self.matching(group), None) is None:
                 names = " or ".join(self.names(group))
                 yield Cap("measured", f"{names} was not measured", self.path)
+        yield from self._cap_of_end()
         counts = list(self.matching(self.claim.looked_at))
         if counts and any(pattern.last for pattern in self.claim.looked_at):
             last_line = max(fact.line for fact in counts)
@@ -121,6 +122,15 @@ class ClaimView:
         if counts and not any(number.value > 0 for number in numbers):
             text = f"nothing was looked at: {counts[0].content.strip()}"
             yield Cap("measured", text, self.path, counts[0].line)
+
+    def _cap_of_end(self) -> Iterator[Cap]:
+        """Yield a cap if what must stand behind the last proof does not."""
+        if not self.claim.ended_by:
+            return
+        last_line = max((fact.line for fact in self.matching(self.proving)), default=0)
+        if not any(fact.line > last_line for fact in self.matching(self.claim.ended_by)):
+            names = " or ".join(self.names(self.claim.ended_by))
+            yield Cap("measured", f"no {names} follows", self.path, last_line or None)
 
     def caps_of_parts(self) -> Iterator[Cap]:
         """Yield a cap for a measurement that the report shows of some parts only, or not at all.
@@ -309,6 +319,16 @@ class ClaimView:
     def proof_names(self) -> set[str]:
         """Return the names of the measurements that prove the claim."""
         return {measure_name(pattern, self.row.parameters) for pattern in self.proving}
+
+    def measured_at(self) -> int | None:
+        """Return the line at which a number of each group of the proof was measured, or None."""
+        lines = list[int]()
+        for group in self.proof:
+            numbers = (
+                fact.line for fact in self.matching(group) if isinstance(fact.number, PrintedNumber)
+            )
+            lines.append(min(numbers, default=0))
+        return max(lines, default=0) if all(lines) else None
 
     def other_facts(self) -> str:
         """Return why a report holds other facts only, or ""."""

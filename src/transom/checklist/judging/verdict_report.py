@@ -53,7 +53,10 @@ def reading_lines(readings: Sequence[ReadingRow], choose: str | None) -> list[st
         return [f"nothing that the rules know comes near; {_PAGE}"]
     lines = []
     for number, reading in enumerate(readings, 1):
-        lines.append(f"{number}: {reading.says}; evidence: {reading.evidence}")
+        lines.append(f"{number}: {reading.option}; evidence: {reading.evidence}")
+    alone = [(number, row) for number, row in enumerate(readings, 1) if row.option_alone]
+    for position, (number, _) in enumerate(alone, len(readings) + 1):
+        lines.append(f"{position}: as {number}, and accepts nothing else")
     if choose:
         lines.append(f"choose with: {choose}; {_PAGE}")
     else:

@@ -12,7 +12,7 @@ from transom.formats.reports.file_pass import FilePass
 from transom.formats.reports.format_rules import CompiledFormat
 from transom.formats.reports.readings import FileReading
 from transom.formats.reports.sought_texts import TextSearch
-from transom.formats.reports.trees import json_lines, kind_of_tree, xml_lines
+from transom.formats.reports.trees import csv_lines, json_lines, kind_of_tree, xml_lines
 from transom.formats.text_decoding import clean
 from transom.formats.text_files import STREAMED_BYTES, TextFile
 
@@ -76,6 +76,8 @@ def read_report_pieces(
     everything = itertools.chain([first], pieces)
     if kind == "xml":
         lines = xml_lines(everything)
+    elif kind == "csv":
+        lines = csv_lines("".join(everything))
     else:
         lines = json_lines("".join(itertools.islice(everything, _MOST_PIECES_OF_JSON)))
     for number, line in lines:

@@ -1,4 +1,4 @@
-"""Turns XML and JSON into lines, so that a report format reads a tree as it reads text.
+"""Turns XML, JSON and tables of one row into lines, which a report format reads as it reads text.
 
     <a x="1"><b>two</b></a>         ->  xml a
                                         a/@x = 1
@@ -8,6 +8,10 @@
                                         a/b = 2
                                         c = []
                                         /json
+    a,b,c                           ->  csv
+    1,2,3                               a = 1
+                                        ...
+                                        /csv
 
 Each line keeps the number of the line of the file that it comes from. The last line stands only if
 the document is complete and well-formed; otherwise a line says what is wrong.
@@ -15,6 +19,7 @@ the document is complete and well-formed; otherwise a line says what is wrong.
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -23,7 +28,7 @@ from xml.parsers import expat
 
 from transom.canonical import Json
 
-TreeKind = Literal["xml", "json"]
+TreeKind = Literal["xml", "json", "csv"]
 NumberedLine = tuple[int, str]
 
 _HEAD = 200
@@ -32,6 +37,9 @@ _ELEMENT = re.compile(r"\s*<[A-Za-z_]")
 _END_OF_ELEMENT = re.compile(r"</[A-Za-z_]|/>")
 # A log may begin with a brace as well, so a key must follow, or the object is empty.
 _JSON = re.compile(r"\s*\{\s*(?:\"|\}\s*$)")
+# The head of a table whose one row below it has a value for each of many keys.
+_FEWEST_KEYS = 6
+_KEY = re.compile(r"[A-Za-z_(][\w ()/^%.:-]*")
 _JSON_ENTRY = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*:\s*(.*?),?\s*$')
 
 
@@ -43,7 +51,34 @@ def kind_of_tree(text: str) -> TreeKind | None:
     # Some tools print `<CMD>` before each command: XML only if an element also ends.
     if _ELEMENT.match(head) and _END_OF_ELEMENT.search(text):
         return "xml"
-    return "json" if _JSON.match(head) else None
+    if _JSON.match(head):
+        return "json"
+    return "csv" if _one_row(text) else None
+
+
+def _one_row(text: str) -> list[tuple[str, str]]:
+    """Return the keys and values of a table of one row; nothing if a text is something else."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    if len(lines) != 2 or lines[0].count(",") < _FEWEST_KEYS:
+        return []
+    try:
+        head, row = csv.reader(lines)
+    except (csv.Error, ValueError):
+        return []
+    # The number of the row may stand below a blank head.
+    if len(head) != len(row) or not all(_KEY.fullmatch(key.strip()) for key in head[1:]):
+        return []
+    return [
+        (key.strip(), value.strip()) for key, value in zip(head, row, strict=True) if key.strip()
+    ]
+
+
+def csv_lines(text: str) -> Iterator[NumberedLine]:
+    """Yield the values of a table of one row, each with the key above it."""
+    yield 1, "csv"
+    for key, value in _one_row(text):
+        yield 2, f"{key} = {value}"
+    yield 2, "/csv"
 
 
 class _XmlLines:

@@ -1,0 +1,93 @@
+"""Tell whether words speak of a claim's own matter, or of that of another claim."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from transom.checklist.atoms import ClaimRow
+from transom.checklist.claims.claim_data import shipped_claims
+from transom.checklist.claims.ranking import same_word
+from transom.evidence.units import quantity_of
+
+_WORD: Final = re.compile(r"[a-z]+(?:_[a-z]+)*")
+# Words of extent, which turn a question into another one.
+_EXTENT: Final = frozenset(
+    {"only", "except", "excluding", "most", "least", "less", "more", "than", "never", "some"}
+)
+
+
+def names_other_matter(words: str, row: ClaimRow) -> bool:
+    """Return whether words of a description ask for more than a claim does.
+
+    "In the slow corner" narrows a claim; "and the density is below 70 %" is a matter of its own, as
+    is everything with a number, a denial or a result.
+    """
+    for word in words.split():
+        if any(sign.isdigit() for sign in word) and quantity_of(word) is None:
+            return True
+    claims = shipped_claims()
+    own_words = claims.claims[row.name].words
+    # "LUTs used as memory" are other things than LUTs, while each slack is one of all slacks.
+    measure = row.parameters.get("measure", "worst_slack")
+    if measure not in _OF_EVERYTHING and not _is_unit_or_place(words):
+        return True
+    text = f" {' '.join(_WORD.findall(words.lower()))} "
+    if any(f" {phrase} " in text for phrase in _measures()):
+        return True
+    for word in _WORD.findall(words.lower()):
+        if word in _EXTENT or word in (*claims.denials, *claims.bad_news, *claims.good_news):
+            return True
+        # A word that is merely near another one, as "places" is near "placed", is none of its own.
+        singular = word.rstrip("s")
+        is_own = any(singular == own_word.rstrip("s") for own_word in own_words)
+        if not is_own and singular in _matters():
+            return True
+    return False
+
+
+def _is_unit_or_place(words: str) -> bool:
+    """Return whether words name the unit of a limit, or where a number stands."""
+    if words.startswith("the unit "):
+        return True
+    for word in _WORD.findall(words.lower()):
+        if word not in shipped_claims().grammar and word not in _PLACES:
+            return False
+    return True
+
+
+def names_matter(line: str, row: ClaimRow) -> bool:
+    """Return whether a line of a log has a word of a claim, or of what it limits."""
+    measure = _WORD.findall(row.parameters.get("measure", ""))
+    own_words = [*shipped_claims().claims[row.name].words, *"_".join(measure).split("_")]
+    words = _WORD.findall(line.lower())
+    return any(own and same_word(word, own) for word in words for own in own_words)
+
+
+# Measures of which a part is measured with the whole.
+_OF_EVERYTHING: Final = frozenset({"worst_slack", "total_negative_slack", "violating_paths"})
+_PLACES: Final = frozenset(
+    {"report", "log", "summary", "table", "file", "final", "design", "chip", "block", "top"}
+)
+
+
+@lru_cache(maxsize=1)
+def _matters() -> frozenset[str]:
+    """Return the words by which claims are known, in the singular."""
+    words = set[str]()
+    for claim in shipped_claims().claims.values():
+        # A claim over a list is no matter of a description without one.
+        if not claim.list:
+            words.update(word.rstrip("s") for word in claim.needs)
+    return frozenset(words)
+
+
+@lru_cache(maxsize=1)
+def _measures() -> tuple[str, ...]:
+    """Return what a limit may be about, in words without signs."""
+    phrases = list[str]()
+    for measure in shipped_claims().measures:
+        for phrase in measure.says:
+            phrases.append(" ".join(_WORD.findall(phrase)))
+    return tuple(dict.fromkeys(phrases))

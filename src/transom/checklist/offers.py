@@ -1,0 +1,198 @@
+"""What a person is offered whose description the rules do not understand.
+
+These are claims that come close, and lines of the files, each with what the files give for it and
+with what the answer takes over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from transom.canonical import Json
+from transom.checklist.claiming import has_patterns, listed_texts
+from transom.checklist.claims.claim_data import Claim, shipped_claims
+from transom.checklist.claims.ranking import MOST_CANDIDATES, ClaimCandidate, candidates, same_word
+from transom.checklist.item import Item
+from transom.checklist.item_files import own_files
+from transom.checklist.judging.claim_account import (
+    claim_of_one_check,
+    evidence_of_claim,
+    holds_matter,
+)
+from transom.checklist.judging.foreseeing import open_points, with_unit_of_reports
+from transom.checklist.line_candidates import line_candidates
+from transom.checklist.manner import Places
+from transom.checklist.marking import format_path
+from transom.checklist.results import ReadingRow
+from transom.checklist.teach import Lesson
+from transom.checklist.waiver_clauses import WAIVE, waiver_clauses, words_waived
+from transom.errors import InputError
+from transom.formats.reports import FileReading, format_of, read_report, shipped_formats
+
+
+@dataclass(frozen=True)
+class Offer:
+    """An interpretation that is offered.
+
+    Attributes:
+        lesson: what it teaches, if it is a line of a file.
+        has_evidence: whether the files hold anything of it.
+    """
+
+    row: ReadingRow
+    lesson: Lesson | None = None
+    has_evidence: bool = True
+
+
+def offers_of(item: Item, places: Places, folder: Path) -> list[Offer]:
+    """Return the interpretations that come close, each with what the current files give for it.
+
+    A line of the files stands behind the claims of which the files hold something, and behind the
+    nearest claim.
+    """
+    description, clause = _parted(item.description)
+    close = candidates(description, has_patterns=has_patterns(item), listed=listed_texts(item))
+    # Files are read only if there is something to choose: reading them takes time.
+    readings = readings_of_files(item, places, folder) if close else []
+    offers = list[Offer]()
+    for close_claim in close:
+        offers.append(_offer_of_claim(item, close_claim, clause, readings))
+        part = claim_of_one_check(close_claim.row, readings)
+        # What the files measure of one check alone is offered as a claim of that check.
+        if part is not None and all(other.row.name != part.name for other in close):
+            title = f"{shipped_claims().claims[part.name].title} (the files measure no other check)"
+            narrower = ClaimCandidate(part, title, close_claim.score)
+            offers.append(_offer_of_claim(item, narrower, clause, readings))
+    # A claim that leaves nothing out needs no line beside it.
+    is_whole = any(offer.has_evidence and "left_out" not in offer.row.reads_as for offer in offers)
+    lines = () if is_whole or has_patterns(item) else _offers_of_lines(item, places, folder)
+    shown, hidden = list[Offer](), list[Offer]()
+    for offer in offers:
+        (shown if offer.has_evidence else hidden).append(offer)
+    if not shown:
+        shown, hidden = hidden[:1], hidden[1:]
+    return [*shown, *lines, *hidden][:MOST_CANDIDATES]
+
+
+def _offer_of_claim(
+    item: Item, close_claim: ClaimCandidate, clause: str, readings: Sequence[FileReading]
+) -> Offer:
+    """Return a claim as it is offered."""
+    candidate, advice = _with_waiver_clause(close_claim, clause, item)
+    claim_row, unit_clause = with_unit_of_reports(candidate.row, readings)
+    candidate, advice = replace(candidate, row=claim_row), unit_clause + advice
+    reads_as: dict[str, Json] = {"claim": candidate.row.name}
+    if candidate.row.parameters:
+        reads_as["parameters"] = dict(candidate.row.parameters)
+    if candidate.row.left_out:
+        reads_as["left_out"] = list(candidate.row.left_out)
+    evidence = evidence_of_claim(candidate.row, readings)
+    points = open_points(item, candidate.row, readings)
+    row = ReadingRow(
+        says=f"{candidate.sentence}{advice}",
+        reads_as=reads_as,
+        evidence=evidence,
+        accepts=points.accepts,
+        check=points.check,
+    )
+    return Offer(row, has_evidence=holds_matter(candidate.row, readings))
+
+
+def _offers_of_lines(item: Item, places: Places, folder: Path) -> list[Offer]:
+    """Return the lines of the files that may be what a description limits."""
+    try:
+        paths = own_files(item, places.roots(item, folder))
+    except InputError:
+        return []
+    offers = list[Offer]()
+    for candidate in line_candidates(item.description, paths):
+        own_format = format_of(candidate.report_format)
+        row = candidate.row(format_path(item))
+        readings = list[FileReading]()
+        for path in paths:
+            with suppress(InputError):
+                readings.append(read_report(path, (own_format,)))
+        points = open_points(item, row, readings, candidate)
+        reads_as: dict[str, Json] = {"claim": row.name, "format": row.format}
+        if row.left_out:
+            reads_as["left_out"] = list(row.left_out)
+        shown = ReadingRow(
+            says=candidate.says,
+            reads_as=reads_as,
+            evidence=candidate.evidence,
+            accepts=points.accepts,
+        )
+        offers.append(Offer(shown, candidate.lesson))
+    return offers
+
+
+def _parted(description: str) -> tuple[str, str]:
+    """Return a description without a clause that waives it at a stage, and that clause or ""."""
+    for clause, rest in waiver_clauses(description):
+        if _stage_in(clause, shipped_claims().claims) or words_waived(clause):
+            return rest, clause
+    return description, ""
+
+
+def _stage_in(words: str, claim_names: Iterable[str]) -> str:
+    """Return the stage that words name, of those at which a waiver may excuse a claim, or ""."""
+    for name in claim_names:
+        for part in shipped_claims().claims[name].headers:
+            for stage in (*part.stages_of("loading"), *part.stages_of("version")):
+                if re.search(rf"(?<![\w-]){re.escape(stage)}(?![\w-])", words, re.IGNORECASE):
+                    return stage.casefold()
+    return ""
+
+
+def _with_waiver_clause(
+    candidate: ClaimCandidate, clause: str, item: Item
+) -> tuple[ClaimCandidate, str]:
+    """Return a candidate with the clause as a parameter, or with the clause left out and advice.
+
+    "Waive for the synthesis stage" becomes a waiver, which holds where a log shows the stage; "for
+    legacy libs" one of the files that are named so. With an equal waiver of the item, the clause
+    says nothing more.
+    """
+    if not clause:
+        return candidate, ""
+    claim = shipped_claims().claims[candidate.row.name]
+    stage = _stage_in(clause, (candidate.row.name,))
+    waivers = item.waivers.waive_items if item.waivers else ()
+    if stage and stage in {waiver.pattern.casefold() for waiver in waivers}:
+        return candidate, ""
+    pattern = stage or _names_waived(clause, claim)
+    if pattern and WAIVE in claim.parameters:
+        parameters = {**candidate.row.parameters, WAIVE: pattern}
+        row = candidate.row.model_copy(update={"parameters": parameters})
+        return replace(candidate, row=row), ""
+    row = candidate.row.model_copy(update={"left_out": (*candidate.row.left_out, clause)})
+    return replace(candidate, row=row), ""
+
+
+def _names_waived(clause: str, claim: Claim) -> str:
+    """Return the pattern of what a clause waives by a part of its name, or ""."""
+    known_words = {*claim.words, *(name for part in claim.headers for name in part.called)}
+    words = []
+    for word in words_waived(clause):
+        is_known = any(same_word(word, known) for known in known_words)
+        if not is_known and word not in shipped_claims().grammar:
+            words.append(word)
+    # Of two words nobody can tell how a name has them.
+    return f"*{words[0]}*" if len(words) == 1 else ""
+
+
+def readings_of_files(item: Item, places: Places, folder: Path) -> list[FileReading]:
+    """Return what the report formats read of an item's files, as far as they can be read."""
+    readings = list[FileReading]()
+    try:
+        files = own_files(item, places.roots(item, folder))
+    except InputError:
+        files = ()  # an ItemSpec can be written before a variable is defined
+    for path in files:
+        with suppress(InputError):  # a file that cannot be read is an error of the check
+            readings.append(read_report(path, shipped_formats()))
+    return readings
