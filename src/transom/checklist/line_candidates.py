@@ -184,9 +184,9 @@ def _wish_of(description: str) -> _Wish | None:
         label = _label_words(limited.replace(words, " "))
         number = f"{bound.number.value:f}"
         used = (*words.split(), *_VERBS)
-        for match in (*_BEHIND.finditer(text), *_NOT_ABOVE.finditer(text)):
-            used += tuple(match[0].split())
-        comparison = cast("Comparison", bound.comparator)
+        for phrase in (*_BEHIND.finditer(text), *_NOT_ABOVE.finditer(text)):
+            used += tuple(phrase[0].split())
+        comparison = bound.comparator
         unit = bound.number.unit
         shown = f"{_COMPARISON_WORDS[comparison]} {number} {unit}".strip()
         return _Wish(label, frozenset(), comparison, number, unit, used, shown)

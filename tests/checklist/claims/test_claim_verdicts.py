@@ -413,3 +413,24 @@ def test_the_last_iteration_of_a_router_counts(
         log += ITERATION.format(number=number, count=count)
     verdict = judge(tmp_path, ClaimRow(name="router_clean"), log + end)
     assert verdict.status == status, kind
+
+
+FREQUENCIES = [
+    (["283.37", "290.00"], "at least 280 MHz", "PASS"),
+    (["283.37", "273.75"], "at least 280 MHz", "FAIL"),
+    (["273.75"], "above 280 MHz", "FAIL"),
+    (["0.30 G"], "at least 280 MHz", "ERROR"),
+]
+
+
+@pytest.mark.parametrize(("values", "limit", "status"), FREQUENCIES)
+def test_each_frequency_of_a_clock_must_hold_the_limit(
+    tmp_path: Path, values: list[str], limit: str, status: str
+) -> None:
+    log = "Info: Packing constants..\nInfo: Checksum: 0x1a2b3c4d\n"
+    for value in values:
+        log += f"Info: Max frequency for clock 'clk': {value} MHz (PASS at 12.00 MHz)\n"
+    log += "Info: Program finished normally.\n"
+    row = ClaimRow(name="number_limit", parameters={"measure": "max_frequency", "limit": limit})
+    verdict = judge(tmp_path, row, log)
+    assert verdict.status == status, [cap.text for cap in verdict.capped_by]
