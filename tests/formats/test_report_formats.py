@@ -21,11 +21,13 @@ BAD_LINES = [row["line"] for row in BAD_ROWS if row.get("field", "eda") in ("all
 # The tool prints no end of these, so nobody can tell that lines are missing.
 WITHOUT_END = {
     "conformal.log",
+    "flow.metrics_row",
     "flow.signoff_table",
     "genus.messages",
     "innovus.area",
     "liberty.header",
     "netlist.header",
+    "openroad.route_drc",
     "openroad.design_area",
     "openroad.flow_values",
     "openroad.log",
