@@ -591,7 +591,7 @@ EXAMPLE_LINES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("description", "good", "bad"), EXAMPLE_LINES)
-@row("the document's example lines: one answer settles each", f"{INTERPRETING}:_interpretations")
+@row("the document's example lines: one answer settles each", "transom.checklist.offers:offers_of")
 def test_example_lines(heads: Door, description: str, good: str, bad: str) -> None:
     heads.write("design/cells_ss.lib", LIBRARY)
     heads.write("design/blank.lib", LIBRARY.replace('"7.2"', '""'))
