@@ -202,6 +202,8 @@ async def test_the_status_in_a_list_of_stories_is_written(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("texts", "status", "reason"),
     [
+        ({"sm_1": ""}, "failed", "the reply is empty"),
+        ({"sm_1": "fine"}, "failed", "the reply has no summary: 'fine'"),
         ({"po_1": "Looks good to me!"}, "failed", "the reply has no decision"),
         ({"qa_1": "DECISION: FINE"}, "failed", "write one line: DECISION: PASS or FAIL"),
         ({"po_1": "DECISION: BLOCKED"}, "failed", "BLOCKED needs a reason"),

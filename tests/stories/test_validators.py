@@ -71,6 +71,39 @@ def test_what_is_wrong_is_said_with_the_offending_text() -> None:
     assert "APPROVED" in problem and "BLOCKED" in problem
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "\n \n",
+        "Understood.",
+        "Summary:\n",
+        "**SUMMARY:** ok",
+        "SUMMARY: -\nREASON: none",
+        "DECISION: APPROVED",
+        "> SUMMARY: somebody else wrote this sentence",
+        '{"result": "SUMMARY: a field that nobody reads"}',
+        '{"summary": ""}',
+        "<story>\n</story>",
+    ],
+)
+def test_a_reply_of_sm_without_content_is_asked_for_again(reply: str) -> None:
+    assert read_reply(reply, "sm").problem
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "SUMMARY: adds two prices",
+        "## Summary\n\nThe till adds two prices.",
+        '{"summary": "the till adds two prices"}',
+        "SUMMARY: 店で割引を計算します",
+        "<story>\n# Story 4: Prices\n</story>",
+    ],
+)
+def test_a_summary_or_a_rewritten_story_is_the_form_of_sm(reply: str) -> None:
+    assert not read_reply(reply, "sm").problem
+
+
 def test_a_reference_points_to_a_part_that_there_is() -> None:
     assert references(["AC 1 and AC #3 are vague", "Tasks name no test"], 3) == (
         "AC 1",

@@ -225,7 +225,7 @@ def _lines(story: StoryResult) -> list[str]:
         findings = "; ".join(row.evidence.get("findings") or [])
         outcome = row.decision or findings or row.summary
         lines.append(f"  {row.stage} {row.attempt}: {outcome}"[:200])
-        if row.stage == "dev" and row.quality_of:
+        if row.quality_of:
             lines.append(f"    summary {row.quality_of}")
     if story.tests:
         lines.append(f"  tests: {plain(story.tests)}")

@@ -54,7 +54,7 @@ class ApprovalFlow:
             )
             self.story = _drafted(self.story, artifact.value.reply)
             self.handoff.set_acceptance_criteria(self.story.criteria)
-            self._record("sm", number, read_reply(artifact.value.reply), artifact)
+            self._record("sm", number, read_reply(artifact.value.reply, "sm"), artifact)
             # An incomplete story goes back to SM; PO is not paid to say the same.
             valid, feedback = AgentValidator.validate_sm_output(self.story, self.handoff)
             if not valid:

@@ -14,12 +14,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from transom.stories.story import Action
+from transom.errors import ReplyError
+from transom.formats.tags import read_tag
+from transom.stories.story import Action, count_words
 
 Seat = Literal["sm", "po", "dev", "qa"]
 MAX_REPLY = 200_000
 """Characters of a reply, at most; usual replies have a hundredth of that."""
 MAX_SUMMARY = 2_000
+_SHORTEST_SUMMARY = 3  # words of a sentence that says who does what
 
 _APPROVED, _BLOCKED, _CHANGES, _PASS, _FAIL = (
     "APPROVED",
@@ -117,7 +120,9 @@ class Read:
 
 
 def read_reply(text: str, seat: Seat = "dev") -> Read:
-    """Read a reply; for PO and QA, also its decision."""
+    """Read a reply: for PO and QA, also its decision; SM's has no other form than its summary or a
+    rewritten story.
+    """
     if not text.strip():
         return Read(problem="the reply is empty")
     if len(text) > MAX_REPLY:
@@ -143,9 +148,9 @@ def read_reply(text: str, seat: Seat = "dev") -> Read:
     for line in rows["tes"]:
         if match := _COVERS.match(line):
             tests[int(match[1])] = _names(match[2])
-    decision = problem = ""
-    if seat in _WORDS:
-        decision, problem = _decided_by(lines, seat)
+    decision, problem = _decided_by(lines, seat)
+    if seat == "sm":
+        problem = "" if _has_story(text) else _unsummed(" ".join(rows["sum"]), text)
     return Read(
         decision=decision,
         problem=problem,
@@ -153,6 +158,24 @@ def read_reply(text: str, seat: Seat = "dev") -> Read:
         reasons=(*rows["rea"], *rows["ref"]),
         files=dict(filter(None, map(_claim, rows["fil"]))),
         tests=tests,
+    )
+
+
+def _has_story(text: str) -> bool:
+    """Whether SM's reply holds the story, written again."""
+    try:
+        return bool(read_tag(text, "story").text)
+    except ReplyError:
+        return False
+
+
+def _unsummed(summary: str, reply: str) -> str:
+    """Return why SM's reply says nothing; "" if its summary is a sentence."""
+    if count_words(summary) >= _SHORTEST_SUMMARY:
+        return ""
+    return (
+        f"the reply has no summary: {_excerpt(reply)}; write one line: SUMMARY: what the story asks"
+        f" for, in {_SHORTEST_SUMMARY} words or more"
     )
 
 
@@ -227,6 +250,8 @@ def _of_fields(fields: dict[str, Any], seat: Seat) -> Read:
         digits = re.sub(r"\D", "", number)[:6]
         tests[int(digits or 0)] = tuple(map(str, _as_list(names)))
     decision = problem = ""
+    if seat == "sm":
+        problem = _unsummed(str(fields.get("summary", "")), json.dumps(fields))
     if seat in _WORDS:
         written = fields.get("decision")
         if isinstance(written, str):
@@ -268,7 +293,11 @@ def _undecorated(text: str) -> str:
 
 
 def _decided_by(lines: Sequence[str], seat: Seat) -> tuple[str, str]:
-    """Return the one decision of a role, or ("", problem) with the words that it may use."""
+    """Return the one decision of a role, or ("", problem) with the words that it may use; SM and
+    Dev have neither.
+    """
+    if seat not in _WORDS:
+        return "", ""
     decision, problem = _decided(lines, _WORDS[seat])
     return decision, f"{problem}; {_wanted_words(seat)}" if problem else ""
 
