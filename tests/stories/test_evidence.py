@@ -15,6 +15,7 @@ from transom.sandbox import Level
 from transom.stories.decisions import read_reply
 from transom.stories.evidence import AttemptEvidence, Rules, judge
 from transom.stories.git import Git
+from transom.stories.results import score_work
 from transom.stories.stories_yaml import read_stories_yaml
 from transom.stories.story import Story
 from transom.stories.testrun import TestCommand, TestRun, compare, run_tests
@@ -67,6 +68,32 @@ def test_honest_work_has_no_findings_and_names_the_tests_of_each_criterion(tmp_p
         ("till/discounts.py", "created"),
     ]
     assert evidence.claimed == {1: ("tests.test_discounts.T.test_ten",)}
+
+
+@pytest.mark.parametrize(
+    ("files", "tests", "why"),
+    [
+        ({}, "", "Dev changed no file"),
+        ({}, "TESTS:\n- AC 1: test_nowhere\n", "test_nowhere is claimed to cover criterion 1"),
+        (
+            {"till/discounts.py": DISCOUNT, "tests/test_discounts.py": DISCOUNT_TEST},
+            "TESTS:\n- AC 2: test_hundred\n",
+            "test_hundred is claimed to cover criterion 2",
+        ),
+    ],
+)
+def test_a_score_says_what_contradicts_the_reply(
+    tmp_path: Path, files: dict[str, str], tests: str, why: str
+) -> None:
+    project, (story, *_) = make_project(tmp_path), stories()
+    for path, text in files.items():
+        write(project, path, text)
+    evidence = judged(project, story, f"SUMMARY: written and tested.\n{GOOD}{tests}")
+    changes = {change.path: change.action for change in evidence.changes}
+    score = score_work("written and tested.", story, changes, (), evidence.denied)
+    assert score.parts["claims"] == 0
+    assert f"is contradicted: {why}" in str(score)
+    assert "no false claim" not in str(score)
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ from transom.stories.weakening import weakened
 _DOCUMENTS = (".md", ".rst", ".txt", ".adoc", ".png", ".svg", ".jpg", ".jpeg", ".gif", ".pdf")
 """Files that no test runs. A story that changes nothing else cannot be shown by tests."""
 
+_NO_CHANGE = "Dev changed no file"
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -58,6 +60,8 @@ class AttemptEvidence:
     """The evaluation of a Dev attempt; no `findings` means that nothing speaks against it.
 
     Attributes:
+        denied: what speaks against the reply's word: tests that did not run, and work that is not
+            there.
         claimed: number of a criterion -> tests of the report that are claimed to cover it.
         changed_tests: old tests whose checks the story changed, and was allowed to change.
         doubts: what a person has to look at, one sentence each.
@@ -67,6 +71,7 @@ class AttemptEvidence:
 
     findings: tuple[str, ...]
     changes: tuple[Change, ...]
+    denied: tuple[str, ...] = ()
     claimed: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     changed_tests: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
@@ -171,7 +176,7 @@ async def judge(
     if changes:
         findings += [f"reply: {claim}" for claim in claims_against(read, done_now, done_in_all)]
     else:
-        findings.append("worktree: Dev changed no file")
+        findings.append(f"worktree: {_NO_CHANGE}")
     claimed, problems = claimed_tests(read.tests, story, tests.after)
     findings += [f"reply: {problem}" for problem in problems]
     findings += [f"tests: {problem}" for problem in tests.problems]
@@ -183,7 +188,14 @@ async def judge(
         for case in cases
         if is_same_test(case, f"{path}::{name.replace('.', '::')}")
     ]
-    return AttemptEvidence(tuple(findings), changes, claimed, tuple(changed_tests), tuple(doubts))
+    return AttemptEvidence(
+        tuple(findings),
+        changes,
+        denied=tuple(problems if changes else [*problems, _NO_CHANGE]),
+        claimed=claimed,
+        changed_tests=tuple(changed_tests),
+        doubts=tuple(doubts),
+    )
 
 
 def is_backlog_or_page(path: str, backlog: Sequence[str]) -> bool:

@@ -301,7 +301,7 @@ class StoryFlow(ApprovalFlow):
         }
         row = self._record("dev", number, read, worked, record)
         changed = {change.path: change.action for change in evidence.changes}
-        row.rate(score_work(row.summary, self.story, changed, tests.problems))
+        row.rate(score_work(row.summary, self.story, changed, tests.problems, evidence.denied))
         return evidence, tests
 
     def _by_time(self, changes: Sequence[Change]) -> list[Change]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -127,7 +127,7 @@ class SummaryScore:
 
     Attributes:
         parts: the share of each part: `criteria` that it names and, of Dev's, changed `files` that
-            it names and `claims`, which is 0 if it praises tests that have problems.
+            it names and `claims`, which is 0 if one of its claims is false.
         counts: the same in words, such as `names 1 of 2 criteria`.
     """
 
@@ -158,21 +158,34 @@ def score_summary(summary: str, story: Story) -> SummaryScore:
 
 
 def score_work(
-    summary: str, story: Story, changes: Mapping[str, Action], problems: tuple[str, ...]
+    summary: str,
+    story: Story,
+    changes: Mapping[str, Action],
+    problems: tuple[str, ...],
+    denied: Sequence[str] = (),
 ) -> SummaryScore:
-    """Score Dev's summary: criteria named, files named, no claim that the tests contradict."""
+    """Score Dev's summary: criteria named, files named, no claim that the evidence contradicts.
+
+    Args:
+        changes: path -> what git shows.
+        problems: problems of the test run.
+        denied: what speaks against the reply's word, one sentence each.
+    """
     plain = summary.lower()
     of_criteria = score_summary(summary, story)
     names = [path.rpartition("/")[2].lower() for path in changes]
     named = 0
     for name in names:
         named += name in plain or name.partition(".")[0] in plain
-    is_false = bool(problems) and any(word in plain for word in _BOASTS)
+    truth, claims = 1.0, "makes no false claim of tests"
+    if denied:
+        truth, claims = 0.0, f"is contradicted: {denied[0]}"
+    elif problems and any(word in plain for word in _BOASTS):
+        truth, claims = 0.0, "praises tests that have problems"
     parts = {
         **of_criteria.parts,
         "files": named / len(names) if names else 0.0,
-        "claims": 0.0 if is_false else 1.0,
+        "claims": truth,
     }
-    praise = "praises tests that have problems" if is_false else "makes no false claim of tests"
-    counts = (*of_criteria.counts, f"names {named} of {len(names)} changed files", praise)
+    counts = (*of_criteria.counts, f"names {named} of {len(names)} changed files", claims)
     return SummaryScore(parts, counts)
