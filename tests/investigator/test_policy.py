@@ -298,3 +298,34 @@ def test_who_asks_whether_to_ship_asks_for_production(question: str) -> None:
 )
 def test_a_status_before_production_in_other_languages(status: str) -> None:
     assert load_policy().stage_of(status, "indeterminate") == "Production-Ready"
+
+
+@pytest.mark.parametrize(
+    ("id_", "rest", "name"),
+    [
+        (
+            "tests.coverage",
+            "rules: [{measure: coverage.line, at_least: 95}]",
+            "Line coverage of at least 95 %",
+        ),
+        (
+            "security.medium",
+            "rules: [{measure: vulnerabilities.medium, at_most: 3}]",
+            "Open medium vulnerabilities of at most 3",
+        ),
+        (
+            "tests.coverage",
+            "name: Ours, rules: [{measure: coverage.line, at_least: 95}]",
+            "Ours",
+        ),
+        ("tests.coverage", "owner: platform", "Line coverage of at least 80 %"),
+    ],
+)
+def test_a_title_states_the_bound_of_its_rule(
+    tmp_path: Path, id_: str, rest: str, name: str
+) -> None:
+    path = tmp_path / "policy.yaml"
+    text = f"schema: transom.investigation_policy/1\ncriteria: [{{id: {id_}, {rest}}}]\n"
+    path.write_text(text, "utf-8")
+    criteria = {criterion.id: criterion.name for criterion in load_policy(path).criteria}
+    assert criteria[id_] == name

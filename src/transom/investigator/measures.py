@@ -37,6 +37,11 @@ MEASURES = frozenset(_known_measures())
 """The measures that a policy can name."""
 
 
+def is_percentage(measure: str) -> bool:
+    """Return whether a measure is counted in percent."""
+    return measure.startswith("coverage.") or measure.endswith(("_rate", "_share"))
+
+
 def words_of(measure: str) -> str:
     """Return a measure in words: `tests.failed` -> `failed tests`."""
     special_names = {

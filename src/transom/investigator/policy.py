@@ -17,7 +17,7 @@ from transom.evidence.caps import read_acceptances
 from transom.evidence.dates import read_age
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import nearest_key, validate_yaml
-from transom.investigator.measures import MEASURES
+from transom.investigator.measures import MEASURES, is_percentage, words_of
 from transom.investigator.reading.recognition import ANALYSIS_TYPES
 from transom.investigator.reading.vocabulary import Status, plain_words
 
@@ -52,6 +52,17 @@ class Rule(_Shape):
     optional: bool = False
     counted: str | None = None
     otherwise: Rule | None = None
+
+    @property
+    def title(self) -> str:
+        """What the rule asks, such as `line coverage of at least 95 %`."""
+        if self.equal is not None:
+            return f"{words_of(self.measure)} is {self.equal}"
+        side, bound = "at least", self.at_least
+        if self.at_most is not None:
+            side, bound = "at most", self.at_most
+        unit = " %" if is_percentage(self.measure) else ""
+        return f"{words_of(self.measure)} of {side} {bound or 0:.15g}{unit}"
 
     @field_validator("measure", "counted")
     @classmethod
@@ -312,9 +323,14 @@ def _policy_in(path: Path, _: int) -> Policy:
     merged = {**shipped, **own, "criteria": _merged_criteria(own, shipped)}
     policy = validate_yaml(Policy, replace(file, data=merged))
     # Reports keep the order that people know; what a team adds comes behind.
-    order = [criterion.id for criterion in load_policy().criteria]
+    before = {criterion.id: criterion for criterion in load_policy().criteria}
+    order = [*before]
     shipped_criteria = sorted(
-        (criterion for criterion in policy.criteria if criterion.id in order),
+        (
+            _retitled(criterion, before[criterion.id])
+            for criterion in policy.criteria
+            if criterion.id in order
+        ),
         key=lambda criterion: order.index(criterion.id),
     )
     added = []
@@ -322,6 +338,18 @@ def _policy_in(path: Path, _: int) -> Policy:
         if criterion.id not in order:
             added.append(criterion)
     return policy.model_copy(update={"criteria": [*shipped_criteria, *added]})
+
+
+def _retitled(criterion: Criterion, shipped: Criterion) -> Criterion:
+    """Return a criterion whose title says what its rules ask, if they are no longer the shipped
+    ones and the title is.
+    """
+    if criterion.name != shipped.name or criterion.rules == shipped.rules or not criterion.rules:
+        return criterion
+    # An optional rule asks for nothing where a source does not mention it.
+    asked = [rule for rule in criterion.rules if not rule.optional] or criterion.rules
+    title = ", ".join(rule.title for rule in asked)
+    return criterion.model_copy(update={"name": title[:1].upper() + title[1:]})
 
 
 def _merged_criteria(own: dict[str, Any], shipped: dict[str, Any]) -> list[Any]:
