@@ -238,6 +238,15 @@ def test_bad_input_has_a_code_and_one_clear_line(run: Run, tmp_path: Path, name:
         assert (out, err.count("\n")) == ("", 1)
 
 
+@pytest.mark.parametrize("text", ["{bad", '{"a": 1,\n "b" 2}\n', "[1, 2,\n3,\n]"])
+def test_the_reason_why_a_source_is_unread_is_no_claim(run: Run, tmp_path: Path, text: str) -> None:
+    put("metrics/unit_test_results.json", text)(tmp_path / "data")
+    _, out, err = run("Is feature1 ready?", "--data", "data", "--format", "json", "-q")
+    document = json.loads(out)
+    assert "is not JSON" in str(document["unread"]), err
+    assert document["unsupported_claims"] == []
+
+
 def test_a_question_that_fits_two_features_waits_for_a_person(run: Run, tmp_path: Path) -> None:
     copy_of(READY, tmp_path / "data")
     other = tmp_path / "data" / "feature9" / "jira" / "feature_issue.json"

@@ -213,10 +213,11 @@ async def summarised(
     checked = ledger.check(
         summary, names=[question, ref.source], sources=[ref.source], relation=unshown_relation
     )
-    unsupported = [*checked.removed]
-    for sentence in checked.undecided:
+    unsupported = []
+    for sentence in (*checked.removed, *checked.undecided):
         # The reason why a source tells nothing is Transom's sentence, not a claim of its reader.
-        if sentence.sentence != reading.why:
+        # Its place, such as `results.json:1`, is no figure.
+        if sentence.sentence not in reading.why:
             unsupported.append(sentence)
     struck = unsupported_of(unsupported, ref.source)
     return SourceReport(
