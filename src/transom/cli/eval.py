@@ -104,7 +104,7 @@ async def run(session: Session, suite: SuiteArgument, options: EvalOptions) -> i
         session.progress("rubrics are not marked; name a model that marks them with --judge")
     async with session.open_store() as store:
         result = await _evaluated(session, store, chosen, options)
-    lines = text_lines(result, toned)
+    lines = text_lines(result, toned, saved=options.save or "")
     return session.show(result, *lines, code=result.exit_code, reports=reports)
 
 

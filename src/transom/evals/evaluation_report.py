@@ -42,8 +42,11 @@ def _reasons(row: ScenarioRow) -> list[str]:
     return list(reasons)
 
 
-def text_lines(run: Evaluation, tone: Tone) -> Iterator[str]:
-    """Yield the lines of a text report: scenarios, summary, changes against the baseline."""
+def text_lines(run: Evaluation, tone: Tone, *, saved: str = "") -> Iterator[str]:
+    """Yield the lines of a text report: scenarios, summary, changes against the baseline.
+
+    `saved`: the name under which this evaluation was just kept as a baseline; "" if it was not.
+    """
     for row in run.scenarios:
         yield from _row_lines(row, tone)
     yield ""
@@ -56,6 +59,8 @@ def text_lines(run: Evaluation, tone: Tone) -> Iterator[str]:
     if changes.baseline:
         yield f"against {changes.baseline}:"
         yield from change_lines(changes, tone)
+    elif saved:
+        yield f"nothing to compare with yet; kept as the baseline {saved}"
     else:
         yield "no baseline; --save NAME keeps one"
 

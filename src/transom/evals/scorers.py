@@ -106,7 +106,7 @@ def _subject(scenario: Scenario, outcome: ScenarioOutcome, _: Sources) -> Parts:
     expected = scenario.expected.subject
     if expected is not None:
         is_equal = (outcome.subject or "").casefold() == expected.casefold()
-        yield is_equal, f"the subject is {expected}, not {outcome.subject}"
+        yield is_equal, f"the subject is {outcome.subject}; {expected} is expected"
 
 
 def _asks(scenario: Scenario, outcome: ScenarioOutcome, _: Sources) -> Parts:
@@ -157,14 +157,17 @@ def _arguments(scenario: Scenario, outcome: ScenarioOutcome, _: Sources) -> Part
 def _verdict(scenario: Scenario, outcome: ScenarioOutcome, _: Sources) -> Parts:
     expected = scenario.expected.verdict
     if expected:
-        message = f"the verdict is {' or '.join(expected)}, not {outcome.verdict}"
+        message = f"the verdict is {outcome.verdict}; {' or '.join(expected)} is expected"
         yield outcome.verdict in expected, message
 
 
 def _criteria(scenario: Scenario, outcome: ScenarioOutcome, _: Sources) -> Parts:
     for name, expected in scenario.expected.criteria.items():
         status = outcome.criteria.get(name)
-        yield status in expected, f"criterion {name} is {' or '.join(expected)}, not {status}"
+        yield (
+            status in expected,
+            f"criterion {name} is {status}; {' or '.join(expected)} is expected",
+        )
 
 
 def _values(scenario: Scenario, outcome: ScenarioOutcome, _: Sources) -> Parts:
@@ -172,7 +175,7 @@ def _values(scenario: Scenario, outcome: ScenarioOutcome, _: Sources) -> Parts:
         value = outcome.values.get(name)
         # Python takes True and 1 for equal.
         is_equal = value == expected and type(value) is type(expected)
-        yield is_equal, f"{name} is {expected}, not {value}"
+        yield is_equal, f"{name} is {value}; {expected} is expected"
 
 
 def _recall(scenario: Scenario, outcome: ScenarioOutcome, _: Sources) -> Parts:
