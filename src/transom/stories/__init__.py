@@ -4,7 +4,7 @@ from transom.stories.backlog import find_backlog
 from transom.stories.backlog_search import Backlog
 from transom.stories.epic import kept_results, plan, run_epic
 from transom.stories.handoff import AgentValidator, StoryHandoff
-from transom.stories.results import EpicResult, StoryResult
+from transom.stories.results import EpicResult, StageRow, StoryResult
 from transom.stories.shared import Epic, StorySettings
 from transom.stories.story import Story
 
@@ -13,6 +13,7 @@ __all__ = [
     "Backlog",
     "Epic",
     "EpicResult",
+    "StageRow",
     "Story",
     "StoryHandoff",
     "StoryResult",
