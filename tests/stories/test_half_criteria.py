@@ -185,13 +185,13 @@ def test_a_panic_ends_only_its_own_test_of_go() -> None:
 
 def test_another_number_where_the_code_has_a_certain_one() -> None:
     python = 'LIMIT = 45\nname = "45"  # 45\n\n\ndef over(x):\n    return x > 45.5\n'
-    assert with_other_number("a.py", None, python, {Decimal(45)}) == python.replace(
-        "LIMIT = 45", "LIMIT = 46"
+    assert with_other_number("a.py", None, python, {Decimal(45)}, "higher") == python.replace(
+        "LIMIT = 45", "LIMIT = 93"
     )
     script = "const limit = 0.60; // 0.60\nconst text = '0.60';\n"
-    assert with_other_number("a.js", None, script, {Decimal("0.6")}) == script.replace(
-        "limit = 0.60", "limit = 1.60"
+    assert with_other_number("a.js", None, script, {Decimal("0.6")}, "higher") == script.replace(
+        "limit = 0.60", "limit = 4.2"
     )
-    assert with_other_number("a.go", None, "var x = 451\n", {Decimal(45)}) is None
+    assert with_other_number("a.go", None, "var x = 451\n", {Decimal(45)}, "higher") is None
     # Lines of before stay.
-    assert with_other_number("a.py", python, python, {Decimal(45)}) is None
+    assert with_other_number("a.py", python, python, {Decimal(45)}, "higher") is None

@@ -63,7 +63,7 @@ def with_other_values(
 
 
 def with_other_number(
-    path: str, old: str | None, new: str, values: Collection[Decimal]
+    path: str, old: str | None, new: str, values: Collection[Decimal], kind: DeclaredKind
 ) -> str | None:
     """Return the text after a change with another number for each of certain ones on its changed
     lines; None if they hold none of them.
@@ -82,7 +82,8 @@ def with_other_number(
         for match in reversed([*_NUMBER.finditer(shown)]):
             written = match[1].replace("_", "")
             if Decimal(written) in values:
-                other = str(Decimal(written) + 1)
+                value = float(written) if "." in written else int(written)
+                other = str(_other_number(value, kind))
                 row = rows[number - 1]
                 rows[number - 1] = f"{row[: match.start(1)]}{other}{row[match.end(1) :]}"
     changed = "".join(rows)

@@ -22,8 +22,8 @@ RunWith = Callable[[str, Mapping[str, str | None]], Awaitable[TestRun]]
 """Runs the tests on the story's commit with some files changed: path -> text, None for no file. The
 first argument names the run.
 """
-_MOST_NUMBERS = 4
-"""Numbers of criteria that are tried, each by a run."""
+_MOST_NUMBERS = 6
+"""Runs with other numbers of criteria, at most."""
 
 
 async def noticing_values(
@@ -82,16 +82,23 @@ async def unnoticed_numbers(
     tried = 0
     for rule in named.rules:
         tests = rule.tests & green.ids("passed")
-        texts: dict[str, str | None] = {}
-        for path, (old, new) in files.code.items():
-            text = None if new is None else with_other_number(path, old, new, rule.values)
-            if text is not None:
-                texts[path] = text
-        if not texts or not tests or rule.criterion in unnoticed or tried == _MOST_NUMBERS:
-            continue
-        tried += 1
-        if tests <= (await run(f"other-number-{tried}", texts)).ids("passed"):
-            unnoticed[rule.criterion] = rule.text
+        kinds: tuple[DeclaredKind, ...] = ("higher", "lower")
+        # A test beyond a limit notices one of both.
+        for kind in kinds:
+            texts: dict[str, str | None] = {}
+            for path, (old, new) in files.code.items():
+                text = None
+                if new is not None:
+                    text = with_other_number(path, old, new, rule.values, kind)
+                if text is not None:
+                    texts[path] = text
+            if not texts or not tests or tried == _MOST_NUMBERS:
+                break
+            tried += 1
+            if not tests <= (await run(f"other-number-{tried}", texts)).ids("passed"):
+                break
+        else:
+            unnoticed.setdefault(rule.criterion, rule.text)
     return unnoticed
 
 
