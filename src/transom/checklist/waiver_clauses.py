@@ -16,7 +16,7 @@ WAIVE: Final = "waive"
 """The parameter of a claim that says what is waived: the word of a stage, or a pattern."""
 
 _OBJECT: Final = re.compile(
-    r"\bwaive[drs]?\s+(?:\w+\s+)?(?:for|in|on|at|of)\s+(?P<object>[\w\s-]+)$"
+    r"\bwaive[drs]?\s+(?:\w+\s+)?(?:for|in|on|at|of)\s+(?P<object>[\w\s-]{1,80})$"
 )
 
 

@@ -28,8 +28,8 @@ _OPTIONAL: Final = re.compile(
 _MOST_KINDS: Final = 6
 _EITHER: Final = " or "
 _EACH: Final = " and "
-_AND: Final = re.compile(r"\s*(?:/|,|&|\band\b|\bboth\b|\bthe\b|\s)*\s*", re.IGNORECASE)
-_OR: Final = re.compile(r"\s*(?:,\s*)?\b(?:or|and/or)\s+(?:(?:the|an?)\s+)?", re.IGNORECASE)
+_AND: Final = re.compile(r"^(?:\s|/|,|&|\band\b|\bboth\b|\bthe\b)*$", re.IGNORECASE)
+_OR: Final = re.compile(r"^[\s,]*\b(?:or|and/or)\s(?:(?:the|an?)\s)?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

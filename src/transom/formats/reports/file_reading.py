@@ -93,7 +93,7 @@ _LOST: Final = ReportRow(
     name="file_not_read",
     is_trouble=True,
 )
-_WORD: Final = re.compile(r"[^\s'\"`(),;[\]{}]+(?<![.:])")
+_WORD: Final = re.compile(r"[^\s'\"`(),;[\]{}]+")
 _NAMED: Final = _either(_IN_MESSAGES)
 _ENDS: Final = (
     rf"^(?i:(?:the\s+)?(?:{_NAMED})(?:\s+file)?\s+{_WAS}{_DONE})$",
@@ -142,7 +142,7 @@ class LostFiles:
         is_error = fact.name == "message" and fact.scope.get("severity") == "error"
         if not is_error or not self._paths:
             return None
-        words = {word.partition(":")[0] for word in _WORD.findall(fact.content)}
+        words = {word.rstrip(".").partition(":")[0] for word in _WORD.findall(fact.content)}
         names = tuple(f"/{word}" for word in words if "." in word)
         named = [path for path in self._paths if f"/{path}".endswith(names)]
         if not named and fact.line == self._line + 1:
