@@ -139,7 +139,7 @@ def header_parameters(claim: Claim, description: str) -> dict[str, str] | None:
 def _fields_in(part: HeaderPart, text: str) -> tuple[str, ...]:
     """Return the fields of a kind that a list names, such as "tool, date"; else ()."""
     fields = []
-    for word in re.split(r"\s*(?:,|/|&|\band\b)\s*", text.lower().strip()):
+    for word in map(str.strip, re.split(r"[,/&]|\band\b", text.lower())):
         words = {word, word.replace(" ", "_"), _SAME_FIELD.get(word, word)}
         known = [field for field, key in part.fields.items() if words & {field, key}]
         if word and not known:
@@ -219,7 +219,7 @@ def _pattern_of(names: tuple[str, ...]) -> re.Pattern[str]:
 
 def _kind_of(claim: Claim, text: str) -> str:
     """Return the kind that a name in a description means."""
-    words = re.sub(r"\s+files?$", "", text.lower())
+    words = re.sub(r"\sfiles?$", "", text.lower()).strip()
     for part in claim.headers:
         if words in part.called or words.removesuffix("s") in part.called:
             return part.kind
