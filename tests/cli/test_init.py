@@ -8,6 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from transom.checklist.writing.views import check_prompts, load_prompt, own_prompt
 from transom.cli import main
 from transom.config import load_settings
 from transom.formats.yaml_files import load_yaml
@@ -77,3 +78,19 @@ def test_a_folder_that_is_missing_or_cannot_be_written_is_one_error(
     (project / "transom.schema.json").mkdir()
     assert main(["init"]) == 0
     assert "kept transom.schema.json" in capsys.readouterr().out
+
+
+def test_the_shipped_prompts_are_written_on_demand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts" / "task_round2.md").write_text("Ours.\n")
+    assert main(["init", "--prompts"]) == 0
+    out = capsys.readouterr().out
+    assert "kept prompts/task_round2.md" in out and "wrote prompts/template_section1.md" in out
+    assert "paths: {prompts_dir: prompts}" in out
+    # Each of them is one that a role reads, and says what the shipped one says.
+    check_prompts(tmp_path / "prompts")
+    kept, other = (own_prompt(name, tmp_path / "prompts") for name in ("task_round2", "role"))
+    assert (kept, other) == ("Ours.", load_prompt("role"))

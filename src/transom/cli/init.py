@@ -16,6 +16,7 @@ from transom.config import FILE_NAMES, find_settings_file
 from transom.errors import InputError
 
 SCHEMA_FILE = "transom.schema.json"
+PROMPTS = "prompts"
 _SETTINGS = """\
 # yaml-language-server: $schema={schema}
 # Settings of Transom. Every key is optional; `transom schema settings` lists them all.
@@ -29,12 +30,19 @@ Folder = Annotated[
     Path, typer.Argument(metavar="FOLDER", help="Folder of the project [.].", show_default=False)
 ]
 
+Prompts = Annotated[
+    bool,
+    typer.Option(
+        "--prompts", help="Also write the shipped prompts of `check` to prompts/, to be changed."
+    ),
+]
+
 
 @command(root, "init", example="transom init")
-def init(session: Session, folder: Folder = Path()) -> int:
+def init(session: Session, folder: Folder = Path(), prompts: Prompts = False) -> int:
     """Write a settings file, and the schema by which an editor checks it.
 
-    Files that exist are kept unchanged. Commit both files.
+    Files that exist are kept unchanged. Commit them.
     """
     target = session.cwd / folder
     if not target.is_dir():
@@ -50,7 +58,19 @@ def init(session: Session, folder: Folder = Path()) -> int:
     schema_entry = _write_new(target / SCHEMA_FILE, schema_text)
     settings_entry = _write_new(settings_path, settings_text)
     files = [schema_entry, settings_entry]
+    if prompts:
+        from transom.checklist.writing.views import shipped_prompts  # other commands need none
+
+        (target / PROMPTS).mkdir(exist_ok=True)
+        for name, text in shipped_prompts().items():
+            entry = _write_new(target / PROMPTS / f"{name}.md", f"{text}\n")
+            files.append({**entry, "path": f"{PROMPTS}/{name}.md"})
     lines = [f"{entry['action']} {folder / entry['path']}" for entry in files]
+    if prompts:
+        lines.append(
+            f"to use them: paths: {{prompts_dir: {PROMPTS}}} in {settings_path.name}; remove those"
+            " that you do not change"
+        )
     # A file that exists may have no line for editors yet.
     if settings_entry["action"] == "kept":
         lines.append(f"have an editor check it: # yaml-language-server: $schema={SCHEMA_FILE}")

@@ -20,7 +20,8 @@ class Paths(SettingsSection):
         cache_dir: the workspace, if neither `workspace` nor `--workspace` is given.
         output_dir: output folder of `check build` without `-o`.
         prompts_dir: a folder with prompts of your own for `check`, including the template of the
-            ItemSpec: its files replace shipped ones of the same name.
+            ItemSpec: its files replace shipped ones of the same name; `transom init --prompts`
+            writes those.
         artifacts: where runs keep their files: `files`: in the workspace, which all machines share;
             `database`: in the database, too, from where a machine that lacks them fetches them.
         prices: your own price list, which overrides the shipped one (see docs/providers.md).

@@ -58,6 +58,12 @@ def own_prompt(name: str, folder: Path | None) -> str:
     return load_prompt(name)
 
 
+def shipped_prompts() -> dict[str, str]:
+    """Return the texts of the prompts that a person's folder may replace, by name."""
+    names = sorted({prompt.file for view in VIEWS.values() for prompt in view.prompt})
+    return {name: load_prompt(name) for name in names}
+
+
 def check_prompts(folder: Path) -> None:
     """Check a person's folder of prompts.
 
@@ -66,12 +72,16 @@ def check_prompts(folder: Path) -> None:
     """
     if not folder.is_dir():
         raise InputError("no such folder", place=f"paths.prompts_dir: {folder}")
-    prompt_names = sorted({prompt.file for view in VIEWS.values() for prompt in view.prompt})
+    prompt_names = [*shipped_prompts()]
     # A misspelt name would silently leave the shipped prompt in place.
     for path in sorted(folder.glob("*.md")):
         if path.stem not in prompt_names:
             near = nearest_key(path.stem, prompt_names)
-            hint = f"did you mean {near}.md?" if near else "see the names in the shipped folder"
+            hint = (
+                f"did you mean {near}.md?"
+                if near
+                else "transom init --prompts writes the shipped ones"
+            )
             raise InputError("no role reads this prompt", place=str(path), hint=hint)
 
 

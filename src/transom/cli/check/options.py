@@ -118,7 +118,10 @@ class CheckArguments:
         ),
     ] = False
     debug: Annotated[
-        bool, typer.Option("--debug", help="Also copy the prompt and reply of every round.")
+        bool,
+        typer.Option(
+            "--debug", help="Also copy the prompt and reply of every round that a model answered."
+        ),
     ] = False
     reports: Annotated[
         Several,
