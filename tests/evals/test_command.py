@@ -60,6 +60,8 @@ def command(
 
 def test_a_suite_is_run_kept_and_compared(command: Command) -> None:
     code, out, err = command("run", "suite", "--save", "main", "--report", "junit:out/j.xml")
+    assert "kept as the baseline main" in out
+    assert "--save NAME" not in out
     assert code == 0, out + err
     assert out.startswith("pass   moon\n")
     assert "1 of 1 scenario passed, pass rate 1.00" in out
