@@ -559,7 +559,7 @@ def choose(door: Door, item: str) -> dict[str, Any]:
     """Answer the question of an item by its first candidate, which leaves nothing out."""
     asked = door.json("check", "all", item)
     assert asked["status"] == "NEEDS_MODEL", asked
-    first = asked["readings"][0]["reads_as"]
+    first: dict[str, Any] = asked["readings"][0]["reads_as"]
     assert not first.get("left_out"), first
     number = asked["choose"].split()[2]
     assert door("answer", number, "--choose", "1", "--by", "Ola").code in (0, 1)

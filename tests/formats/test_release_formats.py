@@ -236,7 +236,7 @@ def test_the_total_of_nunit_2_leaves_out_what_did_not_run(not_run: str, lost: in
     ("tool", "severity"), [("gitleaks", "high"), ("TruffleHog", "high"), ("Linter", "medium")]
 )
 def test_a_finding_of_a_secret_finder_is_grave_in_sarif_too(tool: str, severity: str) -> None:
-    result = {"ruleId": "key", "message": {"text": "a key was committed"}}
-    run = {"tool": {"driver": {"name": tool}}, "results": [result]}
+    result: Json = {"ruleId": "key", "message": {"text": "a key was committed"}}
+    run: Json = {"tool": {"driver": {"name": tool}}, "results": [result]}
     findings = read_sarif({"version": "2.1.0", "runs": [run]})
     assert findings is not None and [row.severity for row in findings] == [severity]

@@ -45,7 +45,7 @@ _SHARES: Final = frozenset(
     {"utilization", "usage", "use", "used", "share", "percent", "count", "number"}
 )
 _VERBS: Final = ("exceed", "exceeds", "stay", "stays", "reach", "reaches", "leave", "leaves")
-_NOUN: Final = r"(?P<noun>(?:[\w-]+ ){0,3}?[\w-]+)"
+_NOUN: Final = r"(?<![\w-])(?P<noun>(?:[\w-]++ ){0,3}?[\w-]++)"
 _ZERO_OF: Final = re.compile(
     rf"\b(?:no|zero|0|without(?: any)?|free (?:of|from))\s+{_NOUN}"
     r"(?=\s+(?:in|of|on|at|for|after|during|are|is|left|remain\w*|reported|within|across|by|from"
@@ -53,11 +53,11 @@ _ZERO_OF: Final = re.compile(
     re.IGNORECASE,
 )
 _IS_ZERO: Final = re.compile(
-    rf"{_NOUN}\s+(?:count\s+)?(?:is|are|equals?|=+|stays?)\s+(?:0|zero)\b(?!\.)", re.IGNORECASE
+    rf"{_NOUN}\s++(?:count\s++)?(?:is|are|equals?|=+|stays?)\s+(?:0|zero)\b(?!\.)", re.IGNORECASE
 )
 # "95 % or more" is at least 95 %.
 _BEHIND: Final = re.compile(
-    r"(?P<number>-?\d[\d.,]*\s?(?:%|[a-zµ]+)?) or"
+    r"(?<![\d.,])(?P<number>-?\d[\d.,]*+(?:\s?(?:%|[a-zµ]++))?) or"
     r" (?P<way>more|higher|above|better|less|lower|below|fewer)\b",
     re.IGNORECASE,
 )

@@ -42,7 +42,7 @@ _UNEXPLAINED: Final = "no rule explains "
 _UNREAD: Final = "it is trouble (unread line)"
 _NOT_CHECKED: Final = re.compile(r'not checked: "(?P<words>.*)"', re.DOTALL)
 # The tool itself says that a message is no error: `[WARNING ODB-0220]`, `Warning (10230):`.
-_MARK: Final = r"^[^A-Za-z]*(?:[\w./]+[:\s-]+){{0,2}}[^A-Za-z]*(?:{words})\b"
+_MARK: Final = r"^[^A-Za-z]*+(?:[\w./]++[:\s-]++){{0,2}}[^A-Za-z]*+(?:{words})\b"
 _MILD: Final = re.compile(
     _MARK.format(words=r"warning|warn|info|information|note") + r"|^[a-z]+: \*[WN],", re.IGNORECASE
 )
