@@ -37,7 +37,7 @@ class NarrowingNames(BaseModel):
     stage: tuple[tuple[str, ...], ...]
     corner: tuple[tuple[str, ...], ...]
     file_names: dict[str, tuple[str, ...]]
-    tools_of_stage: dict[str, tuple[str, ...]]
+    formats_of_stage: dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -130,13 +130,12 @@ def stages_of_file_name(name: str) -> tuple[str, ...]:
     return tuple(stages)
 
 
-def stages_of_tool(tool: str) -> tuple[str, ...]:
-    """Return the one stage that each report of a tool is of, such as synthesis; else nothing."""
-    stages = []
-    for stage, tools in _names().tools_of_stage.items():
-        if tool in tools:
-            stages.append(stage)
-    return tuple(stages)
+def stage_of_format(name: str) -> str | None:
+    """Return the one stage that each report of a format is of, such as synthesis; else None."""
+    for stage, formats in _names().formats_of_stage.items():
+        if name in formats:
+            return stage
+    return None
 
 
 def requirements_of(question: str) -> tuple[IdentityRequirement, ...]:

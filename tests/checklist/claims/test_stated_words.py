@@ -100,17 +100,34 @@ clk          6038.7   0.0          0
 Total                 0.0          0
 Hostname farm17
 """
+GENUS_LOG = """\
+Cadence Genus(TM) Synthesis Solution.
+Version: 21.14-s082_1, built Fri Jun 23 2022
+@genus 1> read_hdl blinker.v
+@genus 2> exit
+Normal exit.
+"""
+YOSYS_CHECK = """\
+7. Executing CHECK pass (checking for obvious problems).
+Checking module blinker...
+Found and reported 0 problems.
+"""
 STAGES = [
-    ("No setup violations after synthesis", GENUS, "PASS"),
-    ("No setup violations after routing", GENUS, "NEEDS_REVIEW"),
-    ("No setup violations after synthesis", TWO_SCENARIOS, "NEEDS_REVIEW"),
+    ("setup_met", "No setup violations after synthesis", GENUS, "PASS"),
+    ("setup_met", "No setup violations after routing", GENUS, "NEEDS_REVIEW"),
+    ("setup_met", "No setup violations after synthesis", TWO_SCENARIOS, "NEEDS_REVIEW"),
+    ("no_errors", "No errors", GENUS_LOG, "PASS"),
+    ("no_errors", "No errors for the synthesized netlist", GENUS_LOG, "NEEDS_REVIEW"),
+    ("no_problems", "No problems", YOSYS_CHECK, "PASS"),
+    ("no_problems", "No problems after synthesis", YOSYS_CHECK, "NEEDS_REVIEW"),
+    ("no_problems", "No problems after routing", YOSYS_CHECK, "NEEDS_REVIEW"),
 ]
 
 
-@pytest.mark.parametrize(("description", "report", "status"), STAGES)
-def test_a_tool_of_one_stage_says_the_stage(
-    tmp_path: Path, description: str, report: str, status: str
+@pytest.mark.parametrize(("claim", "description", "report", "status"), STAGES)
+def test_a_report_of_one_stage_says_the_stage(
+    tmp_path: Path, claim: str, description: str, report: str, status: str
 ) -> None:
-    row = ClaimRow(name="setup_met")
+    row = ClaimRow(name=claim)
     verdict = judge(tmp_path, row, report, {"description": description})
     assert verdict.status == status, [cap.text for cap in verdict.capped_by]

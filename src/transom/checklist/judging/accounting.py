@@ -29,8 +29,8 @@ from transom.checklist.judging.gather import File, GatheredEvidence
 from transom.checklist.narrowing import (
     banner_tool,
     requirements_of,
+    stage_of_format,
     stages_of_file_name,
-    stages_of_tool,
     synonyms,
 )
 from transom.checklist.waiver_clauses import without_waiver_clauses
@@ -350,11 +350,12 @@ def _identity(file: File, sections: Sequence[SectionReading]) -> Identity:
         facts.append(
             IdentityFact("stage", stage, file.shown_name, stated_by="the name of the file")
         )
-    tools = {fact.text for fact in facts if fact.facet == "tool"}
-    if len(tools) == 1 and not any(fact.facet == "stage" for fact in facts):
-        (tool,) = tools
-        for stage in stages_of_tool(tool):
-            facts.append(IdentityFact("stage", stage, file.shown_name, stated_by=f"what {tool} is"))
+    stages = {stage_of_format(section.format) for section in sections}
+    if len(stages) == 1 and not any(fact.facet == "stage" for fact in facts):
+        (of_format,) = stages
+        if of_format is not None:
+            by = "the kind of the report"
+            facts.append(IdentityFact("stage", of_format, file.shown_name, stated_by=by))
     return Identity(tuple(facts))
 
 
