@@ -138,11 +138,18 @@ class Criterion(_Shape):
 
 
 class LadderStage(_Shape):
-    """A stage of the ladder, and its other names."""
+    """A stage of the ladder, and its other names.
+
+    Attributes:
+        synonyms: names of the stage as a status of an issue.
+        spoken: names of the stage in a question.
+        verbs: what a question that asks for the stage does, such as "deploy".
+    """
 
     stage: str
     synonyms: list[str] = []
     spoken: list[str] = []
+    verbs: list[str] = []
     category: Literal["", "new", "indeterminate", "done"] = ""
 
 
@@ -278,7 +285,7 @@ class Policy(_Shape):
         # Longer names win over shorter ones, and later ones over earlier: "from UAT to production".
         hits: list[tuple[int, int, str]] = []
         for step in self.ladder:
-            for name in (step.stage, *step.spoken):
+            for name in (step.stage, *step.spoken, *step.verbs):
                 required_words = plain_words(name)
                 for position in range(len(words) - len(required_words) + 1):
                     if words[position : position + len(required_words)] == required_words:

@@ -44,6 +44,7 @@ from transom.investigator.stated_limits import AT_LEAST, says_kept, wrong_compar
 from transom.investigator.wording import FIGURE, QUOTE, StatementClause, clauses_of, fold, words
 
 _CITATION = re.compile(r"\[([A-Za-z]+\d+)\]")
+_MARK = re.compile(rf"\((?:{UNCHECKED}|{UNCHECKED_CLAIM}: [^()]{{1,60}})\)(?P<space>\s*)")
 _QUOTED = re.compile(r"[\"“«][^\"“”«»\n]{2,600}[\"”»]")
 _NAMED = "criterion"
 """Begins the word that stands in a folded text for the whole name of a criterion."""
@@ -105,29 +106,23 @@ class Standing:
         """
         sentences_kept: list[str] = []
         removed: list[CheckedSentence] = []
-        is_removed = False
-        parts = list(sentences_of(text))
-        for number, (sentence, gap) in enumerate(parts):
-            # The mark of a sentence goes with it.
-            if is_removed and _is_mark(sentence):
-                continue
-            is_marked = _is_mark(parts[number + 1][0]) if number + 1 < len(parts) else False
-            is_removed = False
+        for sentence, mark, gap in _marked_sentences(text):
             # Line breaks and list marks are kept, so that the text stays as it was written.
-            checked = _Sentence(self, sentence, is_marked=is_marked)
+            checked = _Sentence(self, sentence, is_marked=bool(mark))
             finding = checked.finding() if sentence.strip() else _Finding()
             unproven = is_strict and not finding.is_proven and sentence.strip()
             if finding.wrong or unproven:
+                # The mark of a sentence goes with it.
                 why = finding.wrong or "it states no checked fact, and the verdict is not granted"
                 line = " ".join(sentence.split())
                 removed.append(CheckedSentence(line, "contradicted", why))
-                is_removed = True
-            elif finding.mismatch and not is_marked and f"({UNCHECKED})" not in sentence:
-                sentences_kept.append(f"{sentence} ({UNCHECKED_STATE}: {finding.mismatch}){gap}")
+                continue
+            added = ""
+            if finding.mismatch and not mark and f"({UNCHECKED})" not in sentence:
+                added = f" ({UNCHECKED_STATE}: {finding.mismatch})"
             elif finding.doubt and marks:
-                sentences_kept.append(f"{sentence} ({finding.doubt}){gap}")
-            else:
-                sentences_kept.append(sentence + gap)
+                added = f" ({finding.doubt})"
+            sentences_kept.append(f"{sentence}{mark}{added}{gap}")
         return CheckedStatements("".join(sentences_kept).strip(), tuple(removed))
 
     @cached_property
@@ -547,9 +542,23 @@ def standing_of(result: Investigation, ledger: Iterable[Evidence]) -> Standing:
     return Standing(result.criteria, result.final_verdict, {row.id: row for row in ledger}, names)
 
 
-def _is_mark(sentence: str) -> bool:
-    """Return whether a sentence is the mark of the one before it."""
-    return sentence.strip().startswith((f"({UNCHECKED})", f"({UNCHECKED_CLAIM}: "))
+def _marked_sentences(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield each sentence, the mark behind it with the space before the mark, and the space behind
+    both.
+    """
+    before = ("", "", "")
+    for sentence, gap in sentences_of(text):
+        mark = _MARK.match(sentence)
+        if mark is not None:
+            # No full stop ends a mark, so the next sentence begins with it.
+            before = (before[0], before[2] + mark[0].rstrip(), mark["space"])
+            sentence = sentence[mark.end() :]
+            if not sentence:
+                before = (*before[:2], gap)
+                continue
+        yield before
+        before = (sentence, "", gap)
+    yield before
 
 
 def _status_of(row: CriterionResult) -> str:
