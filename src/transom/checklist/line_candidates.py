@@ -24,7 +24,7 @@ from transom.checklist.claims.claim_data import shipped_claims
 from transom.checklist.claims.ranking import limit_in
 from transom.checklist.line_patterns import ALARM, LineToken, Mark, tokens
 from transom.checklist.number_ranges import COMPARISONS, Comparison, fulfils
-from transom.checklist.taught_format import claim_name, format_text
+from transom.checklist.taught_format import NO_END, claim_name, format_text
 from transom.checklist.teach import Lesson, Marked, TaughtLimit, clear_end, learn
 from transom.errors import InputError
 from transom.evidence.account import words_of_question
@@ -395,5 +395,7 @@ def _candidate(
     if left_out:
         says += "; not checked: " + ", ".join(f'"{text}"' for text in left_out)
     if not ends:
-        says += "; no line shows that the file is complete"
+        says += f"; {NO_END}"
+        # Only an answer with a name takes this over, and the item keeps it.
+        left_out = (*left_out, NO_END)
     return LineCandidate(says, lesson, left_out, f"{name}:{line.number} {label}", wish)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from transom.canonical import Json
 from transom.checklist.teach import Lesson
 from transom.formats.yaml_files import dump_yaml
+
+NO_END: Final = "no line shows that the file is complete"
+"""What is left open by a line that was taught from a file without an end."""
 
 
 def format_text(name: str, title: str, lesson: Lesson) -> str:

@@ -32,6 +32,7 @@ from transom.checklist.judging.accounting import CheckAccount, account_for
 from transom.checklist.judging.claim_account import checks_to_choose
 from transom.checklist.judging.claim_view import ClaimView
 from transom.checklist.judging.gather import File, GatheredEvidence
+from transom.checklist.taught_format import NO_END
 from transom.evidence.numbers import PrintedNumber
 from transom.evidence.trouble import TroubleFinder
 from transom.formats.reports import FileReading
@@ -215,7 +216,9 @@ def _acceptable(account: CheckAccount, row: ClaimRow, taught: TaughtLine | None)
     others, lines = list[str](), list[str]()
     for cap in account.caps:
         words = _NOT_CHECKED.fullmatch(cap.text) if cap.rule == "words" else None
-        narrows = words is not None and not names_other_matter(words["words"], row)
+        narrows = words is not None and (
+            words["words"] == NO_END or not names_other_matter(words["words"], row)
+        )
         if cap.rule == "trouble" and cap.text in mild_lines:
             lines.append(cap.text)
         elif (cap.rule == "identity" and _is_silent(cap.text)) or narrows:
