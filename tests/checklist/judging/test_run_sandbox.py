@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.checklist.judging.support import DATA, DESIGN, LocalRunner, checker, run
+from tests.checklist.judging.support import DATA, DESIGN, LocalRunner, checker, own_warnings, run
 from transom.checklist.judging import UNSAFE, Note, artifact_bytes
 from transom.checklist.vectors import STANDARD_SOURCE
 from transom.sandbox import Level, Sandbox, WorkerLimits
@@ -33,7 +33,7 @@ def test_a_verdict_without_a_sandbox_is_marked(tmp_path: Path) -> None:
         checker(tmp_path, "versions"), tmp_path, DESIGN, item=ITEM, runner=Sandbox(level=Level.NONE)
     )
     assert (verdict.status, verdict.sandbox_level) == ("PASS", "none")
-    assert verdict.warnings == (Note(message=UNSAFE),)
+    assert own_warnings(verdict) == [Note(message=UNSAFE)]
 
 
 @pytest.mark.parametrize("where", ["sandbox", "process"])
