@@ -223,3 +223,26 @@ def test_a_head_must_say_what_the_parameters_list(
     verdict = judge(tmp_path, row, f"{TEMPUS}read_netlist lamp.v\nreport_units\n")
     assert verdict.status == status, verdict.capped_by
     assert [entry.id for entry in verdict.missing_items] == missing
+
+
+SCRIPTS = [
+    "read_verilog lamp.v\nread_spef lamp.spef\nlink_design lamp\n",
+    "# sign-off of the lamp\nset top lamp\nread_netlist lamp.v\nread_parasitics lamp.spef\nexit\n",
+    "if {$with_rc} {\n  set corner slow\n}\nread_hdl lamp.v\nread_spef lamp.spef\nreport_timing\n",
+]
+ANSWERS = ["Timer 1.0\n", "[INFO] start\n", TEMPUS]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_script_shows_no_file_as_loaded(tmp_path: Path, script: str) -> None:
+    row = ClaimRow(name="kinds_loaded", parameters={"kinds": "netlist and spef"})
+    verdict = judge(tmp_path, row, script)
+    assert (verdict.status, verdict.would_be) == ("NEEDS_REVIEW", "PASS")
+    assert any("commands alone" in one.text for one in verdict.capped_by)
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_a_log_that_answers_its_commands_shows_them(tmp_path: Path, answer: str) -> None:
+    row = ClaimRow(name="kinds_loaded", parameters={"kinds": "netlist and spef"})
+    verdict = judge(tmp_path, row, f"{answer}read_netlist lamp.v\nread_spef lamp.spef\n")
+    assert verdict.status == "PASS", verdict.capped_by

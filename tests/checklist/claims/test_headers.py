@@ -393,7 +393,10 @@ def test_tools_share_the_grammar_of_reading(tmp_path: Path, log: str, tool: str)
     spef = SPEF.format(date="Mon Mar  9 15:20:11 2026")
     write_files(tmp_path, {"lamp.v": HEAD + MODULE, "lamp.spef": spef})
     verdict = judge(tmp_path, ClaimRow(name="headers_complete"), f"{tool}{log}\n")
-    assert verdict.status == "PASS", (verdict.capped_by, verdict.errors, verdict.missing_items)
+    # Commands alone may be a script, which shows no file as loaded.
+    is_answered = tool or not log.startswith("read_")
+    assert verdict.status == ("PASS" if is_answered else "NEEDS_REVIEW"), verdict.capped_by
+    assert is_answered or verdict.would_be == "PASS"
 
 
 @pytest.mark.parametrize("log", NOT_READ_IN_WORDS)

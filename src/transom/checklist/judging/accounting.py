@@ -55,6 +55,7 @@ from transom.formats.reports import (
     FileReading,
     SectionReading,
     UnexplainedShape,
+    holds_commands_alone,
     read_report_pieces,
     shipped_formats,
 )
@@ -283,6 +284,9 @@ def _account_of(
         caps.append(
             Cap("files", f"{file.shown_name} is of no known report format", file.shown_name)
         )
+    if claim is not None and _may_be_script(file, reading):
+        text = f"{file.shown_name} holds commands alone, and nothing shows that a tool ran them"
+        caps.append(Cap("files", text, file.shown_name))
     lines: tuple[LineUse, ...] = ()
     # A recognised report counts whatever its name is; other source code prints no messages.
     if file_could_matter(file.shown_name) or reading.sections:
@@ -380,6 +384,12 @@ def _match_identity(
                     break
         matches.append(match)
     return tuple(matches)
+
+
+def _may_be_script(file: File, reading: FileReading) -> bool:
+    """Return whether the log of a claim may be a script that reads the same files."""
+    reads_files = any(fact.name == "file_read" for fact in reading.measurements)
+    return file.is_input and reads_files and holds_commands_alone(file.lines())
 
 
 def _caps_of_sections(path: str, sections: Iterable[SectionReading]) -> Iterator[Cap]:

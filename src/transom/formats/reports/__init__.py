@@ -10,6 +10,7 @@ a report in one pass, and `readings` is what comes out.
 """
 
 from transom.formats.reports.fact_interest import FactInterest
+from transom.formats.reports.file_reading import holds_commands_alone
 from transom.formats.reports.loading import format_of, load_format, load_formats, shipped_formats
 from transom.formats.reports.reader import read_report, read_report_pieces, read_report_text
 from transom.formats.reports.readings import (
@@ -28,6 +29,7 @@ __all__ = [
     "SectionReading",
     "UnexplainedShape",
     "format_of",
+    "holds_commands_alone",
     "load_format",
     "load_formats",
     "read_report",

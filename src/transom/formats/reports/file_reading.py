@@ -11,6 +11,7 @@ its own. Only a path names a file: "Netlist loaded successfully" ends what a lin
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from transom.formats.reports.readings import Measurement
@@ -102,6 +103,10 @@ _ENDS: Final = (
 _BEGINS: Final = (*(f"^{_PROMPT}{text}" for text in _COMMANDS), *(f"^{text}" for text in _MESSAGES))
 
 
+# A command or a remark of a script; a message begins with a capital, a sign, or words of reading.
+_SCRIPT_LINE: Final = re.compile(r"\s*+(?:#.*|[a-z][\w:]*+(?:\s.*)?|[]}{;\"].*)?$")
+
+
 def _kind_words(names: dict[str, tuple[str, ...]]) -> dict[str, str]:
     """Return the kind for each name, in lower case."""
     return {name: kind for kind, each in names.items() for name in each}
@@ -158,3 +163,15 @@ class LostFiles:
 def begins_by_reading(line: str) -> bool:
     """Return whether a line begins a log as one of these commands and messages."""
     return any(compiled(pattern).search(line) for pattern in _BEGINS)
+
+
+def holds_commands_alone(lines: Iterable[str]) -> bool:
+    """Return whether a text that reads files may be a script, because nothing answers its commands.
+
+    The first line that is no bare command ends the search.
+    """
+    for line in lines:
+        is_message = any(compiled(f"^{text}").search(line) for text in _MESSAGES)
+        if is_message or _SCRIPT_LINE.match(line) is None:
+            return False
+    return True
