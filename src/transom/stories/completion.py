@@ -28,7 +28,7 @@ _VERDICT = re.compile(
 _STATUS = re.compile(r"^[^:\n]{0,20}\b(?:status|state|progress)\s*[:=]\s*(.+)$", re.IGNORECASE)
 # A sign in code compares or sets a value of the program: `status === "done"`.
 _CODE_WITH_SIGN = re.compile(r"`[^`\n]{0,200}[:=][^`\n]{0,200}`")
-_SENTENCE_END = re.compile(r"[.!?:;]\W*$")
+_SENTENCE_END = re.compile(r"(?:(?<=\w)|^)(?=\W*+$)[^\w.!?:;]*+[.!?:;]")
 _WRAPPED = 40
 """Characters of a line that may go on in the next one."""
 _DAY = re.compile(

@@ -27,8 +27,9 @@ _CHECK = re.compile(
 )
 # A value of several parts shows several things at once.
 _PARTS = re.compile(
-    r"[\[{]|\(\s*[^()\n]{1,200},[^()\n]{1,200}\)\s*(?:$|[)\]=;])|[\"'`][^\"'`\n]*\s[^\"'`\n]*[\"'`]"
-    r"|\band\b|&&|\bnot\b.*\bor\b|match=|DeepEqual|regex|\bre\.",
+    r"[\[{]|\(\s*+[^()\n]{1,200},[^()\n]{1,200}\)[^\S\n]*+(?:$|[)\]=;])"
+    r"|[\"'`][^\"'`\s]*+[^\S\n][^\"'`\n]*+[\"'`]"
+    r"|\band\b|&&|\bnot\b.{0,120}\bor\b|match=|DeepEqual|regex|\bre\.",
     re.MULTILINE,
 )
 _WORDS = ("", "", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
