@@ -212,7 +212,7 @@ def runner_words(added: str) -> list[str]:
         r"|JEST_\w+|VITEST\w*|jest|vitest)\b|\bimport unittest\b(?!\.mock)|[\"']unittest[\"']"
         r"|\bNODE_ENV\b[^\n]{0,20}[=!]==? ?[\"'`]test"
         r"|[\"'`]test[\"'`] ?[=!]==? ?[^\n]{0,20}\bNODE_ENV\b|\bexecArgv\b"
-        r"|\btesting\.Testing\(|\"test\.\w{1,20}\"|\"\.test(?:\.exe)?\"|^\s*\"testing\"$"
+        r"|\btesting\.Testing\(|\"test\.\w{1,20}\"|\"\.test(?:\.exe)?\"|^[ \t]*+\"testing\"$"
         r"|\bcfg(?:_attr)?!?\([^)\n]{0,200}\b(?:test|debug_assertions)\b",
         re.MULTILINE,
     )
