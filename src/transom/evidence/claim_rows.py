@@ -21,27 +21,36 @@ def rows_of_sentence(sentence: str, rows: Sequence[str]) -> list[str]:
     """Return the rows that share most words with a sentence; rare words count for more."""
     words = row_words(sentence)
     words_by_row = [words & row_words(row) for row in rows]
-    counts = Counter(word for shared in words_by_row for word in shared)
+    counts = Counter[str]()
+    for shared in words_by_row:
+        counts.update(shared)
     scores = [sum(1 / counts[word] for word in shared) for shared in words_by_row]
     best = max(scores, default=0)
     if best <= 0:
         return []
-    return [row for row, score in zip(rows, scores, strict=True) if score == best][:_MOST_BEST]
+    best_rows = list[str]()
+    for row, score in zip(rows, scores, strict=True):
+        if score == best:
+            best_rows.append(row)
+    return best_rows[:_MOST_BEST]
 
 
 def counts_rows(sentence: str, states: frozenset[str], rows: Sequence[str]) -> bool:
     """Return whether a part of a sentence counts the rows of one table that have its state."""
-    counted = [number_of_word(word) for word in _ROW_WORD.findall(sentence)]
-    numbers = [number for number in counted if number is not None]
+    numbers = list[int]()
+    for word in _ROW_WORD.findall(sentence):
+        number = number_of_word(word)
+        if number is not None:
+            numbers.append(number)
     if not numbers or len(numbers) > 2 or len(states) != 1:
         return False
-    wholes = Counter(" ".join(_KEY.findall(row)[:1]) for row in rows)
-    # A cell of prose is left out of its row, but hardly the first one.
-    counts = Counter(
-        " ".join(_KEY.findall(row)[:1])
-        for row in rows
-        if states <= kinds_of(row)[STATE] and not has_denial(row)
-    )
+    wholes, counts = Counter[str](), Counter[str]()
+    for row in rows:
+        # A cell of prose is left out of its row, but hardly the first one.
+        first = " ".join(_KEY.findall(row)[:1])
+        wholes[first] += 1
+        if states <= kinds_of(row)[STATE] and not has_denial(row):
+            counts[first] += 1
     for key, count in counts.items():
         if key and [count, wholes[key]][: len(numbers)] == numbers:
             return True

@@ -41,7 +41,7 @@ _ORDER = re.compile(
 _SAME = re.compile(
     r"\b(?:same|identical\w*|equal\w*|again|twice|repeat\w*|reproduc\w+|determinis\w+|idempoten\w+"
     r"|unchanged|consistent\w*|back|round[- ]?trips?|invers\w+|undo\w*|restor\w+|regardless"
-    r"|independent\w*|irrespective|no matter|whatever|either|both|alike|match\w*|keeps?|kept"
+    r"|independent\w*|irrespective|no matter|what(?:so)?ever|either|both|alike|match\w*|keeps?|kept"
     r"|preserv\w+|remains?|stays?|seed\w*|cache[ds]?|symmetr\w+|commut\w+|invariant|like|as before"
     r"|(?:does|do) not (?:change|alter|modify|mutate)|without changing|once|whole|copy|copies)\b",
     re.IGNORECASE,

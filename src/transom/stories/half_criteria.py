@@ -41,9 +41,11 @@ def clauses(criterion: str) -> int:
     if not is_english(criterion):
         return 1
     plain = _CODE_OR_QUOTE.sub("x", _STEPS.sub("", criterion))
-    parts = [part.strip() for part in _JOINT.split(plain)]
-    long = [part for part in parts if len(part.split()) >= _CLAUSE_WORDS]
-    return max(1, sum(not _EXPLAINS.match(part) for part in long))
+    count = 0
+    for part in map(str.strip, _JOINT.split(plain)):
+        if len(part.split()) >= _CLAUSE_WORDS and not _EXPLAINS.match(part):
+            count += 1
+    return max(1, count)
 
 
 def makes_one_check(texts: Collection[str]) -> bool:

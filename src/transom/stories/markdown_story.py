@@ -38,7 +38,8 @@ from transom.stories.written_criteria import (
 )
 
 _TITLE = re.compile(
-    r"^(?:user\s+)?story\s+(\d+-\d+[a-z]?(?=\s*[:–—])|\d+[a-z]?(?:\.\d+[a-z]?)*)(?:\s*[:–—-]\s*|\.?\s+)(.+)$",
+    r"^(?:user\s+)?story\s+(\d+-\d+[a-z]?(?=\s*[:–—])|\d+[a-z]?(?:\.\d+[a-z]?)*)"
+    r"(?:\s*[:–—-]\s*|\.?\s+)(.+)$",
     re.IGNORECASE,
 )
 _EPIC = re.compile(r"^epic\s+(\d+[a-z]?)\s*(?:[:–—-]\s*(.*))?$", re.IGNORECASE)

@@ -45,12 +45,17 @@ def with_records(search: BacklogSearch, stories: Sequence[Story]) -> tuple[Story
     """
     numbers = Counter[str]()
     for page in search.files_like(PAGE):
-        numbers.update(story.id for story in search.stories_on_page(page))
+        for story in search.stories_on_page(page):
+            numbers[story.id] += 1
     records = _of_page(stories, [*_records(search)])
     recorded = []
     for story in stories:
-        own = [row for row in records if row.number == story.id and row.status in CLOSED]
-        same = [row for row in own if row.slug == slug_of(story.title)]
+        own, same = list[_Record](), list[_Record]()
+        for row in records:
+            if row.number == story.id and row.status in CLOSED:
+                own.append(row)
+                if row.slug == slug_of(story.title):
+                    same.append(row)
         if own and story.status not in CLOSED:
             record = (same or own)[0]
             fields: dict[str, str] = {"unclear": f"{record.place} says that {story.id} is closed"}
@@ -67,7 +72,10 @@ def _of_page(stories: Sequence[Story], records: Sequence[_Record]) -> list[_Reco
     begin with 1.
     """
     titles = {(story.id, slug_of(story.title)) for story in stories}
-    teams = Counter(row.team for row in records if (row.number, row.slug) in titles)
+    teams = Counter[str]()
+    for row in records:
+        if (row.number, row.slug) in titles:
+            teams[row.team] += 1
     team = teams.most_common(1)[0][0] if teams else ""
     return [row for row in records if row.team == team]
 

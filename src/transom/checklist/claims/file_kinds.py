@@ -45,9 +45,17 @@ class NamedKinds:
     words: tuple[str, ...]
 
 
+def _called(claim: Claim) -> tuple[str, ...]:
+    """Return what descriptions call the kinds of a claim's files."""
+    names = list[str]()
+    for part in claim.headers:
+        names += part.called
+    return tuple(names)
+
+
 def kinds_in(claim: Claim, description: str) -> NamedKinds | None:
     """Return the kinds of a claim's files that a description names; None if that is unclear."""
-    called = tuple(name for part in claim.headers for name in part.called)
+    called = _called(claim)
     kinds, joints, words, end = list[str](), set[str](), list[str](), 0
     for match in _pattern_of(called).finditer(description):
         kind = _kind_of(claim, match[0])
@@ -175,7 +183,7 @@ def _with_fields(parts: Sequence[HeaderPart], text: str) -> tuple[HeaderPart, ..
 
 def _optional_kinds(claim: Claim, description: str) -> set[str]:
     """Return the kinds that a description calls optional: the last one named before it says so."""
-    called = tuple(name for part in claim.headers for name in part.called)
+    called = _called(claim)
     kinds = set[str]()
     for phrase in _OPTIONAL.finditer(description):
         names = [*_pattern_of(called).finditer(description, 0, phrase.start())]
@@ -201,12 +209,18 @@ def known_claim(row: ClaimRow) -> Claim:
 
 def _any_of(parts: Sequence[HeaderPart]) -> HeaderPart:
     """Return the part that a file of any of these kinds fulfils."""
+    kinds, titles, read_as, files = list[str](), list[str](), list[str](), list[str]()
+    for part in parts:
+        kinds.append(part.kind)
+        titles.append(part.title)
+        read_as += part.read_as
+        files += part.files
     return HeaderPart(
-        kind="_or_".join(part.kind for part in parts),
-        title=_EITHER.join(part.title for part in parts),
+        kind="_or_".join(kinds),
+        title=_EITHER.join(titles),
         is_any=True,
-        read_as=tuple(word for part in parts for word in part.read_as),
-        files=tuple(name for part in parts for name in part.files),
+        read_as=tuple(read_as),
+        files=tuple(files),
     )
 
 

@@ -19,7 +19,8 @@ _WRITING = re.compile(
 )
 # "No parasitics", "without a SPEF", "SPEF is not available": no file is read there.
 _DENYING: Final = (
-    r"(?<![\w-])(?:no|without|lacks?|instead\s+of)\s+(?:(?:an?|any|the|such|[a-z]+(?:ed|al))\s+){0,2}"
+    r"(?<![\w-])(?:no|without|lacks?|instead\s+of)\s+"
+    r"(?:(?:an?|any|the|such|[a-z]+(?:ed|al))\s+){0,2}"
     r"(?:TEXTS)\w*"
 )
 _DENIED: Final = (
