@@ -264,14 +264,14 @@ def with_figures_of_parts(text: str, rows: Sequence[Evidence]) -> str:
     values = {row.value for row in rows}
 
     def figure(match: re.Match[str]) -> str:
-        part, whole = number_of_word(match["part"]), number_of_word(match["whole"])
-        if part is None or whole is None or part >= whole:
+        part, whole_number = number_of_word(match["part"]), number_of_word(match["whole"])
+        if part is None or whole_number is None or part >= whole_number:
             return match[0]
-        figures = {str(number) for number in (part, whole, whole - part)}
-        counts = {0, part, whole}
+        figures = {str(number) for number in (part, whole_number, whole_number - part)}
+        counts = {0, part, whole_number}
         # "Three of four are done [E4]" cites the one that is not.
         if rows and all(is_good(row) is False for row in rows):
-            counts.add(whole - part)
+            counts.add(whole_number - part)
         is_shown = len(rows) in counts or not figures.isdisjoint(values)
         return f" {FIGURE} " if is_shown else match[0]
 
@@ -314,8 +314,8 @@ def _part_from(text: str, start: int) -> str:
 def has_part(text: str) -> bool:
     """Whether a text speaks of a part of a whole: two of three, half of them."""
     for match in (*_PART_OF.finditer(text), *_OF_WHICH.finditer(text)):
-        part, whole = number_of_word(match["part"]), number_of_word(match["whole"])
-        if part is not None and whole is not None and part < whole:
+        part, whole_number = number_of_word(match["part"]), number_of_word(match["whole"])
+        if part is not None and whole_number is not None and part < whole_number:
             return True
     return _SHARE_OF.search(text) is not None
 

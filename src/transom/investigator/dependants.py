@@ -205,10 +205,10 @@ class _DocumentSearch:
             if feature.summary in {*self._depending, *indirect}:
                 lines += self._components(feature)
         if self._named:
-            more = len(self._named) - _MOST_QUOTES
+            hidden_count = len(self._named) - _MOST_QUOTES
             lines.append(f"These sentences name {name}, and say nothing or something else:")
             lines += self._named[:_MOST_QUOTES]
-            lines += [f"  ... and {more} more"] * (more > 0)
+            lines += [f"  ... and {hidden_count} more"] * (hidden_count > 0)
         silent = list[str]()
         for summary in self._silent:
             if summary not in self._depending and summary not in indirect:
@@ -224,8 +224,8 @@ class _DocumentSearch:
         components = self._parts[feature.feature_id].components
         if not components:
             return [f"No document lists the components of {feature.summary}."]
-        named = [f"{name} ({', '.join(places)})" for name, places in components.items()]
-        return [f"Components of {feature.summary}: {'; '.join(named)}."]
+        named_parts = [f"{name} ({', '.join(places)})" for name, places in components.items()]
+        return [f"Components of {feature.summary}: {'; '.join(named_parts)}."]
 
     def _indirect(self) -> dict[str, str]:
         """Return the features that depend on one that depends on the thing, each with a line."""

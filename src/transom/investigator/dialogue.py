@@ -178,13 +178,15 @@ async def answer_on_all(inquiry: Inquiry, question: str, own_name: str = "") -> 
     Args:
         own_name: the feature of the investigation that the question follows, for which "it" stands.
     """
-    asked = [sentence.strip() for sentence in _SENTENCE.findall(question)]
-    asked = [sentence for sentence in asked if sentence.endswith("?")]
-    if len(asked) < 2:
+    questions = list[str]()
+    for sentence in _SENTENCE.findall(question):
+        if sentence.strip().endswith("?"):
+            questions.append(sentence.strip())
+    if len(questions) < 2:
         return await _on_all(inquiry, question, own_name)
     lines = list[str]()
     unanswered = list[str]()
-    for sentence in asked:
+    for sentence in questions:
         answer = await _on_all(inquiry, sentence, own_name)
         if not answer and not lines:
             # The first one asks for something else, and the others are answered beside it.

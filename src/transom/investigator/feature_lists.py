@@ -146,10 +146,10 @@ def chosen_criteria(
     weights = dict[str, float]()
     for criterion_id, words in topics.items():
         weights[criterion_id] = sum(1 / shares[word] for word in words & spoken)
-    most = max(weights.values(), default=0.0)
-    if not most:
+    top_weight = max(weights.values(), default=0.0)
+    if not top_weight:
         return [], frozenset()
-    chosen = [criterion_id for criterion_id, weight in weights.items() if weight == most]
+    chosen = [criterion_id for criterion_id, weight in weights.items() if weight == top_weight]
     return chosen, frozenset(spoken)
 
 
@@ -160,7 +160,7 @@ def _by_criterion(
 ) -> list[str]:
     wanted_states = ("pass", "waived") if asked_for.wants_passed else ("fail", "unknown")
     lines = list[str]()
-    others = list[str]()
+    other_items = list[str]()
     for feature, decision in decisions.values():
         count = len(lines)
         for row in decision.criteria:
@@ -168,23 +168,23 @@ def _by_criterion(
                 state = STATES.get(row.status, f"is {row.status}")
                 lines.append(f"{name_of(feature)}: {row.name}: {state}: {row.why}")
         if count == len(lines):
-            others.append(feature.summary)
+            other_items.append(feature.summary)
     # What failed stands before what is not known.
     lines.sort(key=lambda line: ": is not known: " in line)
-    return [*lines, *_rest(others, has_rows=bool(lines))]
+    return [*lines, *_rest(other_items, has_rows=bool(lines))]
 
 
 def _by_verdict(
     asked_for: _FeatureQuestion, decisions: Mapping[str, tuple[Feature, Decision]], target: str
 ) -> list[str]:
     lines = list[str]()
-    others = list[str]()
+    other_items = list[str]()
     for feature, decision in decisions.values():
         if (decision.verdict == "READY") != asked_for.wants_passed:
-            others.append(feature.summary)
+            other_items.append(feature.summary)
             continue
         lines.append(f"{name_of(feature)}: {decision.verdict} for {target}{open_points(decision)}")
-    return [*lines, *_rest(others, has_rows=bool(lines))]
+    return [*lines, *_rest(other_items, has_rows=bool(lines))]
 
 
 def _at_stage(

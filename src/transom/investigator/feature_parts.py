@@ -28,10 +28,10 @@ class FeatureParts:
 
     def dependencies_shared_with(self, other: FeatureParts) -> dict[str, list[str]]:
         """Return the dependencies that another feature has, too, with this one's places."""
-        others = set(map(key_of, other.dependencies))
+        other_keys = set(map(key_of, other.dependencies))
         shared = dict[str, list[str]]()
         for name, places in self.dependencies.items():
-            if key_of(name) in others:
+            if key_of(name) in other_keys:
                 shared[name] = places
         return shared
 
@@ -69,10 +69,10 @@ def parts_by_feature(
                     own.components.setdefault(name, []).append(place)
                 else:
                     own.add_dependency(name, place)
-    things = {name: NamedThing(name) for name in names.values()}
+    name_things = {name: NamedThing(name) for name in names.values()}
     for feature in chosen:
         for file in data.docs(feature):
-            _add_sentences(data, feature, file, things, parts)
+            _add_sentences(data, feature, file, name_things, parts)
     return parts
 
 
@@ -92,20 +92,23 @@ def _add_sentences(
     """Add the dependencies that the sentences of a document state, to those they are about."""
     lines = list(lines_of(file.path))
     text = "\n".join(lines).casefold()
-    for name, thing in things.items():
+    for name, item in things.items():
         # Most things are named in few documents, and the expressions are slow.
-        if not thing.is_named or not all(singular(word).casefold() in text for word in thing.words):
+        if not item.is_named or not all(singular(word).casefold() in text for word in item.words):
             continue
-        for mention in thing.mentions(lines):
+        for mention in item.mentions(lines):
             if mention.kind != "depends":
                 continue
             for subject in subjects_of(mention.subject, feature, data.features):
-                if not thing.find(subject.summary):
+                if not item.find(subject.summary):
                     place = f"{file.source}#line:{mention.line}"
                     parts[subject.feature_id].add_dependency(name, place)
 
 
 def subjects_of(subject: str, feature: Feature, features: Iterable[Feature]) -> list[Feature]:
     """Return the features that a sentence is about: those it names, else the document's."""
-    named = [other for other in features if NamedThing(other.summary).find(subject)]
-    return named or [feature]
+    named_features = list[Feature]()
+    for other in features:
+        if NamedThing(other.summary).find(subject):
+            named_features.append(other)
+    return named_features or [feature]

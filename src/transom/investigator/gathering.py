@@ -352,11 +352,11 @@ def together(reports: Sequence[SourceReport], data: DataFolder) -> tuple[Ledger,
 def _named_entries(text: str, ledger: Ledger) -> list[Evidence]:
     """Return the entries that sentences name without a citation, so that they are held to them."""
     rows = list(ledger)
-    named = dict[str, Evidence]()
+    named_evidence = dict[str, Evidence]()
     for sentence, _ in sentences_of(text):
         if not CITED.search(sentence):
-            named |= {row.id: row for row in named_rows(sentence, rows)}
-    return list(named.values())
+            named_evidence |= {row.id: row for row in named_rows(sentence, rows)}
+    return list(named_evidence.values())
 
 
 def within(text: str, limit: int) -> str:

@@ -194,11 +194,11 @@ class Ledger:
             passage = self._texts.passage(reading.source, place)
             # The words since the last citation or sentence are what the place is to show.
             words = re.split(r"[.!?]\s|\]|\n", text[: match.start()])[-1]
-            told = [fact.text for fact in facts_of(words)] + re.findall(r'"([^"]+)"', words)
+            phrases = [fact.text for fact in facts_of(words)] + re.findall(r'"([^"]+)"', words)
             row = f"{passage} {self._texts.row_at(reading.source, place)}"
             # A lone number may be told in another unit: 742000, of a build of 12 minutes.
             is_number = _LONE_NUMBER.fullmatch(passage) is not None
-            is_shown = not told or is_number or any(stands_in(part, row) for part in told)
+            is_shown = not phrases or is_number or any(stands_in(part, row) for part in phrases)
             if not passage or not is_shown:
                 return ""
             return f"{space}[{self.add_passage(reading, place, passage[:240], 'cited')}]"

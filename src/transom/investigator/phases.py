@@ -165,8 +165,8 @@ async def identify(run: Run, inquiry: Inquiry) -> tuple[Feature, Usage]:
             identified = read_as(Identified, text)
             for feature_id in identified.feature_ids:
                 if feature_id not in feature_ids:
-                    known = ", ".join(feature_ids)
-                    raise ReplyError(f"unknown feature {feature_id!r}; known: {known}")
+                    known_ids = ", ".join(feature_ids)
+                    raise ReplyError(f"unknown feature {feature_id!r}; known: {known_ids}")
             return identified
 
         feature_ids = [str(row["feature_id"]) for row in rows]
@@ -208,11 +208,11 @@ async def _ids_asked(run: Run, inquiry: Inquiry, features: list[dict[str, Json]]
         return []
     names = "; ".join(inquiry.data.feature(feature_id).summary for feature_id in near)
     prompt = f"The question fits the name only in part: {names}. Which feature is meant?"
-    others = list[str]()
+    other_words = list[str]()
     for feature_id in near:
-        others += words_beside(inquiry.question, feature_id, features)
-    if others:
-        unknown = ", ".join(dict.fromkeys(others))
+        other_words += words_beside(inquiry.question, feature_id, features)
+    if other_words:
+        unknown = ", ".join(dict.fromkeys(other_words))
         prompt = prompt.replace(" Which", f" No part of the name: {unknown}. Which")
     answer = await run.ask("feature", prompt, options=[*near, _NONE])
     return [] if answer.text == _NONE else [answer.text]

@@ -354,8 +354,8 @@ def _retitled(criterion: Criterion, shipped: Criterion) -> Criterion:
     if criterion.name != shipped.name or criterion.rules == shipped.rules or not criterion.rules:
         return criterion
     # An optional rule asks for nothing where a source does not mention it.
-    asked = [rule for rule in criterion.rules if not rule.optional] or criterion.rules
-    title = ", ".join(rule.title for rule in asked)
+    asked_rules = [rule for rule in criterion.rules if not rule.optional] or criterion.rules
+    title = ", ".join(rule.title for rule in asked_rules)
     return criterion.model_copy(update={"name": title[:1].upper() + title[1:]})
 
 

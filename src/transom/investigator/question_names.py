@@ -75,14 +75,14 @@ class _Phrase:
             start -= 1
         if not start:
             return
-        thing = self.before[start - 1]
+        previous_word = self.before[start - 1]
         is_joined = _joins(self.before[start:place], JOINING_BEFORE) or (
             self.before[start - 2] in DETERMINERS
             and start > 1
             and _joins(self.before[start:place], ATTACHING_BEHIND)
         )
-        if is_joined and not is_known(thing) and not self._is_verb_of_subject(start - 1):
-            yield thing
+        if is_joined and not is_known(previous_word) and not self._is_verb_of_subject(start - 1):
+            yield previous_word
 
     def _is_verb_of_subject(self, place: int) -> bool:
         """Whether a subject stands before a word: "what we need for NAME", "podemos lançar"."""
@@ -110,21 +110,21 @@ class _Phrase:
             place += 1
         if place == len(self.behind):
             return
-        word, rest = self.behind[place], self.behind[place + 1 :]
+        word, words_behind = self.behind[place], self.behind[place + 1 :]
         if word in JOINING_BEHIND or word in ATTACHING_BEHIND:
-            thing = next((other for other in rest if other not in DETERMINERS), "")
-            is_attached = word in JOINING_BEHIND or any(map(is_status, rest[1:]))
-            if thing and is_attached and not is_known(thing):
-                yield thing
+            noun = next((other for other in words_behind if other not in DETERMINERS), "")
+            is_attached = word in JOINING_BEHIND or any(map(is_status, words_behind[1:]))
+            if noun and is_attached and not is_known(noun):
+                yield noun
         elif is_grammar(word):
             return
         elif is_status(word):
             # A clause has one predicate: "is NAME Pass ready", "can we ship NAME Pass".
-            if (rest and is_status(rest[0])) or any(map(is_status, self.before)):
+            if (words_behind and is_status(words_behind[0])) or any(map(is_status, self.before)):
                 yield word
-        elif not self._is_predicate(word, rest):
+        elif not self._is_predicate(word, words_behind):
             yield word
-            yield from takewhile(lambda other: not is_known(other), rest)
+            yield from takewhile(lambda other: not is_known(other), words_behind)
 
     def _is_predicate(self, word: str, rest: Sequence[str]) -> bool:
         """Whether an unknown word must be the predicate, since the clause has no other."""
@@ -255,11 +255,11 @@ def _whole_names(tokens: Sequence[QuestionToken], names: Sequence[str]) -> set[i
     texts = [token.text for token in tokens]
     places = set[int]()
     for name in names:
-        wanted = [token.text for token in tokens_of(name)]
-        for start in range(len(texts) - len(wanted) + 1):
+        name_words = [token.text for token in tokens_of(name)]
+        for start in range(len(texts) - len(name_words) + 1):
             # Names are compared word by word: "tracking" is no part of "backtracking".
-            if wanted and texts[start : start + len(wanted)] == wanted:
-                places.update(range(start, start + len(wanted)))
+            if name_words and texts[start : start + len(name_words)] == name_words:
+                places.update(range(start, start + len(name_words)))
     return places
 
 
@@ -309,8 +309,8 @@ def _phrase(tokens: Sequence[QuestionToken], first: int, last: int) -> _Phrase:
 
 def _capitals_beside(tokens: Sequence[QuestionToken], first: int, last: int) -> Iterator[str]:
     """Yield usual words beside a name that are written as a part of it: "NAME Go", "Our NAME"."""
-    others = [token for place, token in enumerate(tokens) if not first <= place <= last]
-    if not any(token.spelling.islower() for token in others[1:]):
+    other_tokens = [token for place, token in enumerate(tokens) if not first <= place <= last]
+    if not any(token.spelling.islower() for token in other_tokens[1:]):
         return
     for place in (first - 1, last + 1):
         if not 0 < place < len(tokens) or tokens[max(place, first)].opens:

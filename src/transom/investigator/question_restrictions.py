@@ -91,14 +91,14 @@ class RestrictionReader:
 
     def __init__(self, tokens: Sequence[QuestionToken], own_places: Collection[int]) -> None:
         self.tokens, self.own_places = tokens, own_places
-        others = []
+        other_words = []
         for place, token in enumerate(tokens):
             if place not in own_places:
-                others.append(token)
+                other_words.append(token)
         # Where all words have capitals, capitals tell nothing.
-        self.has_capitals = any(token.spelling.islower() for token in others[1:])
+        self.has_capitals = any(token.spelling.islower() for token in other_words[1:])
         german, english = lexicons()["de"].frequent, lexicons()["en"].frequent
-        words = set(_texts(others))
+        words = set(_texts(other_words))
         self.is_german = len(words & german) > len(words & english)
 
     def behind_predicate(self, start: int, end: int) -> Iterator[Restriction]:
@@ -156,8 +156,8 @@ class RestrictionReader:
         while start and not tokens[start].opens:
             start -= 1
         end = self._end_of_segment(last)
-        beside = [*tokens[start:first], *tokens[last + 1 : end]]
-        if start and not any(map(is_status, _texts(beside))):
+        tokens_beside = [*tokens[start:first], *tokens[last + 1 : end]]
+        if start and not any(map(is_status, _texts(tokens_beside))):
             begin = start - 1
             while begin and not tokens[begin].opens:
                 begin -= 1
@@ -193,10 +193,10 @@ class RestrictionReader:
                 unknown.append(token.text)
         is_definite = len(aside) > 1 and aside[1].text in DETERMINERS
         if aside[0].text in _INCLUDING and is_definite:
-            rest = [word for word in unknown if word != aside[0].text]
+            rest_words = [word for word in unknown if word != aside[0].text]
             yield Restriction(
                 aside,
-                rest,
+                rest_words,
                 is_certain=False,
                 text=_spelled(aside),
                 has_capitals=self.has_capitals,

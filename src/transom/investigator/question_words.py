@@ -198,11 +198,11 @@ def is_noun(word: str) -> bool:
     if is_grammar(word):
         return False
     # English words of this class, such as "delivery", name features as well.
-    others = []
+    other_words = []
     for name, lexicon in lexicons().items():
         if name != "en":
-            others.append(lexicon)
-    return word in _nouns() or any("feature" in lexicon.classes(word) for lexicon in others)
+            other_words.append(lexicon)
+    return word in _nouns() or any("feature" in lexicon.classes(word) for lexicon in other_words)
 
 
 @lru_cache(maxsize=4096)

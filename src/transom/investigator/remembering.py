@@ -196,9 +196,9 @@ async def remembered_features(
             for other in await memory.neighbours(key, 1, relationship=DEPENDS_ON, direction="in"):
                 shared.setdefault(other.entry.id, []).append(name)
         if topic:
-            for found in await memory.retrieve(topic, _MOST_FOUND, {"kind": "feature"}):
-                if NamedThing(topic).find(found.entry.content):
-                    shared.setdefault(found.entry.id, [])
+            for entry_found in await memory.retrieve(topic, _MOST_FOUND, {"kind": "feature"}):
+                if NamedThing(topic).find(entry_found.entry.content):
+                    shared.setdefault(entry_found.entry.id, [])
         for feature, names in shared.items():
             for assessment in await memory.neighbours(
                 feature, 1, relationship="assesses", direction="in"

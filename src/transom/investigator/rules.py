@@ -100,11 +100,11 @@ def words_beside(question: str, feature_id: str, features: list[dict[str, Any]])
         # Without an issue only the folder is known, so any word may be one of the feature's name.
         return []
     own = _name_words(feature)
-    others = set[str]()
+    other_words = set[str]()
     for row in features:
-        others.update(plain_words(str(row["summary"])))
-    others -= {*own, *plain_words(summary)}
-    return foreign_words(question, feature, _fits(own), words_of_others=others)
+        other_words.update(plain_words(str(row["summary"])))
+    other_words -= {*own, *plain_words(summary)}
+    return foreign_words(question, feature, _fits(own), words_of_others=other_words)
 
 
 def phrases_not_considered(question: str, feature: Mapping[str, Any]) -> list[str]:

@@ -75,27 +75,27 @@ class _Comparison:
     def lines(self, remembered: Sequence[RememberedFeature]) -> list[str]:
         """Return the similar features with their issues, what was found before, and the rest."""
         lines = [self._heading()]
-        others = list[str]()
+        other_names = list[str]()
         for feature in self._data.features:
             if feature == self._asked_for.reference:
                 continue
             shared = self._shared(feature)
             if shared is None:
-                others.append(feature.summary)
+                other_names.append(feature.summary)
                 continue
             lines += self._issues(feature, shared)
             for row in remembered:
                 if row.feature_id == feature.feature_id:
                     lines.append(f"  investigated before: {row.text}")
-        here = {feature.feature_id for feature in self._data.features}
+        ids_here = {feature.feature_id for feature in self._data.features}
         for row in remembered:
-            if row.feature_id not in here:
+            if row.feature_id not in ids_here:
                 also = f" (depends on {', '.join(row.shared)}, too)" if row.shared else ""
                 lines.append(f"As investigated before, {row.text}{also}.")
         if len(lines) == 1:
             lines.append("No such feature is in the folder or was investigated before.")
-        if others:
-            lines.append(f"Not so for {len(others)} in the folder: {'; '.join(others)}.")
+        if other_names:
+            lines.append(f"Not so for {len(other_names)} in the folder: {'; '.join(other_names)}.")
         ignored = words_ignored(self._asked_for.rest, self._used_words, self._inquiry.policy)
         if ignored:
             lines.append(f"Not considered: {', '.join(ignored)}.")
@@ -133,16 +133,18 @@ class _Comparison:
             return "; ".join(name for name in other if name in own) or None
         parts = self._parts[feature.feature_id]
         shared = parts.dependencies_shared_with(self._parts[reference.feature_id])
-        named = [f"{name} ({', '.join(places)})" for name, places in shared.items()]
-        return f"depends on {', '.join(named)}" if named else None
+        named_places = list[str]()
+        for name, places in shared.items():
+            named_places.append(f"{name} ({', '.join(places)})")
+        return f"depends on {', '.join(named_places)}" if named_places else None
 
     def _place_of(self, topic: str, feature: Feature) -> str | None:
         """Return the first place of a feature that names a topic: its name, else a document."""
-        thing = NamedThing(topic)
-        if thing.find(feature.summary):
+        named_thing = NamedThing(topic)
+        if named_thing.find(feature.summary):
             return "in its name"
         for file in self._data.docs(feature):
-            for mention in thing.mentions(lines_of(file.path)):
+            for mention in named_thing.mentions(lines_of(file.path)):
                 if mention.kind != "alike":
                     return f"{file.source}#line:{mention.line}: {mention.quote}"
         return None

@@ -89,23 +89,23 @@ def similar_question(question: str, data: DataFolder, own_name: str) -> SimilarQ
         like = like if any(_find(feature, like["name"]) for feature in data.features) else None
     if not like and not asks_for_similar(text):
         return None
-    named = [feature for feature in data.features if _find(feature, text)]
-    for feature in named:
+    named_features = [feature for feature in data.features if _find(feature, text)]
+    for feature in named_features:
         # "Is NAME as ready as similar features?" asks for the verdict on NAME.
         match = _find(feature, text)
         if match and _ASKS_FOR_VERDICT.fullmatch(text[: match.start()]):
             return None
     attribute, compared = _ATTRIBUTE.search(text), _COMPARED.search(text)
     topic = _topic(attribute["topic"]) if attribute else ""
-    if not named and compared and not _is_this_feature(compared["name"]):
+    if not named_features and compared and not _is_this_feature(compared["name"]):
         # What no feature is called is looked for in their names and documents.
         topic = _topic(compared["name"])
         if not topic:
             return None
         own = []
-    reference = next(reversed(named or own), None)
+    reference = next(reversed(named_features or own), None)
     is_on_issues = _SAME_ISSUES.search(text) is not None or bool(like and like["issues"])
-    return SimilarQuestion(_rest(text, named, topic), reference, topic, is_on_issues)
+    return SimilarQuestion(_rest(text, named_features, topic), reference, topic, is_on_issues)
 
 
 def _is_this_feature(name: str) -> bool:
@@ -123,12 +123,19 @@ def _topic(text: str) -> str:
 
 def _names(feature: Feature) -> list[str]:
     names = (feature.summary, feature.feature_id, feature.jira_key, feature.folder)
-    return [name for name in dict.fromkeys(names) if NamedThing(name).is_named]
+    usable = list[str]()
+    for name in dict.fromkeys(names):
+        if NamedThing(name).is_named:
+            usable.append(name)
+    return usable
 
 
 def _find(feature: Feature, text: str) -> re.Match[str] | None:
-    found = (NamedThing(name).find(text) for name in _names(feature))
-    return next((match for match in found if match), None)
+    for name in _names(feature):
+        match = NamedThing(name).find(text)
+        if match:
+            return match
+    return None
 
 
 def _rest(text: str, named: list[Feature], topic: str) -> str:

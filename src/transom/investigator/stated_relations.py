@@ -89,34 +89,40 @@ def unshown_relation(sentence: str, cited: Sequence[str], rows: Sequence[str]) -
     if is_wrong_order(plain):
         return "order of the two figures"
     own_words = _QUOTED.sub(" ", plain)
-    shown = cited or _named_rows(plain, rows) or _best_rows(plain, rows)
+    shown_rows = cited or _named_rows(plain, rows) or _best_rows(plain, rows)
     folded = fold(own_words)
     for name, pattern in _patterns().items():
         match = pattern.search(folded)
         if match is None:
             continue
         # Two figures show their own order, a bound its value, and "only 61 %" is an emphasis.
-        if name in ("comparison", "exclusion") and any(
-            fact.value is not None for fact in facts_of(own_words)
-        ):
+        if name in ("comparison", "exclusion") and _valued_facts(own_words):
             continue
         reason = folded[match.end() :] if name == "cause" else match[0]
-        if not _is_in_rows(reason, shown):
+        if not _is_in_rows(reason, shown_rows):
             return name
     if cited:
         return ""
-    return _unshown_state(own_words, shown, rows) or _unshown_words(plain, shown)
+    return _unshown_state(own_words, shown_rows, rows) or _unshown_words(plain, shown_rows)
+
+
+def _valued_facts(text: str) -> list[Fact]:
+    facts = list[Fact]()
+    for fact in facts_of(text):
+        if fact.value is not None:
+            facts.append(fact)
+    return facts
 
 
 def is_wrong_order(sentence: str) -> bool:
     """Return whether a sentence gives two figures of one unit an order that they do not have."""
-    facts = [fact for fact in facts_of(sentence) if fact.value is not None]
+    facts = _valued_facts(sentence)
     if len(facts) != 2 or _NOT.search(sentence):
         return False
     first, second = facts
     between = sentence[first.end : second.start]
     is_below, is_above = _BELOW.search(between), _ABOVE.search(between)
-    units = {unit_behind(fact, sentence) for fact in facts}
+    units = {unit_behind(first, sentence), unit_behind(second, sentence)}
     # "212 ms above the limit of 400 ms" is a distance, which no order follows from.
     if len(units) != 1 or not next(iter(units)) or bool(is_below) == bool(is_above):
         return False
@@ -133,14 +139,14 @@ def _is_distance(fact: Fact, between: str) -> bool:
     first = 0 if fact.percent else 1
     if first and behind[:1] and not behind[0][-1].isalnum():
         return False
-    rest = " ".join(behind[first:])
-    return any(pattern.match(rest) for pattern in (_ABOVE, _BELOW))
+    words_behind = " ".join(behind[first:])
+    return bool(_ABOVE.match(words_behind) or _BELOW.match(words_behind))
 
 
 def _unshown_state(sentence: str, best: Sequence[str], rows: Sequence[str]) -> str:
     """Return "state" if a sentence states one that no row which shares its words has."""
     # Figures were held to the row of their state already.
-    if any(_is_figure(fact, sentence) for fact in facts_of(sentence)):
+    if _has_figure(sentence):
         return ""
     stated = _stated(sentence)
     if not stated:
@@ -149,8 +155,15 @@ def _unshown_state(sentence: str, best: Sequence[str], rows: Sequence[str]) -> s
     if counted is not None:
         return "" if counted else "number of them"
     # Rows that share equally many words with a sentence show what all of them say.
-    classes = list(filter(None, map(_classes_of_row, best)))
-    return "" if all(stated & own for own in classes) else "state"
+    for row in best:
+        classes = _classes_of_row(row)
+        if classes and not stated & classes:
+            return "state"
+    return ""
+
+
+def _has_figure(sentence: str) -> bool:
+    return any(_is_figure(fact, sentence) for fact in facts_of(sentence))
 
 
 def _is_figure(fact: Fact, sentence: str) -> bool:
@@ -163,8 +176,9 @@ def _stated(sentence: str) -> frozenset[str]:
     plain = _DONE_BY.sub(" ", sentence)
     folded = f" {fold(plain)} "
     # "Without conditions" is no word of doubt, whatever its noun says.
-    if any(f" {phrase} " in folded for phrase in _free_of_doubt()):
-        return frozenset({"good"})
+    for phrase in _free_of_doubt():
+        if f" {phrase} " in folded:
+            return frozenset({"good"})
     return frozenset(stated_classes(plain))
 
 
@@ -172,14 +186,17 @@ def _stated(sentence: str) -> frozenset[str]:
 def _free_of_doubt() -> tuple[str, ...]:
     """Return the phrases of approval that deny a doubt: `without conditions`."""
     without = tuple(f"{word} " for word in words().without)
-    phrases = [fold(phrase) for phrase in release_words().status["pass"]]
-    return tuple(phrase for phrase in phrases if phrase.startswith(without))
+    phrases = list[str]()
+    for phrase in map(fold, release_words().status["pass"]):
+        if phrase.startswith(without):
+            phrases.append(phrase)
+    return tuple(phrases)
 
 
 def _unshown_words(sentence: str, shown: Sequence[str]) -> str:
     """Return "no source" if a sentence cites nothing and no row has its state or half its words."""
     # The figures of a sentence were found in a row with its words.
-    if any(_is_figure(fact, sentence) for fact in facts_of(sentence)) or has_part(sentence):
+    if _has_figure(sentence) or has_part(sentence):
         return ""
     plain = " ".join(word for word in sentence.split() if not any(facts_of(word)))
     spoken = _stems(plain, _STEM + 1) or _stems(plain)
@@ -193,8 +210,12 @@ def _unshown_words(sentence: str, shown: Sequence[str]) -> str:
 
 def _named_rows(sentence: str, rows: Sequence[str]) -> list[str]:
     """Return the rows with all ids, numbers of runs and quotations of a sentence."""
-    names = [fact.text for fact in facts_of(sentence) if not _is_figure(fact, sentence)]
-    names += [match[0].strip('"“”«»') for match in _QUOTED.finditer(sentence)]
+    names = list[str]()
+    for fact in facts_of(sentence):
+        if not _is_figure(fact, sentence):
+            names.append(fact.text)
+    for quotation in _QUOTED.findall(sentence):
+        names.append(quotation.strip('"“”«»'))
     if not names:
         return []
     return [row for row in rows if all(name in row for name in names)][:_MOST_BEST]
@@ -205,14 +226,14 @@ def _counted_part(sentence: str, rows: Sequence[str]) -> bool | None:
     match = _PART_OF.search(sentence)
     if match is None:
         return None
-    part, whole = number_of_word(match["part"]), number_of_word(match["whole"])
-    if part is None or whole is None:
+    part, whole_number = number_of_word(match["part"]), number_of_word(match["whole"])
+    if part is None or whole_number is None:
         return None
     stated = {word[:_STEM] for word in fold(sentence).split()}
     columns = _columns_of(tuple(rows))
     for cells in columns.values():
-        counts = Counter(fold(cell) for cell in cells)
-        if len(cells) != whole:
+        counts = Counter(map(fold, cells))
+        if len(cells) != whole_number:
             continue
         for word, count in counts.items():
             is_named = word[:_STEM] in stated or _classes_of_cell(word) & stated_classes(sentence)
@@ -238,23 +259,36 @@ def _columns_of(rows: tuple[str, ...]) -> dict[tuple[str, str], list[str]]:
 def _best_rows(sentence: str, rows: Sequence[str]) -> list[str]:
     """Return the rows that share most words with a sentence; rare words count for more."""
     # The state itself must not choose the row: it is what the row has to show.
-    spoken = _stems(" ".join(word for word in sentence.split() if not stated_classes(word)))
-    shared_by_row = [spoken & _stems(row) for row in rows]
-    counts = Counter(word for shared in shared_by_row for word in shared)
+    stateless = list[str]()
+    for word in sentence.split():
+        if not stated_classes(word):
+            stateless.append(word)
+    spoken = _stems(" ".join(stateless))
+    shared_by_row = list[frozenset[str]]()
+    counts = Counter[str]()
+    for row in rows:
+        shared = spoken & _stems(row)
+        shared_by_row.append(shared)
+        counts.update(shared)
     scores = [sum(1 / counts[word] for word in shared) for shared in shared_by_row]
     best = max(scores, default=0)
     if best <= 0:
         return []
-    best_rows = [row for row, score in zip(rows, scores, strict=True) if score == best]
+    best_rows = list[str]()
+    for row, score in zip(rows, scores, strict=True):
+        if score == best:
+            best_rows.append(row)
     return best_rows[:_MOST_BEST]
 
 
 @lru_cache(maxsize=2048)
 def _stems(text: str, least: int = _STEM) -> frozenset[str]:
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).replace("_", " ").replace("-", " ")
-    return frozenset(
-        word[:_STEM] for word in fold(parted).split() if len(word) >= least and word.isalpha()
-    )
+    stems = set[str]()
+    for word in fold(parted).split():
+        if len(word) >= least and word.isalpha():
+            stems.add(word[:_STEM])
+    return frozenset(stems)
 
 
 def _is_in_rows(text: str, rows: Sequence[str]) -> bool:
@@ -275,7 +309,7 @@ def _classes_of_row(row: str) -> frozenset[str]:
     for cell in cells:
         classes |= _classes_of_cell(cell)
     # A run that is completed and has failed is no good news.
-    if "bad" in classes and any(_is_ended(cell) for cell in cells):
+    if "bad" in classes and any(map(_is_ended, cells)):
         classes.discard("good")
     return frozenset(classes)
 

@@ -391,8 +391,8 @@ class _Sentence:
         """Whether a row may count what a part of the sentence says there is none of."""
         measured = set(map(singular, fold(row.measure.replace(".", " ")).split()))
         # What else is said must not mean a criterion that the row is no evidence of.
-        others = [word for word in fold(part).split() if singular(word) not in measured]
-        groups = self._meant(StatementClause(" ".join(others), "silent"))
+        other_words = [word for word in fold(part).split() if singular(word) not in measured]
+        groups = self._meant(StatementClause(" ".join(other_words), "silent"))
         return all(self._owns_any(group, [row]) for group in groups)
 
     def _is_uncertain(self, claim: _Claim) -> bool:
