@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from transom.evidence.number_words import number_of_word
@@ -19,8 +19,18 @@ _KEY = re.compile(r"\"([^\"]{1,60})\":")
 
 def rows_of_sentence(sentence: str, rows: Sequence[str]) -> list[str]:
     """Return the rows that share most words with a sentence; rare words count for more."""
-    words = row_words(sentence)
-    words_by_row = [words & row_words(row) for row in rows]
+    return rows_with_most(row_words(sentence), rows, row_words)
+
+
+def rows_with_most(
+    words: frozenset[str], rows: Sequence[str], words_of: Callable[[str], frozenset[str]]
+) -> list[str]:
+    """Return the rows that share most of some words, at most eight; rare words count for more.
+
+    Args:
+        words_of: returns the words of a row.
+    """
+    words_by_row = [words & words_of(row) for row in rows]
     counts = Counter[str]()
     for shared in words_by_row:
         counts.update(shared)

@@ -20,6 +20,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict
 
 from transom.evidence.claim_numbers import unit_behind
+from transom.evidence.claim_rows import rows_with_most
 from transom.evidence.claims import NAMED_NUMBER
 from transom.evidence.facts import Fact, facts_of
 from transom.evidence.number_words import number_of_word
@@ -263,22 +264,7 @@ def _best_rows(sentence: str, rows: Sequence[str]) -> list[str]:
     for word in sentence.split():
         if not stated_classes(word):
             stateless.append(word)
-    spoken = _stems(" ".join(stateless))
-    shared_by_row = list[frozenset[str]]()
-    counts = Counter[str]()
-    for row in rows:
-        shared = spoken & _stems(row)
-        shared_by_row.append(shared)
-        counts.update(shared)
-    scores = [sum(1 / counts[word] for word in shared) for shared in shared_by_row]
-    best = max(scores, default=0)
-    if best <= 0:
-        return []
-    best_rows = list[str]()
-    for row, score in zip(rows, scores, strict=True):
-        if score == best:
-            best_rows.append(row)
-    return best_rows[:_MOST_BEST]
+    return rows_with_most(_stems(" ".join(stateless)), rows, _stems)
 
 
 @lru_cache(maxsize=2048)
