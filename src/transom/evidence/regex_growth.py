@@ -34,6 +34,7 @@ _MAY_BE_STEEP: Final = 5.5
 _TOO_STEEP: Final = 7.0
 """For four times the length a linear expression takes 4 times the time, a quadratic one 16."""
 _ROUNDS: Final = 7  # the least time of some rounds counts: others use the processor, too
+_REPEATS: Final = 2
 
 
 @dataclass(frozen=True)
@@ -88,11 +89,9 @@ def growth_of(pattern: re.Pattern[str], method: Method = "search") -> Growth | N
 def _slow_length(call: Callable[[str], object], line: RepeatedLine) -> int | None:
     """Return the length at which time proves to grow faster than length, or None."""
     for length in _SHORT:
-        if _seconds(call, line, length) > _SHORT_SECONDS:
-            long = _seconds(call, line, length, _ROUNDS)
-            half = _seconds(call, line, length // 2, _ROUNDS)
-            if long > max(_SHORT_SECONDS, _TOO_STEEP * half):
-                return length
+        is_slow = _seconds(call, line, length) > _SHORT_SECONDS
+        if is_slow and _is_too_steep(call, line, (length // 2, length), _SHORT_SECONDS):
+            return length
     longest = _LONGEST_RUN if len(line.repeated) == 1 else max(_LONG)
     before = _seconds(call, line, _SHORT[-1])
     for length, limit in _LONG.items():
@@ -100,24 +99,36 @@ def _slow_length(call: Callable[[str], object], line: RepeatedLine) -> int | Non
         # A quadratic expression that took long for the longest line would take this much here.
         if length > longest or first < _LONG[longest] * (length / longest) ** 2 / _MARGIN:
             return None
-        if first > limit and first > _MAY_BE_STEEP * before:
-            long = _seconds(call, line, length, _ROUNDS)
-            if long > limit and long > _TOO_STEEP * _seconds(call, line, length // 4, _ROUNDS):
-                return length
+        is_slow = first > limit and first > _MAY_BE_STEEP * before
+        if is_slow and _is_too_steep(call, line, (length // 4, length), limit):
+            return length
         before = first
     return None
 
 
-def _seconds(
-    call: Callable[[str], object], line: RepeatedLine, length: int, rounds: int = 1
-) -> float:
+def _is_too_steep(
+    call: Callable[[str], object], line: RepeatedLine, lengths: tuple[int, int], limit: float
+) -> bool:
+    """Return whether the longer of two lines takes too long, and takes it again each time.
+
+    The two are timed in turn, so that a processor that others slow down slows both.
+    """
+    for _ in range(_REPEATS):
+        shorter = longer = float("inf")
+        for _ in range(_ROUNDS):
+            shorter = min(shorter, _seconds(call, line, lengths[0]))
+            longer = min(longer, _seconds(call, line, lengths[1]))
+        if longer <= max(limit, _TOO_STEEP * shorter):
+            return False
+    return True
+
+
+def _seconds(call: Callable[[str], object], line: RepeatedLine, length: int) -> float:
     """Return the CPU time of a call for a line."""
-    text, least = line.text(length), float("inf")
-    for _ in range(rounds):
-        begin = time.thread_time()
-        call(text)
-        least = min(least, time.thread_time() - begin)
-    return least
+    text = line.text(length)
+    begin = time.thread_time()
+    call(text)
+    return time.thread_time() - begin
 
 
 class _Hostile:

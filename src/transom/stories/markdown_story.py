@@ -297,7 +297,8 @@ def _phase_of(title: str, place: int) -> _Phase:
 def _story_marks(blocks: Sequence[Node]) -> Iterator[str]:
     """Yield the numbers of the user stories that tasks name."""
     for line in iter_lines(blocks):
-        yield from re.findall(r"\bT\d++\b.{0,400}?\[US(\d+)\]", line.text)
+        if task := re.search(r"\bT\d+\b", line.text):
+            yield from re.findall(r"\[US(\d+)\]", line.text[task.end() :])
 
 
 def _specified(text: str) -> dict[str, MarkdownPart]:

@@ -37,7 +37,7 @@ _CHECKS = {
     ),
     "rust": re.compile(r"(?<!\w)(?:debug_)?assert(?:_eq|_ne)?(?=!\s*[(\[])"),
     "go": re.compile(
-        r"(?<!\w)if[ ](?P<condition>[^{}\n]{1,300})\{\s*+"
+        r"(?<!\w)if[ ](?P<condition>[^{}\n]{1,300}+)\{\s*+"
         r"(?P<name>\w+)\.(?:Errorf?|Fatalf?|Fail(?:Now)?)\("
         r"|^[ \t]*+(?:assert|require)\.\w+\((?P<owner>\w+)\s*,",
         re.MULTILINE,
