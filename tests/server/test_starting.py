@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from tests.server.leaving import NASTY, csrf_of, finish
 from transom.errors import InputError
-from transom.runs.history import RunHistory
+from transom.runs.history import RunHistory, StartedProcess
 from transom.server.commands import FORMS, filled
 
 
@@ -120,4 +120,21 @@ def test_a_run_is_cancelled_by_interrupting_its_process(
         process.wait(20)
     # The number of a process that went may be another's by now.
     lock.write_text(str(os.getppid()))
+    assert browser.post(f"/runs/{run}/cancel", data=form).status_code == 503
+
+
+def test_a_run_is_cancelled_before_the_process_that_resumes_it_has_opened_it(
+    browser: TestClient, history: RunHistory
+) -> None:
+    run = finish(history, "a", "ready")
+    last_at = history.run(run).records[-1].at
+    form = {"csrf": csrf_of(browser.get("/").text)}
+    command = [sys.executable, "-c", "import time; time.sleep(60)"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        history.started[run] = StartedProcess(process, last_at)
+        assert history.run(run).status == "running"
+        answer = browser.post(f"/runs/{run}/cancel", data=form, follow_redirects=False)
+        assert answer.status_code == 303
+        process.wait(20)
+    assert history.run(run).status == "ready"
     assert browser.post(f"/runs/{run}/cancel", data=form).status_code == 503

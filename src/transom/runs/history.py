@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from transom.errors import NotFoundError
+from transom.errors import NotFoundError, RunError
 from transom.runs.journal import RunState, fold
 from transom.runs.run import RUNS
 from transom.runs.summarising import STREAM, RunRow, RunSummary, Summariser, new_summary
@@ -187,6 +187,21 @@ class RunHistory:
         if started and started.goes_on_with(run, run.records[-1].at):
             return replace(run, status=RUNNING)
         return run
+
+    def interrupt(self, run_id: str) -> None:
+        """Interrupt the process that works on a run, or that was started to go on with it.
+
+        Raises:
+            RunError: no process works on it.
+        """
+        try:
+            self.workspace.interrupt(self.store, run_id)
+        except RunError:
+            started = self.started.get(run_id)
+            if started is None or self.run(run_id).status != RUNNING:
+                raise
+            # It has not opened the run yet.
+            started.process.terminate()
 
     def _counted_to_the_end(self, summary: StreamSummary) -> StreamSummary:
         """Return the summary of a run with the newest records of its journal, which it may miss

@@ -142,7 +142,7 @@ def resume_run(request: Request, run_id: str) -> Response:
 def cancel_run(request: Request, run_id: str) -> Response:
     """Interrupt the process that works on a run; the run can be resumed."""
     site: Site = request.app.state.site
-    site.runs.workspace.interrupt(site.runs.store, site.runs.summary(run_id).id)
+    site.runs.interrupt(site.runs.summary(run_id).id)
     return RedirectResponse(f"/runs/{quote(run_id, safe='')}", 303)
 
 
