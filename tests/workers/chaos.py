@@ -132,12 +132,13 @@ class Storm:
             self._pause_host,
             self._cut_network,
             self._cut_network,
-            self._jump_clock,
             self._fill_disk,
             self._kill_command,
             self._kill_server,
             self._intrude_on_a_run,
         ]
+        if FAKETIME.exists():
+            faults.append(self._jump_clock)
         fault = self.chance.choice(faults)
         self.counts[fault.__name__.removeprefix("_").replace("_", " ")] += 1
         fault()
