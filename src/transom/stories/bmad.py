@@ -30,6 +30,9 @@ _TITLE_NUMBER = re.compile(
     r"^#+\s+(?:user\s+)?story\s+(\d+)[.-](\d+)", re.IGNORECASE | re.MULTILINE
 )
 
+_PLAIN_NAME = re.compile(r"(?:^|/)(?:story[-_. ])?\d+[.-]\d+[a-z]?(?:[._-]story)?\.md$", re.I)
+"""A file named by its story's number alone."""
+
 
 def read_sprint_backlogs(search: BacklogSearch) -> Iterator[Backlog]:
     """Yield the epic's stories of each sprint status, with each story from its own file, else from
@@ -72,8 +75,7 @@ def _backlog_of(
     for key, row in rows.items():
         stories[key] = _planned_story(key, row, stories_on_pages, sprint.source)
     location = search.project / sprint.location.removeprefix("{project-root}/")
-    folders = (sheet.parent, sheet.parent / "stories", location)
-    files = [file for file in search.files_like(r".*\.md") if file.parent in folders]
+    files = _story_files(search, rows, (sheet.parent, sheet.parent / "stories", location))
     keys = _files_of_rows(files, rows)
     own: list[Story] = []
     for file, key in keys.items():
@@ -103,6 +105,24 @@ def _backlog_of(
         epic_stories.append(story.model_copy(update={"epic": search.epic, "key": key}))
     drift = tuple(find_drift(own, replace(sprint, stories=rows)))
     return Backlog(search.epic, "bmad-v6", tuple(epic_stories), sprint.source, sprint, drift)
+
+
+def _story_files(
+    search: BacklogSearch, rows: Mapping[str, StatusLine], folders: Sequence[Path]
+) -> list[Path]:
+    """Return the pages in the folders of stories; deeper down, the first of the name of a row."""
+    pages = search.files_like(r".*\.md")
+    files = [file for file in pages if file.parent in folders]
+    found = {_stem(file) for file in files}
+    for file in pages:
+        stem = _stem(file)
+        if stem in rows and any(file.is_relative_to(folder) for folder in folders):
+            if stem not in found:
+                files.append(file)
+            elif file not in files:
+                search.skip(file, f"another file tells {stem}")
+            found.add(stem)
+    return files
 
 
 def _is_of(search: BacklogSearch, key: str) -> bool:
@@ -260,8 +280,12 @@ def _story_location(project: Path) -> Path:
 def _without_notes(search: BacklogSearch, stories: Sequence[Story]) -> list[Story]:
     """Return the stories without plans and reports about another one of the same number."""
     written = {story.id for story in stories if story.status_text and not story.unreadable}
+    plainly_named = {story.id for story in stories if _PLAIN_NAME.search(story.source)}
     own_stories = []
     for story in stories:
+        if story.id in plainly_named and not _PLAIN_NAME.search(story.source):
+            search.skip(search.project / story.source, f"another file tells story {story.id}")
+            continue
         # `1.2a` may be notes about story 1.2.
         number = re.sub(r"(?<=\d)[a-z]$", "", story.id)
         is_told = story.status_text or (story.criteria and story.goal)

@@ -43,6 +43,10 @@ _TITLE = re.compile(
     re.IGNORECASE,
 )
 _EPIC = re.compile(r"^epic\s+(\d+[a-z]?)\s*(?:[:–—-]\s*(.*))?$", re.IGNORECASE)
+_OF_EPIC = re.compile(
+    r"^epic\s\d+[a-z]?\b[^\n]{0,100}?[–—:-]\s(?=(?:user\s)?story\s\d)", re.IGNORECASE
+)
+"""The epic before the story in a heading: `Epic 3: Pages - Story 3.2: Links`."""
 _PHASE = re.compile(r"^phase\s+(\w+(?:\.\w+)*)\s*[:–—-]\s*(.+)$", re.IGNORECASE)
 _USER_STORY = re.compile(
     r"^(?:user\s+story\s+|US[- ]?)(\d+)\s*[:–—-]\s*(.+?)(?:\((?:priority|P\d\b).*)?$", re.IGNORECASE
@@ -75,7 +79,7 @@ def read_story_file(text: str, source: str) -> Story:
     parts, front = parse(text), front_matter(text)
     titles: list[tuple[int, re.Match[str]]] = []
     for place, part in enumerate(parts):
-        if match := _TITLE.match(bare_title(part)):
+        if match := _TITLE.match(_OF_EPIC.sub("", bare_title(part))):
             titles.append((place, match))
     extra: dict[str, Any] = {}
     key = PurePosixPath(source).name.removesuffix(".md").removesuffix(".story")
@@ -341,7 +345,7 @@ def _story(body: Sequence[MarkdownPart], *, title: str, **extra: Any) -> Story:
     tasks: list[Task] = []
     for part in body:
         # Boxes elsewhere are checklists of the review, not work to do.
-        if re.match(r"tasks\b", part.title, re.IGNORECASE):
+        if re.match(r"tasks\b", bare_title(part), re.IGNORECASE):
             tasks += _boxes(part.blocks)
     fields["tasks"] = tuple(tasks)
     if "criteria" not in extra:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from transom.formats.markdown import (
     Bullets,
+    Fence,
     InlineText,
     ListItem,
     MarkdownPart,
@@ -48,6 +49,8 @@ _MORE = re.compile(r"^\w[\w -]{1,40}\sacceptance\s+criteria\W*$", re.IGNORECASE)
 _NOT_NOW = re.compile(
     r"^(?:epic|future|later|deferred|removed|dropped|old|previous|example|out)\b", re.IGNORECASE
 )
+_SCENARIO = re.compile(r"((?:AC\W{0,2}\d|scenario\b).*)", re.IGNORECASE)
+_STEP = re.compile(r"\b(?:given|when|then)\b", re.IGNORECASE)
 _MARKED = re.compile(r"^`?ACs?[-_ #]{0,2}\d")
 
 
@@ -95,15 +98,13 @@ def _texts_of(blocks: Sequence[Node], *, has_heading: bool) -> list[str]:
     for number, block in enumerate(blocks):
         following = blocks[number + 1] if number + 1 < len(blocks) else None
         if isinstance(block, Bullets):
-            # "Given" as a text with its steps as a list below it is one criterion.
-            is_step = number and _begins_given(blocks[number - 1]) and not _begins_given(block)
-            if number and (_names_criterion(blocks[number - 1]) or is_step):
-                texts[-1] = f"{texts[-1]} {joined([*iter_lines([block])])}"
-                continue
-            texts += _items_of(block)
-        elif isinstance(block, MarkdownTable):
-            texts += criteria_of_table(block, is_first=not texts)
+            _add_items(texts, block, blocks[number - 1] if number else None)
+        elif isinstance(block, (MarkdownTable, Fence)):
+            texts += _texts_of_rows(block, is_first=not texts)
         elif isinstance(block, Paragraph):
+            if texts and _goes_on(block):
+                _add_lines(texts, block)
+                continue
             # A bold line before numbered criteria is their group's name.
             if has_heading and _names_group(block, following):
                 continue
@@ -125,6 +126,41 @@ def _texts_of(blocks: Sequence[Node], *, has_heading: bool) -> list[str]:
                 break  # a new section begins
             _add_lines(texts, block)
     return texts
+
+
+def _add_items(texts: list[str], block: Bullets, before: Node | None) -> None:
+    """Add the criteria of a list, or its items as steps to the criterion that the text before it
+    begins with Given or And.
+    """
+    is_step = (_begins_given(before) or _goes_on(before)) and not _begins_given(block)
+    if texts and before and (_names_criterion(before) or is_step):
+        texts[-1] = f"{texts[-1]} {joined([*iter_lines([block])])}"
+    else:
+        texts += _items_of(block)
+
+
+def _texts_of_rows(block: MarkdownTable | Fence, *, is_first: bool) -> list[str]:
+    """Return the criteria of a table, or the scenarios of a code block."""
+    if isinstance(block, Fence):
+        return _scenarios_of(block)
+    return criteria_of_table(block, is_first=is_first)
+
+
+def _scenarios_of(block: Fence) -> list[str]:
+    """Return the scenarios of a code block, each with its steps; none if the block is code."""
+    texts: list[str] = []
+    has_steps = False
+    for line in map(str.strip, block.text.splitlines()):
+        is_given = bool(re.match(r"given\b", line, re.IGNORECASE))
+        begins = _SCENARIO.match(line)
+        # "Given" below the name of its scenario goes on with it.
+        if begins or (is_given and (has_steps or not texts)):
+            texts.append(begins[1] if begins else line)
+            has_steps = is_given or bool(begins and "given" in line.lower())
+        elif line and texts:
+            texts[-1] = f"{texts[-1]} {line}"
+            has_steps = True
+    return [text for text in texts if _STEP.search(text)]
 
 
 def _items_of(block: Bullets) -> list[str]:
@@ -173,7 +209,14 @@ def _names_group(block: Paragraph, following: Node | None) -> bool:
     )
 
 
-def _begins_given(block: Node) -> bool:
+def _goes_on(block: Node | None) -> bool:
+    """Whether a text goes on with the steps of a criterion."""
+    return isinstance(block, Paragraph) and bool(
+        re.match(r"(?:and|but)\b", block.lines[0].text, re.IGNORECASE)
+    )
+
+
+def _begins_given(block: Node | None) -> bool:
     """Whether a text, or the first item of a list, begins with Given."""
     if isinstance(block, Bullets):
         lines = block.items[0].lines if block.items else ()
@@ -212,7 +255,8 @@ def _below(parts: Sequence[MarkdownPart], heading: re.Pattern[str]) -> tuple[lis
     Headings of a deeper level belong to the section. One that numbers a criterion is the criterion.
     """
     for place, part in enumerate(parts):
-        if heading.match(part.title):
+        # A sign before the words, as in "✅ Acceptance Criteria", says nothing of what follows.
+        if heading.match(re.sub(r"^\W+", "", part.title)):
             return [*part.blocks, *_deeper(parts[place + 1 :], part.level)], True
         for number, block in enumerate(part.blocks):
             if isinstance(block, Paragraph) and is_label(block, heading):
