@@ -12,7 +12,7 @@ import yaml
 from tests.documents.door import FAN, MODEL, Door, FanModel, fan_door, inside
 from tests.documents.rows import row, shared
 from transom.checklist.writing.document import parse_spec
-from transom.compat.context_agent import ContextAgent
+from transom.compat.context_agent import CodeGenAgent, ContextAgent, ValidationAgent
 from transom.llm import render
 
 PIPELINE = "transom.checklist.pipeline"
@@ -669,6 +669,59 @@ def test_expected_results(heads: Door) -> None:
     ]
 
 
+OWN_NOTE = "Note: the SPEF comes after routing, and old blocks have short heads."
+
+
+@pytest.mark.slow
+@row("a note of a description is said as not checked", "transom.checklist.claims.sentences:is_note")
+def test_note(heads: Door) -> None:
+    description = f"Confirm the netlist/spef version is correct. {OWN_NOTE}"
+    heads.item("HEAD-1.yaml", {**HEADERS, "description": description})
+    asked = heads.json("check", "all", "HEAD-1.yaml")
+    assert asked["status"] == "NEEDS_MODEL"
+    assert asked["readings"][0]["reads_as"] == {
+        "claim": "headers_complete",
+        "left_out": [OWN_NOTE],
+    }
+    number = asked["choose"].split()[2]
+    heads("answer", number, "--choose", "1", "--by", "Ola")
+    verdict = heads.json("check", "all", "HEAD-1.yaml")
+    assert (verdict["status"], verdict["would_be"]) == ("NEEDS_REVIEW", "PASS")
+    assert OWN_NOTE in str(verdict["capped_by"])
+
+
+PATTERNS = {
+    "Genus|StarRC|2029": ("PASS", [], []),
+    "StarRC|Fusion": ("FAIL", ["2.2"], []),
+    "Genus 21.1|StarRC": ("FAIL", ["2.2"], []),
+}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@row(
+    "one pattern of alternatives for the heads of all files",
+    "transom.checklist.claims.header_files:header_items",
+)
+def test_alternatives_of_heads(heads: Door, pattern: str) -> None:
+    heads.item("HEAD-1.yaml", HEADERS, requirements={"value": 1, "pattern_items": [pattern]})
+    verdict = heads.json("check", "all", "HEAD-1.yaml")
+    extra, missing = ids(verdict["extra_items"]), ids(verdict["missing_items"])
+    assert (verdict["status"], extra, missing) == PATTERNS[pattern]
+    assert verdict["checker_type"] == 2
+
+
+@row(
+    "a head that has a listed text, and is not complete, is missing",
+    "transom.checklist.claims.header_files:header_items",
+)
+def test_listed_and_not_complete(heads: Door) -> None:
+    heads.write("design/top.spef", HEADS["design/top.spef"].replace('"2030.06-SP1"', '" "'))
+    requirements = {"value": 1, "pattern_items": ["Genus|StarRC"]}
+    heads.item("HEAD-1.yaml", HEADERS, requirements=requirements)
+    verdict = heads.json("check", "all", "HEAD-1.yaml")
+    assert (verdict["status"], ids(verdict["missing_items"])) == ("FAIL", ["2.4"])
+
+
 @row("one byte that is not UTF-8 changes no verdict", f"{VERDICTS}:verdict_of")
 def test_encoding(checked: Door) -> None:
     log = checked.here / "logs/boot.log"
@@ -738,6 +791,37 @@ async def test_calls(fan: Door) -> None:
     assert verdict.status == "PASS"
 
 
+@row("the document's orchestrator names no item", "transom.checklist.known_items:known_item")
+async def test_orchestrator(heads: Door) -> None:
+    with inside(heads.here):
+        specified = await ContextAgent(activity_handler=lambda line: None).process(
+            {"config_path": "HEAD-1.yaml", "output_dir": "./output/itemspecs"}
+        )
+        itemspec = specified.artifacts["itemspec_path"]
+        built = await CodeGenAgent().process(
+            {"itemspec_path": itemspec, "output_dir": "./output/checkers"}
+        )
+        assert built.status == "success", built.errors
+        checker = built.artifacts["checker_path"]
+        validated = await ValidationAgent().process(
+            {"checker_code_path": checker, "itemspec_path": itemspec}
+        )
+    assert (validated.status, validated.errors) == ("success", ())
+
+
+@row("check build finds the item of its ItemSpec", "transom.cli.check.steps:known_item")
+def test_build_without_item(heads: Door) -> None:
+    assert heads("check", "spec", "HEAD-1.yaml", "-o", "specs", "-q").code == 0
+    built = heads("check", "build", "specs/HEAD-1_ItemSpec.md", "-o", "out")
+    assert built.code == 0, built
+    assert "HEAD-1.yaml; --item names another one" in built.err
+    (heads.here / "HEAD-1.yaml").unlink()
+    heads.write("else/HEAD-1_ItemSpec.md", (heads.here / "specs/HEAD-1_ItemSpec.md").read_bytes())
+    unknown = heads("check", "build", "else/HEAD-1_ItemSpec.md", "-q")
+    assert unknown.code == 3
+    assert "with --item ITEM.yaml" in unknown.out
+
+
 @pytest.mark.slow
 @row("check everything in one call", "transom.checklist.calls:check_all")
 async def test_check_all_call(fan: Door) -> None:
@@ -756,6 +840,23 @@ def test_contracts(specified: Door) -> None:
     built = specified("check", "build", "BAD_ItemSpec.md", "-q")
     assert built.code == 2
     assert "transom check lint" in built.err
+
+
+@row(
+    "lint holds the ItemSpec of a checker to the same rule", "transom.cli.check.linting:check_spec"
+)
+def test_lint_of_a_checker(heads: Door) -> None:
+    assert heads("check", "spec", "HEAD-1.yaml", "-o", "specs", "-q").code == 0
+    command = ("check", "build", "specs/HEAD-1_ItemSpec.md", "--item", "HEAD-1.yaml")
+    assert heads(*command, "-o", "out").code == 0
+    assert heads("check", "lint", "out/HEAD-1_checker").code == 0
+    spec = heads.here / "out/HEAD-1_checker/ItemSpec.md"
+    lines = spec.read_text("utf-8").splitlines(keepends=True)
+    spec.write_text("".join([*lines, "\n{TODO: say more}\n"]), "utf-8")
+    alone = heads.json("check", "lint", "out/HEAD-1_checker/ItemSpec.md")["findings"]
+    inside_folder = heads.json("check", "lint", "out/HEAD-1_checker")["findings"]
+    assert alone
+    assert inside_folder == alone
 
 
 @row("tokens of a specification: at least 60 % less than all prompts in all rounds", ROUNDS)

@@ -27,6 +27,7 @@ from transom.checklist.embedded import embedded_default
 from transom.checklist.item import Item, load_item
 from transom.checklist.judging import Occasion, Verdict, load_checker, printed
 from transom.checklist.judging.loading import complete_atoms
+from transom.checklist.known_items import known_item
 from transom.checklist.manner import Manner, Places
 from transom.checklist.results import BuildResult, GateRow, SpecResult
 from transom.checklist.verdicts import Judged, checker_folder, try_scenarios, verdict_of
@@ -114,6 +115,11 @@ async def build(
 ) -> BuildResult:
     """Build a checker from an ItemSpec, and run its gates.
 
+    Args:
+        itemspec: its file.
+        item: the item's file; None: the one for which the workspace wrote an ItemSpec last.
+        options: None: the defaults.
+
     Raises:
         InputError: the ItemSpec does not pass its gate, or belongs to another item.
     """
@@ -121,6 +127,8 @@ async def build(
     loaded = load_item(Path(item)) if item else None
     path = Path(itemspec)
     text, item_id = pipeline.read_spec(path, loaded)
+    if loaded is None:
+        loaded = await _known_item(options, path, item_id)
     inputs: dict[str, Json] = {
         "itemspec": str(path.absolute()),
         "item": str(loaded.path.absolute()) if loaded else None,
@@ -138,6 +146,21 @@ async def build(
             await try_scenarios(run, built.folder, loaded, places, manner)
         await run.finish(result.status)
     return result
+
+
+async def _known_item(options: CheckOptions, itemspec: Path, item_id: str) -> Item | None:
+    """Return the item of an ItemSpec, as the workspace knows it or the one beside the ItemSpec.
+
+    `ContextAgent` keeps its runs beside what it writes.
+    """
+    settings = options.settings or load_settings()
+    places = _places(options, settings)
+    beside = Workspace.at(itemspec.parent / ".transom")
+    for workspace in (_workspace(options, settings), beside):
+        async with workspace.open_store_for_reading() as store:
+            if item := known_item(store, item_id, places):
+                return item
+    return None
 
 
 async def run(
@@ -268,6 +291,11 @@ def _manner(options: CheckOptions, settings: Settings) -> Manner:
     return Manner(Occasion(day), Sandbox(), build=build, parallel_rounds=parallel)
 
 
+def _workspace(options: CheckOptions, settings: Settings) -> Workspace:
+    folder = Path(options.workspace or settings.workspace or ".transom")
+    return Workspace.at(folder, state_dir=settings.state_dir, store=settings.store)
+
+
 @asynccontextmanager
 async def _run(
     options: CheckOptions, kind: str, inputs: Mapping[str, Json], name: str
@@ -275,11 +303,7 @@ async def _run(
     """Open the run of a call, with its settings and its chain of providers."""
     # Settings come first, since they say where the workspace is.
     settings = options.settings or load_settings()
-    workspace = Workspace.at(
-        Path(options.workspace or settings.workspace or ".transom"),
-        state_dir=settings.state_dir,
-        store=settings.store,
-    )
+    workspace = _workspace(options, settings)
     async with workspace.open_store() as store:
         model = options.model or settings.model
         # A name is resolved as on the command line; other values are taken as they are.

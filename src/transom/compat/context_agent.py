@@ -290,7 +290,9 @@ class CodeGenAgent:
     async def process(self, inputs: Mapping[str, Any]) -> AgentResult:
         """Build the checker of `itemspec_path` into `output_dir` ("output").
 
-        `item_path` may name the item's file. The artifact `checker_path` is the checker's folder.
+        `item_path` names the item's file; without it, the file is known if `ContextAgent` wrote
+        the ItemSpec, or the command line in the same workspace. The artifact `checker_path` is the
+        checker's folder.
         """
         options = replace(self.options, out=inputs.get("output_dir") or "output")
         try:
@@ -344,7 +346,7 @@ def _reasons(build_result: BuildResult, *, has_item: bool) -> tuple[str, ...]:
         reasons.append(build_result.waits_for)
     for words in build_result.needs_model:
         reasons.append(f"rules cannot read {words.text!r} ({words.where}); name a model")
-    if build_result.status != "done" and not has_item:
+    if build_result.waits_for and not has_item:
         reasons.append("inputs: item_path is missing; give the item's file, which names its files")
     return tuple(reasons)
 

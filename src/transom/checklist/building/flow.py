@@ -344,10 +344,10 @@ def _unseen(run: Run, overview: FileOverview, inputs: BuildInputs) -> BuildResul
     # Nothing is wrong, and nothing can be built yet.
     if not overview.files:
         folders = ", ".join(map(str, inputs.roots)) or "any root"
-        expected = (
-            f"no log or report was found under {folders}; name a folder that has some with --root"
-            " or --var"
-        )
+        hint = "name a folder that has some with --root or --var"
+        if inputs.item_text is None:
+            hint = "name the item, which names its files, with --item ITEM.yaml"
+        expected = f"no log or report was found under {folders}; {hint}"
         return BuildResult(
             status="needs_review", item_id=inputs.item_id, waits_for=expected, run_id=run.id
         )

@@ -138,9 +138,11 @@ def write_header_atoms(claim: Claim) -> str:
 def header_items(claim: Claim) -> tuple[ValidationItem, ...]:
     """Return the validation items: each kind of file is loaded, and its head is complete.
 
-    A kind of which no field is asked needs to be loaded only.
+    A kind of which no field is asked needs to be loaded only. With a list, each head must have a
+    text of it, too.
     """
     items = list[ValidationItem]()
+    check, mode = ("pattern", "allow") if claim.list else ("existence", "require")
     for part in claim.headers:
         loaded = f"{part.kind}.loaded"
         # A log that may have read one in words that nobody knows is a question, and no violation.
@@ -167,6 +169,8 @@ def header_items(claim: Claim) -> tuple[ValidationItem, ...]:
                 name=f"{part.title} Version Completeness",
                 select=names[0],
                 required=names,
+                check=check,
+                mode=mode,
                 take="first",
                 keywords=part.keywords_of("version"),
                 stages=part.stages_of("version"),

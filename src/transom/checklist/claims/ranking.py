@@ -35,6 +35,7 @@ from transom.checklist.claims.file_kinds import (
 )
 from transom.checklist.claims.sentences import (
     has_turned_definition,
+    is_note,
     parts_of,
     used_in_reporting,
 )
@@ -413,7 +414,7 @@ def _reporting_left_out(clauses: Iterable[str], claim: Claim) -> tuple[str, ...]
     left_out = list[str]()
     for clause in clauses:
         used_words = [*used_in_reporting(clause)]
-        if has_turned_definition(clause):
+        if has_turned_definition(clause) or is_note(clause):
             left_out.append(clause)
             continue
         for word in _WORD.findall(clause.lower()):

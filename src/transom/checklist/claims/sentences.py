@@ -28,6 +28,7 @@ _DEFINITION: Final = re.compile(
     re.IGNORECASE,
 )
 _WAIVING: Final = re.compile(r"^waive\b", re.IGNORECASE)
+_NOTE: Final = re.compile(r"^(?:note|remark|nb|n\.b\.)\s?:", re.IGNORECASE)
 _AT_LEAST_ONE: Final = "at least one"
 # "One or more" and "0 ns or better" name no second thing.
 _ALTERNATIVE: Final = re.compile(
@@ -48,7 +49,7 @@ class DescriptionParts:
 
     Attributes:
         asks: the sentences that ask something.
-        reporting: clauses that say how the result is counted and shown.
+        reporting: clauses that say how the result is counted and shown, and notes on the matter.
     """
 
     asks: str
@@ -62,7 +63,9 @@ def parts_of(description: str) -> DescriptionParts:
     reporting = list[str]()
     for sentence in sentences[1:]:
         clauses = [clause.strip() for clause in _CLAUSE_END.split(sentence) if clause.strip()]
-        if _REPORTING.match(sentence) or all(map(_DEFINITION.match, clauses)):
+        if is_note(sentence):
+            reporting.append(sentence)
+        elif _REPORTING.match(sentence) or all(map(_DEFINITION.match, clauses)):
             reporting += clauses
         else:
             asks.append(sentence)
@@ -100,6 +103,11 @@ def used_in_reporting(clause: str) -> Collection[str]:
     if is_bad == is_good or is_bad != calls_bad:
         return []
     return [*words, *subject & {*shipped_claims().bad_news, *shipped_claims().good_news}]
+
+
+def is_note(sentence: str) -> bool:
+    """Return whether a sentence is a note, which asks nothing but may narrow what is asked."""
+    return _NOTE.match(sentence) is not None
 
 
 def has_turned_definition(clause: str) -> bool:

@@ -104,11 +104,15 @@ class CheckText:
             )
         if part:
             names = ", ".join(field.replace("_", " ") for field in part.fields)
+            listed, unlisted = "", ""
+            if each.check == "pattern":
+                listed, unlisted = ", and it has a listed text", ", or it has no listed text"
             return (
                 f"proves which tool and version wrote the {part.title}, and when",
                 f"the topmost header says {names}, and none of them is blank",
-                f"{names} are all in the head of the {part.title}",
-                f"one of {names} is missing or blank, or there is no {part.title} to look at",
+                f"{names} are all in the head of the {part.title}{listed}",
+                f"one of {names} is missing or blank, or there is no {part.title} to look at"
+                f"{unlisted}",
             )
         # What a report says against the list breaks it, also if every listed value appears.
         if each.select.startswith("refuting."):

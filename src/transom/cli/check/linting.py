@@ -13,7 +13,7 @@ import typer
 
 from transom.canonical import pretty_json
 from transom.checklist.building.artifacts import file_of
-from transom.checklist.building.checker import BUILD_FILE
+from transom.checklist.building.checker import BUILD_FILE, SPEC_FILE
 from transom.checklist.building.regate import record_of, regate
 from transom.checklist.claim_gate import claim_report
 from transom.checklist.item_files import own_files
@@ -144,8 +144,7 @@ async def _lint(session: Session, target: Path, places: Places) -> LintResult:
         if target.is_dir():
             return await _lint_checker(session, target, places)
         if target.suffix == ".md":
-            document = parse_spec(read_text(target), artifact=str(target))
-            findings = check_spec(document, artifact=str(target))
+            findings = _spec_findings(target)
         else:
             item = load_checked(session, target, strict=False)
             findings = [
@@ -155,6 +154,12 @@ async def _lint(session: Session, target: Path, places: Places) -> LintResult:
         return LintResult(findings=tuple(findings))
     except InputError as error:
         return LintResult(findings=(_finding_of(error, target),))
+
+
+def _spec_findings(path: Path) -> list[Finding]:
+    """Return what is wrong with an ItemSpec, by itself or in the folder of its checker."""
+    document = parse_spec(read_text(path), artifact=str(path))
+    return check_spec(document, artifact=str(path))
 
 
 def _finding_of(error: InputError, target: Path) -> Finding:
@@ -168,13 +173,17 @@ def _finding_of(error: InputError, target: Path) -> Finding:
 
 
 async def _lint_checker(session: Session, folder: Path, places: Places) -> LintResult:
-    """Run every gate of a checker on the current files."""
+    """Run every gate of a checker on the current files, and that of its ItemSpec."""
     level = session.settings.sandbox.level
     checker = load_checker(folder)
+    # The checker of a claim may lie there without its ItemSpec.
+    spec_findings = _spec_findings(folder / SPEC_FILE) if (folder / SPEC_FILE).is_file() else []
     sandbox = Sandbox(level=Level(level) if level else None)
     roots = places.roots(checker.item, folder)
     files = own_files(checker.item, roots)
     # Gates compare the checker with real files.
+    if not files and spec_findings:
+        return LintResult(findings=tuple(spec_findings))
     if not files:
         raise InputError(
             "its input files are not here", place=str(folder), hint="name their place with --var"
@@ -200,7 +209,8 @@ async def _lint_checker(session: Session, folder: Path, places: Places) -> LintR
     for gate in report.rows:
         if gate.passed:
             remarks += gate.findings
-    return LintResult(findings=_placed(report.findings, folder), remarks=_placed(remarks, folder))
+    findings = (*spec_findings, *_placed(report.findings, folder))
+    return LintResult(findings=findings, remarks=_placed(remarks, folder))
 
 
 def _placed(findings: Sequence[Finding], folder: Path) -> tuple[Finding, ...]:

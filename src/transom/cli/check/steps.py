@@ -18,6 +18,7 @@ from transom.checklist.claiming import claim_of
 from transom.checklist.item import Item, load_item
 from transom.checklist.item_files import input_problems, own_files
 from transom.checklist.judging import Verdict, load_checker, printed
+from transom.checklist.known_items import known_item
 from transom.checklist.manner import Places
 from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.verdicts import (
@@ -126,18 +127,21 @@ async def build(
     itemspec = _found_spec(itemspec, session.settings.paths.item_specs_dir)
     text, item_id = read_spec(itemspec, item, allow_needs_review=options.allow_needs_review)
     places = places_of(session, options, session.settings.paths.output_dir)
-    if item is None:
-        # Relative input files are meant from the folder of the item, or else of the ItemSpec.
-        places = replace(places, base=itemspec.absolute().parent)
-    inputs: dict[str, Json] = {
-        "itemspec": place(itemspec),
-        "item": place(item.path) if item else None,
-    }
-    # Without its item, the ItemSpec's title names the checker.
-    name = item.item_id if item else item_id
     # A resumed run neither goes back nor begins anew a second time.
     session.record_arguments(checkpoint=None, reset_iterations=False)
     async with session.open_store() as store:
+        if item is None:
+            item = known_item(store, item_id, places)
+            # Relative input files are meant from the folder of the item, or else of the ItemSpec.
+            places = replace(places, base=None if item else itemspec.absolute().parent)
+            if item:
+                session.progress(f"item {item.path}; --item names another one")
+        inputs: dict[str, Json] = {
+            "itemspec": place(itemspec),
+            "item": place(item.path) if item else None,
+        }
+        # Without its item, the ItemSpec's title names the checker.
+        name = item.item_id if item else item_id
         if item:
             await registry.claim(store, item)
         # A typing error must not begin a new build in silence.
