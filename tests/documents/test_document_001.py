@@ -15,6 +15,7 @@ import yaml
 
 from tests.documents.door import FAN, MODEL, REPLIES, Door, FanModel, fan_door
 from tests.documents.rows import row, shared
+from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.checklist.calls import CheckOptions
 from transom.checklist.standard_atoms import check_existence, validate_logic
 from transom.checklist.vectors import STANDARD_SOURCE
@@ -114,6 +115,31 @@ def test_services(fan: Door, name: str) -> None:
     answer = fan("check", "spec", "FAN-1.yaml", "--model", name, "-q")
     assert answer.code == 2
     assert SERVICES[name] in answer.err
+
+
+def refused(wire: Wire, _: Seen) -> None:
+    wire.answer(401, b'{"error": {"message": "who are you"}}')
+
+
+@pytest.mark.parametrize("service", ["azure", "openrouter"])
+@row(
+    "a service's key is not sent to another address, and that is said",
+    "transom.llm.hosted.connecting:_unsent_key",
+)
+def test_unsent_key(fan: Door, service: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("openai")
+    variable = {"azure": "AZURE_OPENAI_API_KEY", "openrouter": "OPENROUTER_API_KEY"}[service]
+    monkeypatch.setenv(variable, "a-key-of-the-service")
+    model = f"{service}:own"
+    with LocalServer() as server:
+        server.answer = refused
+        address = ("--base-url", server.url)
+        tried = fan("doctor", "--provider", model, *address)
+        asked = fan("check", "spec", "FAN-1.yaml", "--model", model, *address, "-q")
+        assert not [seen for seen in server.seen if "a-key-of-the-service" in str(seen.headers)]
+        assert fan("doctor", *address).out.count(f"{variable} is set, and is not sent") == 1
+    assert f"{variable} is set, and is not sent" in tried.out
+    assert f"set llm.openai.key_variable: {variable}" in asked.err
 
 
 @row("a chain falls back to the next provider, and says so", "transom.llm.provider:Chain.answer")

@@ -99,6 +99,21 @@ def test_ready_in_the_terminal(investigated: tuple[Door, Any]) -> None:
     assert "(booking/metrics/test_coverage_report.json)" in out
 
 
+QUALITIES = ({"data_quality": "coarse"}, {"fields": {"Data Quality": "coarse"}})
+
+
+@pytest.mark.parametrize("place", [0, 1])
+@row("Jira's own data_quality is shown", "transom.formats.jira:_own_field")
+def test_data_quality(door: Door, place: int) -> None:
+    own = issue()
+    for key, value in QUALITIES[place].items():
+        own[key] = {**own[key], **value} if isinstance(value, dict) else value
+    feature(door, {ISSUE: own})
+    assert answered(door)["data_quality"] == "coarse"
+    out = door("investigate", QUESTION, "--data", "data", "--as-of", "2026-09-20").out
+    assert "  data: coarse\n" in out
+
+
 SUBTASKS: dict[str, tuple[Any, str]] = {
     "none": ([], "not_applicable"),
     "no list": (None, "not_applicable"),

@@ -22,7 +22,7 @@ from transom.cli.output import sections, table
 from transom.config import HostedSettings
 from transom.errors import InputError, MemoryUnavailable, StoreError, install_hint
 from transom.learning import Playbook
-from transom.llm.hosted import HOSTED
+from transom.llm.hosted import API_OF_SERVICES, HOSTED, SERVICES, service_settings
 from transom.llm.hosted.checkup import checkup
 from transom.llm.hosted.connecting import connect, server_of
 from transom.llm.hosted.server import NO_KEY
@@ -148,25 +148,18 @@ def _extras() -> list[dict[str, Any]]:
 
 async def _try_provider(session: Session, name: str) -> int:
     """Ask a server a few small questions, and print the results."""
-    kind, colon, _ = name.partition(":")
-    if kind not in HOSTED or not colon:
-        raise InputError(
-            f"{name!r} has no server that could be asked",
-            place="--provider",
-            hint=f"name one as {', '.join(f'{hosted}:NAME' for hosted in HOSTED)}",
-        )
-    settings: HostedSettings = getattr(session.settings.llm, kind)
+    kind, name, settings, base_url = _asked(session, name)
     # A server that does not answer is reported soon, and not tried again.
     retry = settings.retry.model_copy(update={"max_attempts": 1})
     seconds = min(settings.timeout_seconds, 30.0)
     brief = settings.model_copy(update={"retry": retry, "timeout_seconds": seconds})
 
     def make(stream: bool) -> RetryingProvider:
-        return connect(name, brief, base_url=session.base_url, stream=stream)
+        return connect(name, brief, base_url=base_url, stream=stream)
 
     # Made first, so that a missing key or SDK is reported before anything is sent.
     provider = make(False)
-    server = server_of(kind, settings, base_url=session.base_url)
+    server = server_of(kind, settings, base_url=base_url)
     url = without_credentials(server.base_url) or ""
     # A server may repeat the key that it was sent.
     redact = Redactor(secrets=provider.secrets)
@@ -192,7 +185,29 @@ async def _try_provider(session: Session, name: str) -> int:
     lines = [f"{name} at {url}: {says}"]
     lines += table(cells, indent="  ")
     lines.append(f"  taken to have: {provider.caps.text()}")
+    if server.unsent_key:
+        lines.append(f"  {server.says_of_unsent_key}")
     return session.show(document, *lines, code=int(has_failed))
+
+
+def _asked(session: Session, name: str) -> tuple[str, str, HostedSettings, str | None]:
+    """Return the kind and the name of a provider, its settings, and an address that overrides them.
+
+    Raises:
+        InputError: it has no server, or its address is not known.
+    """
+    kind, colon, model = name.partition(":")
+    if colon and kind in HOSTED:
+        return kind, name, getattr(session.settings.llm, kind), session.base_url
+    if colon and kind in SERVICES:
+        own_settings = session.settings.llm.openai
+        settings = service_settings(kind, own_settings, session.base_url, place="--provider")
+        return API_OF_SERVICES, f"{API_OF_SERVICES}:{model}", settings, None
+    raise InputError(
+        f"{name!r} has no server that could be asked",
+        place="--provider",
+        hint=f"name one as {', '.join(f'{each}:NAME' for each in (*HOSTED, *SERVICES))}",
+    )
 
 
 def _sandbox(session: Session) -> dict[str, Any]:
@@ -283,4 +298,6 @@ def _state(session: Session, kind: str) -> dict[str, Any]:
         f"is asked at {without_credentials(server.base_url)} {key}; `doctor --provider {kind}:NAME`"
         " tries it"
     )
+    if server.unsent_key:
+        says += f"; {server.says_of_unsent_key}"
     return {"answers": None, "says": says}

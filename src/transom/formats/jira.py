@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,7 @@ class Issue:
         status: the status name, in any language.
         category: `new | indeterminate | done`, "" if unknown.
         fix_versions: names of the versions that are to have it.
+        data_quality: what the team says of the feature's data, "" if nothing.
         status_at: JSON pointer of the status name.
         text: description and comments as plain text.
     """
@@ -53,6 +55,7 @@ class Issue:
     links: tuple[LinkedIssue, ...]
     text: str
     fix_versions: tuple[str, ...] = ()
+    data_quality: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,10 +99,11 @@ def read_issue(data: Json) -> Issue | None:
         status=status,
         category=category,
         status_at=status_at,
-        feature_id=_feature_id(data, fields),
+        feature_id=_own_field(data, fields, "featureid"),
         links=(*_subtasks(fields, pointer), *_links(fields, pointer)),
         text=plain_text(fields.get("description")),
         fix_versions=tuple(_fix_versions(fields)),
+        data_quality=_own_field(data, fields, "dataquality").strip(),
     )
 
 
@@ -113,13 +117,12 @@ def _fix_versions(fields: dict[str, Any]) -> Iterator[str]:
                 yield text.strip()
 
 
-def _feature_id(data: dict[str, Any], fields: dict[str, Any]) -> str:
-    # No field of Jira's own: teams name it as they like.
+def _own_field(data: dict[str, Any], fields: dict[str, Any], name: str) -> str:
+    """Return a field that Jira does not have by itself, and that teams spell as they like."""
     for of in (data, fields):
-        for name, value in of.items():
-            if name.lower().replace("-", "_") in ("feature_id", "featureid") and isinstance(
-                value, str | int
-            ):
+        for key, value in of.items():
+            plain = re.sub(r"[^a-z]", "", key.lower())
+            if plain == name and isinstance(value, str | int):
                 return str(value)
     return ""
 

@@ -213,6 +213,7 @@ def drafted(inquiry: Inquiry, case: Case) -> Investigation:
         current_stage=case.current,
         target_stage=case.target,
         stage_fit=decision.stage_fit,
+        data_quality=case.feature.data_quality,
         verdict=decision.verdict,
         would_be=decision.would_be,
         capped_by=[CapRow.model_validate(cap.to_json()) for cap in decision.capped_by],

@@ -89,6 +89,8 @@ def _head_lines(result: Investigation) -> Iterator[str]:
     yield f"{result.verdict}  {result.feature_name} ({result.feature_id}) for {result.target_stage}"
     stage = result.current_stage or "unknown"
     yield f"  stage {stage} ({result.stage_fit}), confidence {result.confidence:.0%}"
+    if result.data_quality:
+        yield f"  data: {result.data_quality}"
     judgement = result.judgement
     if judgement is not None:
         yield f"  judged {judgement.verdict} by {judgement.by}: {judgement.reason}"

@@ -173,6 +173,7 @@ class Investigation(MeasurementShape):
         verdict: the verdict of the rules, or a model's lower one.
         rules_verdict: the verdict of the rules if the final one differs, else None.
         would_be: the verdict that `capped_by` holds back, else None.
+        data_quality: what Jira says of the feature's data, else how much of it there is.
         sources: every file of the feature, used or not.
         judgement: a person's verdict beside the first one; it is the final one.
     """
@@ -186,6 +187,7 @@ class Investigation(MeasurementShape):
     current_stage: str | None
     target_stage: str
     stage_fit: StageFit
+    data_quality: str = ""
     verdict: Verdict
     rules_verdict: Verdict | None = None
     would_be: Verdict | None = None

@@ -344,7 +344,7 @@ class DataFolder:
                 else folder.replace("_", " ").replace("-", " ")
             ),
             status=issue.status if issue else "",
-            data_quality=self._quality(folder, issue),
+            data_quality=(issue.data_quality if issue else "") or self._quality(folder, issue),
             category=issue.category if issue else "",
             fix_versions=issue.fix_versions if issue else (),
         )

@@ -131,10 +131,24 @@ def server_of(
         settings.timeout_seconds,
         stream,
         key_variable=variable,
+        unsent_key=_unsent_key(kind, service, settings, environ),
         needs_key=service not in ("", "ollama") or settings.key_variable is not None,
         service=getattr(settings, "service", None) or service,
         proxy=proxy_of(url, local=settings.local, environ=environ),
     )
+
+
+def _unsent_key(
+    kind: str, service: str, settings: HostedSettings, environ: Mapping[str, str]
+) -> str:
+    """Return the variable of a service's key that an unknown address is not sent, or ""."""
+    if kind != API_OF_SERVICES or service or settings.key_variable:
+        return ""
+    named = getattr(settings, "service", None)
+    for name in (named,) if named in SERVICES else SERVICES:
+        if environ.get(_KEYS[name], "").strip():
+            return _KEYS[name]
+    return ""
 
 
 def connect(

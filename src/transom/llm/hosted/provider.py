@@ -166,7 +166,9 @@ class HostedProvider(Provider):
             and self._server.key_variable
             and type(error).__name__ == "AuthenticationFailed"
         ):
-            error.hint = f"check the key in {self._server.key_variable}"
+            error.hint = (
+                self._server.says_of_unsent_key or f"check the key in {self._server.key_variable}"
+            )
         return error
 
     def _how_to_fit(self, limit: int | None) -> str:

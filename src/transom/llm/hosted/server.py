@@ -33,6 +33,8 @@ class Server:
         stream: whether to take replies in pieces if the model offers it.
         max_body: bytes that one reply may have.
         key_variable: the environment variable of the key.
+        unsent_key: the variable of a service's key that is set, and not sent to this address, which
+            is none of the service; "" if there is none.
         needs_key: whether it answers no request without a key.
         service: `openai`, `azure`, `openrouter`, ...; "" to recognise it by its address.
         proxy: the proxy's address from `proxy_of`; None to ask directly, whatever proxy the
@@ -46,6 +48,17 @@ class Server:
     stream: bool = True
     max_body: int = MAX_BODY
     key_variable: str = ""
+    unsent_key: str = ""
     needs_key: bool = False
     service: str = ""
     proxy: str | None = field(default=None, repr=False)
+
+    @property
+    def says_of_unsent_key(self) -> str:
+        """What to know of the key that is not sent, in one clause; "" if there is none."""
+        if not self.unsent_key:
+            return ""
+        return (
+            f"{self.unsent_key} is set, and is not sent to an address of one's own; to send it, set"
+            f" llm.openai.key_variable: {self.unsent_key}"
+        )
