@@ -78,8 +78,8 @@ NOT_OFFERED = [
     ("Functional coverage is at least 95 %", "Functional Coverage: not measured\n"),
     # Which of two numbers is meant nobody can tell.
     ("Functional coverage is at least 95 %", "Functional Coverage: 96 % of 98 %\n"),
-    # Another unit, and other words.
-    ("The latency is at most 3 ns", "latency 12 ps\n"),
+    # A unit of another quantity, and other words.
+    ("The latency is at most 3 ns", "latency 12 mV\n"),
     ("The insertion delay is at most 3 ns", "latency 2 ns\n"),
     # A count on the way: the last one holds, an earlier one does not.
     ("No open pins", "open pins: 12\nopen pins: 3\nopen pins: 0\n"),
