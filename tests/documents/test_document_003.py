@@ -24,9 +24,10 @@ from transom.compat.ace import (
     StablePrefixBuilder,
     TaskType,
 )
-from transom.learning import Playbook, Reflector, reflection
-from transom.llm import Chain, ScriptedProvider
-from transom.runs import Run, Workspace
+from transom.learning import Playbook, Reflector
+from transom.learning.reflection import propose_insights
+from transom.llm import ScriptedProvider
+from transom.runs import Workspace
 
 STR, MIS = InsightCategory.STRATEGY, InsightCategory.MISTAKE
 PLAYBOOK = "transom.learning.playbook:Playbook"
@@ -302,7 +303,6 @@ def client(door: Door) -> Any:
     from starlette.testclient import TestClient
 
     from transom.learning import Playbook
-    from transom.runs import Workspace
     from transom.runs.history import RunHistory
     from transom.server import build_app
 
@@ -404,7 +404,10 @@ TAGGED = (
 )
 
 
-@row("a model proposes insights with their tags", "transom.learning.reflection:reflect")
+@row(
+    "a model proposes insights with their tags, in one call",
+    "transom.learning.reflection:propose_insights",
+)
 async def test_tags_by_a_model(tmp_path: Path) -> None:
     playbook = Playbook(None)
     reflector = Reflector(playbook)
@@ -414,14 +417,9 @@ async def test_tags_by_a_model(tmp_path: Path) -> None:
         solver_errors=["the cloth tore"],
         design_variables={"mm": 1.5},
     )
-    chain = Chain((ScriptedProvider({"learning.reflector": [TAGGED]}),))
-    workspace = Workspace.at(tmp_path / "w")
-    async with workspace.open_store() as store:
-        opened = await Run.open(
-            "tags", {}, name="tags", workspace=workspace, store=store, chain=chain
-        )
-        async with opened as run:
-            (candidate,) = await reflection.reflect(run, reflector, [outcome])
+    model = ScriptedProvider({"learning.reflector": [TAGGED]})
+    for _ in range(2):  # the second call asks nobody
+        (candidate,) = await propose_insights(reflector, [outcome], model, workspace=tmp_path / "w")
     assert candidate.tags == ("thin", "cloth")
     reflector.commit_insights()
     (insight,) = playbook.snapshot().insights("sails", 500)

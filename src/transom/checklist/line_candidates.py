@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Final, cast
 
@@ -29,6 +30,7 @@ from transom.checklist.teach import Lesson, Marked, TaughtLimit, clear_end, lear
 from transom.errors import InputError
 from transom.evidence.account import words_of_question
 from transom.evidence.trouble import TroubleFinder
+from transom.evidence.units import factor_to_base, quantity_of
 from transom.formats.reports.trees import csv_lines, json_lines, kind_of_tree, xml_lines
 from transom.formats.text_files import TextFile
 from transom.formats.yaml_files import parse_yaml
@@ -287,7 +289,7 @@ def _number_at(wish: _Wish, parts: Sequence[LineToken], text: str, header: str) 
     numbers = [index for index, part in enumerate(parts) if part.kind == "number"]
     fitting = list[int]()
     for index in numbers:
-        has_unit = not wish.unit or _unit_behind(parts, index) == wish.unit
+        has_unit = not wish.unit or _is_same_quantity(_unit_behind(parts, index), wish.unit)
         if has_unit and (not wish.needed or _is_beside(parts, index, wish.needed)):
             fitting.append(index)
     if wish.unit == "%" and not fitting:
@@ -303,6 +305,20 @@ def _unit_behind(parts: Sequence[LineToken], index: int) -> str:
         if part.kind != "blank":
             return part.text
     return ""
+
+
+def _is_same_quantity(unit: str, other: str) -> bool:
+    """Return whether numbers with two units can be compared, such as ns with ps."""
+    quantity = quantity_of(unit)
+    return unit == other or (quantity is not None and quantity == quantity_of(other))
+
+
+def _limit_in(unit: str, wish: _Wish) -> str:
+    """Return the limit of a wish as a number in the unit that a line prints."""
+    factor, own = factor_to_base(unit), factor_to_base(wish.unit)
+    if unit == wish.unit or not factor or not own:
+        return wish.number
+    return f"{Decimal(wish.number) * own / factor:f}"
 
 
 def _in_column_of_shares(parts: Sequence[LineToken], text: str, header: str) -> int | None:
@@ -367,13 +383,15 @@ def _candidate(
     description: str, wish: _Wish, lines: Sequence[_Line], texts: Sequence[str]
 ) -> LineCandidate | None:
     """Return lines of one form as a candidate, or None if they contradict each other."""
-    holds = [fulfils(line.value, wish.comparison, float(wish.number)) for line in lines]
+    unit = _unit_behind(tokens(lines[-1].text), lines[-1].token)
+    number = _limit_in(unit, wish)
+    holds = [fulfils(line.value, wish.comparison, float(number)) for line in lines]
     # A count on the way to the last one is no verdict.
     if holds[-1] and not all(holds):
         return None
     line = lines[-1]
     name = Path(line.path).name
-    limit = TaughtLimit(line.token, wish.comparison, wish.number)
+    limit = TaughtLimit(line.token, wish.comparison, number)
     mark: Mark = "good" if holds[-1] else "bad"
     marked = Marked(mark, line.text, name, line.number, limit, line.labels)
     ends = list[Marked]()

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from transom.agent import RETRY, call
-from transom.canonical import compact_json
+from transom.agent.setup import DeferredStore, Setup
+from transom.canonical import Json, compact_json, digest
 from transom.errors import NeedsModel, ReplyError
 from transom.formats.tags import read_tag
 from transom.learning.insight import InsightCategory
 from transom.learning.reflector import InsightCandidate, OptimizationOutcome, Reflector
 from transom.learning.retrieval import text_of
-from transom.llm import Block, Role, Tier
+from transom.llm import Block, Chain, Provider, Role, Tier
 from transom.llm.turns import strictest
-from transom.runs import Run, Stage, model_file
+from transom.runs import Run, Stage, Workspace, model_file
 
 _PROMPT = Path(__file__).with_name("reflector.md")
 _BY = "reflector"
+_KIND = "reflect"
 _MOST_QUOTED = 2_000  # characters of an outcome's messages
 
 
@@ -98,6 +100,46 @@ async def reflect(
         if not by_key.keys().isdisjoint(proposal.evidence):
             candidates.append(_candidate(proposal, by_key))
     reflector.pending += candidates
+    return candidates
+
+
+async def propose_insights(
+    reflector: Reflector,
+    outcomes: Sequence[OptimizationOutcome],
+    provider: str | Provider | Chain | None = None,
+    *,
+    workspace: Path | str = ".transom",
+) -> list[InsightCandidate]:
+    """Have a model propose insights with their tags from outcomes, in a run of their own.
+
+    Args:
+        reflector: gets the candidates; `Reflector.commit_insights` adds them to the playbook.
+        outcomes: of trials. The same ones are the same run, which asks no model twice.
+        provider: as an agent takes it; None: the model of the settings.
+        workspace: the folder that keeps the run.
+
+    Raises:
+        ReplyError: two replies could not be read.
+        EgressError, ProviderError: see `transom.agent.call`.
+    """
+    setup, limits = Setup.of(provider), DeferredStore()
+    chain = setup.chain(reflector_role().name, limits)
+    opened = Workspace.at(Path(workspace))
+    documents: list[Json] = [asdict(outcome) for outcome in outcomes]
+    inputs: dict[str, Json] = {"outcomes": digest(documents)}
+    try:
+        async with opened.open_store() as store:
+            limits.store = store
+            run = await Run.open(
+                _KIND, inputs, name=_KIND, workspace=opened, store=store, chain=chain
+            )
+            async with run:
+                candidates = await reflect(run, reflector, outcomes)
+                await run.finish("done")
+    finally:
+        # A program closes its own chain itself.
+        if not isinstance(setup.provider, Chain):
+            await chain.aclose()
     return candidates
 
 

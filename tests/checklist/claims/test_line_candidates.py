@@ -39,6 +39,8 @@ LIMITS = [
     ("The branch ratio may not fall below 95 %", "branch ratio: {value} %\n", "96.5", "12.5"),
     ("The branch ratio never gets above 95 %", "branch ratio: {value} %\n", "12.5", "96.5"),
     ("Timing slips are 0", "Timing slips: {value}  Score: 12\n", "0", "37"),
+    ("The global skew is below 50 ps", "clock a: global skew {value} ns\n", "0.045", "0.0501"),
+    ("Insertion delay: at least 0.2 ns", "insertion delay {value} ps\n", "200", "199.5"),
     ("usage of DSPs stays below 70 %", "  DSPs | 26/368  {value}%\n", "7", "74"),
 ]
 
