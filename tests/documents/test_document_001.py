@@ -504,8 +504,9 @@ async def test_code_agent_without_item(door: Door) -> None:
     from transom.compat.context_agent import CodeGenAgent
 
     folder = await asyncio.to_thread(claimed, door, "headers")
+    # A workspace that did not write the ItemSpec does not know its item.
     inputs = {"itemspec_path": str(folder / "ItemSpec.md"), "output_dir": str(door.here / "more")}
-    options = CheckOptions(workspace=door.here / ".transom")
+    options = CheckOptions(workspace=door.here / "another")
     reply = await CodeGenAgent(options).process(inputs)
     assert reply.status == "failed"
     assert any("item_path is missing" in error for error in reply.errors)
