@@ -581,8 +581,8 @@ EXAMPLE_LINES = [
     ("Verify netlist or spef exists.", NETLIST_ALONE, "read_lef ../design/top.lef\n"),
     (
         "Check liberty file version (waive for legacy libs)",
-        "read_liberty ../design/cells_ss.lib\n",
-        "read_liberty ../design/blank.lib\n",
+        "Reading liberty file ../design/cells_ss.lib\n",
+        "Reading liberty file ../design/blank.lib\n",
     ),
     ("Confirm netlist/spef version (waive for synthesis stage)", BOTH, NETLIST_ALONE),
     ("Verify netlist/spef version", BOTH, NETLIST_ALONE),
