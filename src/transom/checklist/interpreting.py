@@ -140,7 +140,7 @@ async def _ask_for_check(
         stated = claim.model_copy(update={"stated_check": check, "stated_by": "a person"})
         points = open_points(item, stated, readings)
         row = ReadingRow(says=says, reads_as={"check": check}, evidence=evidence)
-        rows.append(row.model_copy(update={"accepts": points.accepts}))
+        rows.append(row.model_copy(update={"accepts": points.accepts, "shown": points.shown}))
     # Values of several checks in one file: no single answer would be right.
     if not rows:
         return verdict

@@ -28,6 +28,7 @@ from transom.checklist.line_candidates import line_candidates
 from transom.checklist.manner import Places
 from transom.checklist.marking import format_path
 from transom.checklist.results import ReadingRow
+from transom.checklist.status_lines import status_candidates
 from transom.checklist.teach import Lesson
 from transom.checklist.waiver_clauses import WAIVE, waiver_clauses, words_waived
 from transom.errors import InputError
@@ -98,6 +99,7 @@ def _offer_of_claim(
         evidence=evidence,
         accepts=points.accepts,
         check=points.check,
+        shown=points.shown,
     )
     return Offer(row, has_evidence=holds_matter(candidate.row, readings))
 
@@ -109,7 +111,8 @@ def _offers_of_lines(item: Item, places: Places, folder: Path) -> list[Offer]:
     except InputError:
         return []
     offers = list[Offer]()
-    for candidate in line_candidates(item.description, paths):
+    numbers = line_candidates(item.description, paths)
+    for candidate in (*numbers, *status_candidates(item.description, paths)):
         own_format = format_of(candidate.report_format)
         row = candidate.row(format_path(item))
         readings = list[FileReading]()
@@ -125,6 +128,7 @@ def _offers_of_lines(item: Item, places: Places, folder: Path) -> list[Offer]:
             reads_as=reads_as,
             evidence=candidate.evidence,
             accepts=points.accepts,
+            shown=points.shown,
         )
         offers.append(Offer(shown, candidate.lesson))
     return offers

@@ -34,7 +34,7 @@ class ReadingRow(Shape):
     today's files give.
 
     The answer that chooses it by name also accepts the caps of `accepts`, and states the check of
-    `check` for values of which the reports name none.
+    `check` for values of which the reports name none. `shown` is what it accepts, in few words.
     """
 
     says: str
@@ -42,6 +42,7 @@ class ReadingRow(Shape):
     evidence: str
     accepts: Annotated[tuple[str, ...], Field(exclude_if=operator.not_)] = ()
     check: Annotated[str, Field(exclude_if=operator.not_)] = ""
+    shown: Annotated[tuple[str, ...], Field(exclude_if=operator.not_)] = ()
 
     @property
     def option(self) -> str:
@@ -50,7 +51,7 @@ class ReadingRow(Shape):
         if self.check:
             parts.append(f"and states that the values without a check are of {self.check}")
         if self.accepts:
-            parts.append(f"and accepts: {' | '.join(self.accepts)}")
+            parts.append(f"and accepts: {' | '.join(self.shown or self.accepts)}")
         return "; ".join(parts)
 
     @property

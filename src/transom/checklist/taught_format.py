@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from transom.canonical import Json
@@ -10,6 +11,8 @@ from transom.formats.yaml_files import dump_yaml
 
 NO_END: Final = "no line shows that the file is complete"
 """What is left open by a line that was taught from a file without an end."""
+
+_REPEATED_GROUP: Final = re.compile(r"\(\?P=\w+\)")
 
 
 def format_text(name: str, title: str, lesson: Lesson) -> str:
@@ -32,6 +35,8 @@ def format_text(name: str, title: str, lesson: Lesson) -> str:
     for pattern in unread:
         rows.append({"pattern": pattern, "name": "unread_line", "is_trouble": True})
     patterns = list[Json](dict.fromkeys([*(pattern for _, pattern in row_patterns), *unread]))
+    # The patterns of beginnings are tried as one, in which no group has a name.
+    begins = [_REPEATED_GROUP.sub(r"\\d+", str(pattern)) for pattern in patterns]
     data: dict[str, Json] = {
         "schema": "transom.report_format/1",
         "name": name,
@@ -40,7 +45,7 @@ def format_text(name: str, title: str, lesson: Lesson) -> str:
         "seen": "file",
         "is_log": True,
         # Any line that was taught may be the first one, and begins no second report.
-        "begins": patterns,
+        "begins": [*begins],
         "explained": [*patterns],
         "end_is_last": lesson.is_end_last,
         "rows": rows,

@@ -32,7 +32,7 @@ _OVER: Final = (
     r"(?i)\b(?:done|finish(?:ed|es)?|complet(?:e|ed|es|ion)|end"
     r" of|ended|ends|exit(?:ed|ing|s)?|bye|goodbye)\b"
 )
-_DAY: Final = (
+DAY: Final = (
     r"(?i)(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*$"
 )
 _OPPOSITES: Final[dict[Comparison, Comparison]] = {">=": "<", ">": "<=", "<=": ">", "<": ">="}
@@ -270,7 +270,7 @@ def end_regex(line: str) -> str:
     pieces = []
     for token in tokens(line):
         pieces.append(
-            WORD if re.match(_DAY, token.text) else free.get(token.kind, re.escape(token.text))
+            WORD if re.match(DAY, token.text) else free.get(token.kind, re.escape(token.text))
         )
     return rf"^\s*{''.join(pieces)}\s*$"
 

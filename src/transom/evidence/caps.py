@@ -11,6 +11,7 @@ its verdicts and the ready command of each cap (`with_commands`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -24,6 +25,11 @@ CapRule = Literal["words", "files", "trouble", "identity", "measured", "overturn
 no rule explains, an identity that the file does not state, a value that was not measured, or an
 equal verdict that a person overturned.
 """
+ANY_NAME = "<any name>"
+"""Stands in the text of an acceptance for a name, which has no blanks or is quoted; the text then
+lifts each cap that it fits.
+"""
+_NAME = r"""(?:'[^']*'|"[^"]*"|\S+)"""
 CAP_RULES: tuple[CapRule, ...] = get_args(CapRule)
 
 
@@ -142,13 +148,17 @@ def cap_verdict(
             valid.append(acceptance)
     held_caps = list[Cap]()
     accepted = list[AcceptedCap]()
+    forms = list[CapAcceptance]()
     for cap in dict.fromkeys(caps):
         match = _acceptance_of(cap, valid)
         if match is None:
             held_caps.append(cap)
         else:
             # Two equal texts are two caps, and each needs an acceptance of its own.
-            valid.remove(match)
+            if ANY_NAME in match.text:
+                forms.append(match)
+            else:
+                valid.remove(match)
             accepted.append(AcceptedCap(cap, match))
     return CappedVerdict(
         status=capped if held_caps else status,
@@ -156,15 +166,19 @@ def cap_verdict(
         capped_by=tuple(held_caps),
         accepted=tuple(accepted),
         expired=tuple(expired),
-        unused=tuple(valid),
+        unused=tuple(each for each in valid if each not in forms),
     )
 
 
 def _acceptance_of(cap: Cap, acceptances: Iterable[CapAcceptance]) -> CapAcceptance | None:
-    """Return the first acceptance with the text of a cap; only blanks may differ."""
+    """Return the first acceptance with the text of a cap; only blanks and names may differ."""
     text = " ".join(cap.text.split())
     for acceptance in acceptances:
-        if " ".join(acceptance.text.split()) == text:
+        accepted = " ".join(acceptance.text.split())
+        pieces = accepted.split(ANY_NAME)
+        if accepted == text or (
+            len(pieces) > 1 and re.fullmatch(_NAME.join(map(re.escape, pieces)), text)
+        ):
             return acceptance
     return None
 

@@ -100,6 +100,64 @@ def test_what_the_answer_takes_over_is_all_that_holds_a_pass_back(tmp_path: Path
     assert judge(tmp_path, row, report, {"accept": accept}).status == "PASS"
 
 
+NETS = [
+    "[WARNING ODB-0300] net {} is missing a driver",
+    "[WARNING ODB-0300] net '{}' is missing a driver",
+    "[WARNING ODB-0300] pin {}/A (ODB-0300) is missing",
+]
+NAMES = ["u7", "top/u8", "bus[3]"]
+
+
+@pytest.mark.parametrize("line", NETS)
+def test_lines_that_differ_in_names_are_one_form_of_any_name(tmp_path: Path, line: str) -> None:
+    row = ClaimRow(name="number_limit", parameters=DENSITY)
+    report = UTILISATION + LOG.format(line="\n".join(line.format(name) for name in NAMES))
+    item, readings = prepared(tmp_path, report)
+    points = open_points(item, row, readings)
+    assert [text.count("<any name>") for text in points.accepts] == [1]
+    assert points.shown == (f'3 lines like "{line.format(NAMES[0])}"',)
+    accept = {"accept": [{"text": text, "by": "Ann Lee"} for text in points.accepts]}
+    for name, status in (("u99", "PASS"), ("nothing at all", "NEEDS_REVIEW")):
+        another = UTILISATION + LOG.format(line=line.format(name).replace("'", ""))
+        if "'" not in line:
+            assert judge(tmp_path, row, another, accept).status == status
+    assert judge(tmp_path, row, report, accept).status == "PASS"
+    # Another message, and another word of trouble, are questions of their own.
+    for other in (
+        "[WARNING ODB-0301] net u7 is missing a driver",
+        "[WARNING ODB-0300] net u7 aborted",
+    ):
+        assert (
+            judge(tmp_path, row, UTILISATION + LOG.format(line=other), accept).status
+            == "NEEDS_REVIEW"
+        )
+
+
+def test_a_question_shows_at_most_five_forms(tmp_path: Path) -> None:
+    words = ["colour", "taste", "smell", "sound", "weight", "shape", "size"]
+    lines = [f"[WARNING ODB-0300] the {word} of net u7 is missing" for word in words]
+    report = UTILISATION + LOG.format(
+        line="\n".join([*lines, "Master cell_7 is loaded but not used."])
+    )
+    item, readings = prepared(tmp_path, report)
+    points = open_points(item, ClaimRow(name="number_limit", parameters=DENSITY), readings)
+    assert len(points.accepts) == len(words) + 1
+    assert points.shown == (f'7 lines like "{lines[0]}"', '"Master cell_7 is loaded but not used."')
+
+
+def test_values_and_words_are_no_names(tmp_path: Path) -> None:
+    row = ClaimRow(name="number_limit", parameters=DENSITY)
+    lines = ["[WARNING ODB-0300] max_cap is missing", "[WARNING ODB-0300] max_tran is missing"]
+    lines += [
+        "[WARNING STA-0001] delay 12ns is too large",
+        "[WARNING STA-0001] delay 13ns is too large",
+    ]
+    assert not any(
+        "<any name>" in text
+        for text in accepted(tmp_path, row, UTILISATION + LOG.format(line="\n".join(lines)))
+    )
+
+
 def test_nothing_is_taken_over_where_nothing_was_measured(tmp_path: Path) -> None:
     row = ClaimRow(name="hold_met", left_out=("of the chip",))
     for report in (LOG.format(line="[INFO ODB-0001] wns 0.1"), LOG.format(line="")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Final
 
@@ -18,17 +19,17 @@ _EXTENT: Final = frozenset(
 )
 
 
-def names_other_matter(words: str, row: ClaimRow) -> bool:
+def names_other_matter(words: str, row: ClaimRow, more_words: Collection[str] = ()) -> bool:
     """Return whether words of a description ask for more than a claim does.
 
     "In the slow corner" narrows a claim; "and the density is below 70 %" is a matter of its own, as
-    is everything with a number, a denial or a result.
+    is everything with a number, a denial or a result. `more_words` are words of the same matter.
     """
     for word in words.split():
         if any(sign.isdigit() for sign in word) and quantity_of(word) is None:
             return True
     claims = shipped_claims()
-    own_words = claims.claims[row.name].words
+    own_words = [*claims.claims[row.name].words, *more_words]
     # "LUTs used as memory" are other things than LUTs, while each slack is one of all slacks.
     measure = row.parameters.get("measure", "worst_slack")
     if measure not in _OF_EVERYTHING and not _is_unit_or_place(words):

@@ -63,9 +63,10 @@ from transom.formats.reports import (
 # A tool names itself at the beginning of what it prints.
 _BANNER_LINES = 200
 _OTHER_VIEW = re.compile(r"corner|scene|scenario|view|mode|design|delay", re.IGNORECASE)
+UNKNOWN_LINE = "this report is read line by line, and this line is not known"
 _REASONS = {
     "trouble": "no rule explains {words}",
-    "unknown": "this report is read line by line, and this line is not known",
+    "unknown": UNKNOWN_LINE,
     "topic": "it speaks of the matter ({words}), and no rule reads it",
     "not_a_number": "{words} is no number",
     "narrowed": "the report of this command shows only a part of the design ({words})",

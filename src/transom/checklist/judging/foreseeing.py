@@ -28,37 +28,34 @@ from transom.checklist.claims.claim_limits import limit_of
 from transom.checklist.claims.other_matters import names_matter, names_other_matter
 from transom.checklist.claims.stated_checks import with_stated_check
 from transom.checklist.item import Item
-from transom.checklist.judging.accounting import CheckAccount, account_for
+from transom.checklist.judging.accounting import UNKNOWN_LINE, CheckAccount, account_for
 from transom.checklist.judging.claim_account import checks_to_choose
 from transom.checklist.judging.claim_view import ClaimView
 from transom.checklist.judging.gather import File, GatheredEvidence
+from transom.checklist.judging.mild_lines import (
+    MildLine,
+    TakenLines,
+    in_few_forms,
+    is_mild,
+    is_plain,
+)
 from transom.checklist.taught_format import NO_END
 from transom.evidence.numbers import PrintedNumber
-from transom.evidence.trouble import TroubleFinder
 from transom.formats.reports import FileReading
 from transom.formats.text_files import TextFile
 
-_MOST_LINES: Final = 30
 _UNEXPLAINED: Final = "no rule explains "
 _UNREAD: Final = "it is trouble (unread line)"
 _NOT_CHECKED: Final = re.compile(r'not checked: "(?P<words>.*)"', re.DOTALL)
-# The tool itself says that a message is no error: `[WARNING ODB-0220]`, `Warning (10230):`.
-_MARK: Final = r"^[^A-Za-z]*+(?:[\w./]++[:\s-]++){{0,2}}[^A-Za-z]*+(?:{words})\b"
-_MILD: Final = re.compile(
-    _MARK.format(words=r"warning|warn|info|information|note") + r"|^[a-z]+: \*[WN],", re.IGNORECASE
-)
-_NOTE: Final = re.compile(_MARK.format(words="info|information|note"), re.IGNORECASE)
-# States that say that the run or a check of it came to nothing.
-_GRAVE: Final = frozenset(
-    {"crashed", "ended early", "hangs", "severe", "system", "nothing looked at"}
-)
-# States that may say the opposite of a claim; the tool must have marked the first ones as mild.
-_WRONG: Final = frozenset({"error", "failed", "exhausted"})
-_AGAINST: Final = frozenset({"against", "denied", "partial"})
 
 
 class TaughtLine(Protocol):
     """A line that an answer teaches."""
+
+    @property
+    def own_words(self) -> frozenset[str]:
+        """Return words that narrow the matter and are no other one, in the singular."""
+        ...
 
     @property
     def report_format(self) -> dict[str, Json]:
@@ -77,10 +74,12 @@ class OpenPoints:
     Attributes:
         accepts: the texts of caps that the answer accepts.
         check: the check that the answer states for values of which the reports name none, or "".
+        shown: how a question shows what the answer accepts.
     """
 
     accepts: tuple[str, ...] = ()
     check: str = ""
+    shown: tuple[str, ...] = ()
 
 
 def open_points(
@@ -110,7 +109,8 @@ def open_points(
     is_wrong = any(file.wrong for file in account.files)
     if is_wrong or account.unread or _is_broken(row, readings):
         return OpenPoints(check=check)
-    return OpenPoints(tuple(_acceptable(account, row, taught)), check)
+    taken = _acceptable(account, row, taught)
+    return OpenPoints(taken.accepts, check, taken.shown)
 
 
 def with_unit_of_reports(row: ClaimRow, readings: Sequence[FileReading]) -> tuple[ClaimRow, str]:
@@ -200,31 +200,33 @@ def _is_broken(row: ClaimRow, readings: Iterable[FileReading]) -> bool:
     return False
 
 
-def _acceptable(account: CheckAccount, row: ClaimRow, taught: TaughtLine | None) -> list[str]:
+def _acceptable(account: CheckAccount, row: ClaimRow, taught: TaughtLine | None) -> TakenLines:
     """Return the texts of the caps that a person can judge by reading them."""
 
     def is_matter(line: str) -> bool:
         return taught.is_matter(line) if taught else names_matter(line, row)
 
-    mild_lines = set[str]()
+    own_words = taught.own_words if taught else frozenset[str]()
+    mild_lines = dict[str, MildLine]()
     for line in cast("list[dict[str, Any]]", account.account.to_json()["lines"]):
         text, reason = str(line["text"]).strip(), str(line["reason"])
         # A line that looks like a taught one is trouble until somebody has read it.
         is_open = reason.startswith(_UNEXPLAINED) or (taught is not None and reason == _UNREAD)
-        if is_open and _is_mild(text, is_matter(text)):
-            mild_lines.add(f"{text}: {reason}")
-    others, lines = list[str](), list[str]()
+        takes = is_plain if reason == UNKNOWN_LINE else is_mild
+        if (is_open or takes is is_plain) and takes(text, is_matter=is_matter(text)):
+            mild_lines[f"{text}: {reason}"] = MildLine(text, reason, int(line["count"]))
+    others, lines = list[str](), list[MildLine]()
     for cap in account.caps:
         words = _NOT_CHECKED.fullmatch(cap.text) if cap.rule == "words" else None
         narrows = words is not None and (
-            words["words"] == NO_END or not names_other_matter(words["words"], row)
+            words["words"] == NO_END or not names_other_matter(words["words"], row, own_words)
         )
         if cap.rule == "trouble" and cap.text in mild_lines:
-            lines.append(cap.text)
+            lines.append(mild_lines[cap.text])
         elif (cap.rule == "identity" and _is_silent(cap.text)) or narrows:
             others.append(cap.text)
-    # Nobody reads a hundred lines in a question.
-    return others + (lines if len(lines) <= _MOST_LINES else [])
+    taken = in_few_forms(lines)
+    return TakenLines((*others, *taken.accepts), (*others, *taken.shown))
 
 
 def _is_silent(text: str) -> bool:
@@ -233,13 +235,3 @@ def _is_silent(text: str) -> bool:
     What its name says otherwise, such as `post_cts.rpt`, is no silence.
     """
     return text.startswith("the file does not say ")
-
-
-def _is_mild(line: str, is_matter: bool) -> bool:
-    """Return whether an unexplained line is a mild message about another matter than a claim's."""
-    states = {trouble.state for trouble in TroubleFinder("eda").in_line(line)}
-    if states & _GRAVE:
-        return _NOTE.match(line) is not None
-    if states & _WRONG and not _MILD.match(line):
-        return False
-    return not is_matter or not (states & (_WRONG | _AGAINST) or not states)

@@ -1,0 +1,134 @@
+"""What a description asks of a number that a file labels: the words of the label, and its limit.
+
+"ALU functional coverage is at least 95 %"   -> functional, coverage: at least 95 %
+"no assertion failures"                      -> assertion, failure: at most 0
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from transom.checklist.claims.claim_data import shipped_claims
+from transom.checklist.claims.ranking import limit_in
+from transom.checklist.number_ranges import COMPARISONS, Comparison
+
+WORD: Final = re.compile(r"[A-Za-z]+")
+_SPELLINGS: Final = (("isation", "ization"), ("ised", "ized"), ("our", "or"))
+# Words that say that a share is meant, which a table need not repeat.
+SHARES: Final = frozenset(
+    {"utilization", "usage", "use", "used", "share", "percent", "count", "number"}
+)
+_VERBS: Final = ("exceed", "exceeds", "stay", "stays", "reach", "reaches", "leave", "leaves")
+_NOUN: Final = r"(?<![\w-])(?P<noun>(?:[\w-]++ ){0,3}?[\w-]++)"
+_ZERO_OF: Final = re.compile(
+    rf"\b(?:no|zero|0|nothing(?: is| left| remains)?|without(?: any)?|free (?:of|from))\s+{_NOUN}"
+    r"(?=\s+(?:in|of|on|at|for|after|during|are|is|left|remain\w*|reported|within|across|by|from"
+    r"|may|must|should|can|occur\w*|appear\w*|found|and|or)\b|\s*[.,;:)]|\s*$)",
+    re.IGNORECASE,
+)
+_IS_ZERO: Final = re.compile(
+    rf"{_NOUN}\s++(?:count\s++)?(?:is|are|equals?|=+|stays?)\s+(?:0|zero)\b(?!\.)", re.IGNORECASE
+)
+# "95 % or more" is at least 95 %.
+_BEHIND: Final = re.compile(
+    r"(?<![\d.,])(?P<number>-?\d[\d.,]*+(?:\s?(?:%|[a-zµ]++))?) or"
+    r" (?P<way>more|higher|above|better|less|lower|below|fewer)\b",
+    re.IGNORECASE,
+)
+_NOT_ABOVE: Final = re.compile(r"\b(?:\w+ ){0,2}(?:not|never) \w+", re.IGNORECASE)
+_NOT_NEGATIVE: Final = re.compile(r"\b(?:not|non|never)[\s-]+negative\b", re.IGNORECASE)
+_COMPARISON_WORDS: Final[dict[Comparison, str]] = {
+    ">=": "at least",
+    "<=": "at most",
+    ">": "above",
+    "<": "below",
+}
+_UPWARD: Final = frozenset({"more", "higher", "above", "better"})
+
+
+@dataclass(frozen=True)
+class LabelledLimit:
+    """What a description asks of a number.
+
+    Attributes:
+        words: words of its label, in the singular.
+        needed: those that a line must have.
+        comparison, number, unit: the limit.
+        used: phrases of the description that the limit uses.
+        shown: the limit as a person reads it.
+    """
+
+    words: tuple[str, ...]
+    needed: frozenset[str]
+    comparison: Comparison
+    number: str
+    unit: str
+    used: tuple[str, ...]
+    shown: str
+
+
+def labelled_limit(description: str) -> LabelledLimit | None:
+    """Return what a description asks of a number, or None if it limits none."""
+    text = " ".join(description.split())
+    limited = _BEHIND.sub(_limit_in_front, text)
+    limit = limit_in(limited)
+    if limit is not None:
+        words, bound = limit
+        if bound.comparator not in COMPARISONS:
+            return None
+        label = _label_words(limited.replace(words, " "))
+        number = f"{bound.number.value:f}"
+        used = (*words.split(), *_VERBS)
+        for phrase in (*_BEHIND.finditer(text), *_NOT_ABOVE.finditer(text)):
+            used += tuple(phrase[0].split())
+        comparison = bound.comparator
+        unit = bound.number.unit
+        shown = f"{_COMPARISON_WORDS[comparison]} {number} {unit}".strip()
+        return LabelledLimit(label, frozenset(), comparison, number, unit, used, shown)
+    if _NOT_NEGATIVE.search(text):
+        label = _label_words(_NOT_NEGATIVE.sub(" ", text))
+        used = (*_VERBS, "not", "non", "negative", "positive", "non-negative")
+        return LabelledLimit(label, frozenset(), ">=", "0", "", used, "at least 0")
+    match = _ZERO_OF.search(text) or _IS_ZERO.search(text)
+    if match is None:
+        return None
+    nouns = [word for word in _label_words(match["noun"]) if word not in SHARES]
+    # "Setup violation count is 0" counts violations, and what stands before narrows them.
+    needed = frozenset(nouns if match.re is _ZERO_OF else nouns[-1:])
+    if not needed:
+        return None
+    used = (*match[0].split(), "zero", "0", "no", "without")
+    return LabelledLimit(_label_words(text), needed, "<=", "0", "", used, "at most 0")
+
+
+def _limit_in_front(match: re.Match[str]) -> str:
+    """Return "95 % or more" as "at least 95 %"."""
+    words = "at least" if match["way"].lower() in _UPWARD else "at most"
+    return f"{words} {match['number']}"
+
+
+def _label_words(text: str) -> tuple[str, ...]:
+    """Return the words of a description that may stand in a label, in the singular."""
+    claims = shipped_claims()
+    # "Non-equivalent points" are other points than equivalent ones.
+    ignored = {*claims.grammar, *claims.denials, *_VERBS} - {"non"}
+    words = []
+    for word in WORD.findall(text):
+        if len(word) > 1 and word.lower() not in ignored:
+            words.append(plain_word(word))
+    return tuple(dict.fromkeys(words))
+
+
+def plain_word(word: str) -> str:
+    """Return a word in lower case, in one spelling and in the singular."""
+    word = word.lower()
+    for british, american in _SPELLINGS:
+        word = word.replace(british, american)
+    return word.rstrip("s")
+
+
+def words_in(text: str) -> frozenset[str]:
+    """Return the words of a text, each in one spelling and in the singular."""
+    return frozenset(plain_word(word) for word in WORD.findall(text))
