@@ -34,7 +34,7 @@ _NAME: Final = re.compile(
     r"(?<!\w)'[^']*'(?!\w)|\"[^\"]*\"|"
     r"(?<![\w/.\[\]$\\-])(?=[\w.$\\-]*[\d/\[])[A-Za-z_\\/$][\w/.\[\]$\\-]*+"
 )
-_CODE: Final = re.compile(r"\[?[A-Z]{2,}[A-Z0-9]*-\d+\]?")
+_CODE: Final = re.compile(r"^\[?[A-Z]{2}[A-Z0-9]*+-\d++\]?$")
 # States that say that the run or a check of it came to nothing.
 _GRAVE: Final = frozenset(
     {"crashed", "ended early", "hangs", "severe", "system", "nothing looked at"}
