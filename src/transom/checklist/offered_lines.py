@@ -87,6 +87,7 @@ def words_not_used(
     """
     words = words_of_question(description, used, ignored=shipped_claims().grammar)
     left_out = tuple(word.text for word in words if not word.is_used and word.could_matter)
+    # The same words stand in the answer's text and in the item, so that a person sees them twice.
     clause = ""
     if left_out:
         clause += "; not checked: " + ", ".join(f'"{text}"' for text in left_out)

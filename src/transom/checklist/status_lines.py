@@ -143,6 +143,7 @@ class _StatusLine:
         for index in self.statuses:
             word = "pass" if good else "fail"
             texts[index] = word.upper() if texts[index].isupper() else word
+        # One kind of change is enough to make the line good or bad.
         for index, limit in self.limits.items():
             if good or not self.statuses:
                 texts[index] = "0" if good == (limit == _ZERO) else "1"
@@ -154,6 +155,7 @@ def status_candidates(description: str, paths: Iterable[Path]) -> list[LineCandi
     outcome = next((words for asks, words in _ASKS.items() if asks.search(description)), "")
     if not outcome:
         return []
+    # "Test" and "passed" are words of the claim that a simulation passed, which is then close.
     close_names = [each.row.name for each in candidates(description, has_patterns=False)]
     close_words = frozenset[str]().union(*map(_words_of_claim, close_names))
     asked_words = words_in(description) - {plain_word(word) for word in shipped_claims().grammar}
@@ -214,6 +216,7 @@ def _status_line(
     if not (statuses or counted) or failures not in ([], statuses):
         return None
     has_number = any(part.kind == "number" and part.text.strip("0") for part in parts)
+    # "0 failed" alone does not say that anything ran.
     if not statuses and not has_number:
         return None
     tied = _tied(parts, counted)
@@ -239,6 +242,7 @@ def _counts(
     """Return the good numbers of what a line counts, and the outcome that a number counts."""
     limits, counted = dict[int, str](), dict[int, int]()
     numbers = _whole_numbers(parts)
+    # "passed 30 failed 0" and "30 passed 0 failed" count the same.
     word_first = bool(numbers) and min(outcomes, default=len(parts)) < numbers[0]
     for index in numbers:
         left, right = _word_beside(parts, index, -1), _word_beside(parts, index, 1)

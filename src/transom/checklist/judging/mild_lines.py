@@ -103,6 +103,7 @@ def in_few_forms(lines: Iterable[MildLine]) -> TakenLines:
         # A line that stands there once is taken over as it stands.
         text = form if sum(line.count for line in members) > 1 else members[0].text
         accepts.append(f"{text}: {reason}")
+    # Nobody can judge more forms than these in one question, but marks of the tool are few.
     groups = list(forms.values())
     if len(groups) > MOST_SHOWN:
         marked = dict[str, list[MildLine]]()
