@@ -208,6 +208,50 @@ def named(claim: str) -> ClaimRow:
     return ClaimRow(name=claim)
 
 
+ROUTES = """\
+Start checking for open nets ...
+
+Total number of nets = 31, of which 0 are not extracted
+Total number of open nets = 0, of which 0 are frozen
+
+Check 31 nets, 0 have Errors
+
+Begin full DRC check ...
+
+Checked\t1/1 Partitions, Violations =\t0
+DRC-SUMMARY:
+\t@@@@@@@ TOTAL VIOLATIONS =\t0
+
+Total number of nets = 31, of which 0 are not extracted
+Total number of open nets = 0, of which 0 are frozen
+Total number of DRCs = 0
+"""
+PROOF = """\
+SBY 11:02:01 [lamp] engine_0: smtbmc
+SBY 11:02:02 [lamp] engine_0.basecase: Status returned by engine for basecase: pass
+SBY 11:02:02 [lamp] engine_0.induction: Status returned by engine for induction: pass
+SBY 11:02:02 [lamp] summary: engine_0 (smtbmc) returned pass for induction
+SBY 11:02:02 [lamp] summary: engine_0 (smtbmc) returned pass for basecase
+SBY 11:02:02 [lamp] summary: successful proof by k-induction.
+SBY 11:02:02 [lamp] DONE (PASS, rc=0)
+"""
+FITTER = """\
+Fitter Status : Successful - Sun Mar 07 11:00:00 2021
+Quartus Prime Version : 20.1.1 Build 720 11/11/2020 SJ Lite Edition
+Revision Name : lamp
+Top-level Entity Name : lamp
+Family : Cyclone V
+Device : 5CSEBA6U23I7
+Timing Models : Final
+Logic utilization (in ALMs) : 812 / 41,910 ( 2 % )
+Total registers : 740
+Total pins : 12 / 314 ( 4 % )
+Total PLLs : 0 / 6 ( 0 % )
+"""
+ROUTED = (
+    "OpenROAD v2.0-14000\n[INFO DRT-0194] Start detail routing.\n[INFO DRT-0199]   Number of violations = 12.\n"
+    "[INFO DRT-0199]   Number of violations = 0.\n[INFO DRT-0198] Complete detail routing.\n"
+)
 HONEST = [
     HonestReport("OpenSTA endpoints", named("setup_met"), ENDPOINTS, ("0.69 (MET)", "-0.69 (VIOLATED)"), "        |0.69| (MET)", "1.31 (MET)\n"),
     HonestReport("OpenSTA slack lines, setup", named("setup_met"), SLACKS, ("max 0.40", "max -0.40"), "slack max |0.40|\n"),
@@ -253,4 +297,9 @@ HONEST = [
     HonestReport("clocks of an SDC", named("clocks_listed"), SDC, ("core", "other"), "", "", "", ("core",)),
     HonestReport("corners of a run", named("corners_run"), CORNERS, ("ff_n40C", "tt_025C"), "", "", "OpenROAD", ("*ss_125C*", "*ff_n40C*")),
     HonestReport("cell area", limit("cell_area", "below 900 um2"), CHIP, ("812.5", "912.5"), "': |812.500000|\n", YOSYS_END, "Yosys"),
+    HonestReport("opens and DRCs of the routes", named("routes_clean"), ROUTES, ("DRCs = 0", "DRCs = 3"), "open nets = |0|, of which", "Total number of DRCs = 0\n"),
+    HonestReport("SymbiYosys proof", named("proof_passed"), PROOF, ("DONE (PASS, rc=0)", "DONE (FAIL, rc=2)"), "", "SBY 11:02:02 [lamp] DONE (PASS, rc=0)\n"),
+    HonestReport("Quartus fitter", named("run_successful"), FITTER, ("Status : Successful", "Status : Failed"), "", "Total PLLs : 0 / 6 ( 0 % )\n"),
+    HonestReport("router's log, violations", named("router_clean"), ROUTED, ("violations = 0.", "violations = 5."), "", "[INFO DRT-0198] Complete detail routing.\n", "OpenROAD"),
+    HonestReport("limits, slew and capacitance", named("drv_met"), LIMITS, ("cap violation count 0", "cap violation count 3"), "slew violation count |0|\n", "max cap violation count 0\n"),
 ]  # fmt: skip
