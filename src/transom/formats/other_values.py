@@ -40,8 +40,8 @@ all of these, since a function of the product that compares results is no eviden
 `near`: a number is a little higher, and a text a little longer.
 `above`, `below`: a result that is a number is a tenth more, or less. `no-number`: it stands for
 nothing.
-`reversed`: a result that is a list, or the lists in an object or a mapping, are in the reverse
-order. `no-order`: they stand for nothing.
+`reversed`: a result that is a list or a text, or the lists in an object or a mapping, are in the
+reverse order. `no-order`: they stand for nothing.
 `turned`: a truth value is turned round. `no-truth`: it stands for nothing.
 `other-error`: another error is raised. `no-error`: none is raised.
 `arguments`: a function that returns nothing works on other arguments. `no-arguments`: it fails if

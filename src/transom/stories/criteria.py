@@ -13,8 +13,10 @@ from pydantic import Field
 from transom.stories.criterion_words import (
     missing_errors,
     named_functions,
+    states_list,
     states_number,
     states_order,
+    states_result,
     states_which_error,
 )
 from transom.stories.loose_tests import NamedInCriteria, StatedNumber
@@ -186,6 +188,7 @@ def named_in_criteria(
 ) -> NamedInCriteria:
     """Return what the criteria name that tests are claimed for."""
     errors, numbers, orders, values = set[str](), set[str](), set[str](), set[str]()
+    lists = set[str]()
     functions: dict[str, frozenset[str]] = {}
     changed = files.functions
     for number, cases in claimed.items():
@@ -201,14 +204,17 @@ def named_in_criteria(
                 functions[case] = functions.get(case, frozenset()) | names
             if states_number(criterion):
                 numbers.add(case)
-            if states_order(criterion):
+            if states_order(criterion) or states_result(criterion):
                 orders.add(case)
+            if states_list(criterion):
+                lists.add(case)
     rules = [rule for number in claimed for rule in _rules(story, number, claimed[number], files)]
     return NamedInCriteria(
         frozenset(errors),
         functions,
         frozenset(numbers),
         frozenset(orders),
+        frozenset(lists),
         frozenset(values),
         tuple(rules),
     )

@@ -38,6 +38,22 @@ _ORDER = re.compile(
     r"|\w{1,12}est first|(?:in|keeps?) (?:the )?(?:\w{1,20} )?order(?! (?:to|of|with)\b))\b",
     re.IGNORECASE,
 )
+_SORTED = re.compile(
+    r"\b(?:sorted|sorts|alphabetical\w{0,2}|chronological\w{0,2}|ascending|descending"
+    r"|\w{1,12}est first)\b",
+    re.IGNORECASE,
+)
+# What puts things in an order, in the languages that are run here and in SQL.
+_PUTS_IN_ORDER = re.compile(
+    r"sort|order|heap|bisect|tree|rank|compare|cmp|priority|insert|revers|splice|unshift"
+    r"|\b(?:min|max|Ord|Less)\b|nlargest|nsmallest|max_by|min_by|most_common",
+    re.IGNORECASE,
+)
+_CALL_WITH_VALUES = re.compile(r"\w+\([^()\n]{0,200}\)")
+_GIVES = r"\b(?:is|are|gives?|returns?|yields?|equals?|becomes?|prints?|shows?)\b[`: ]{1,3}"
+_LIST_RESULT = re.compile(_GIVES + r"\[[^\n\]]{1,100}[,\]]")
+_TEXT_RESULT = re.compile(_GIVES + r"(?:\"[^\"\n]{2,200}\"|“[^”\n]{2,200}”)")
+_CALLS_IN_CALLS = 3
 _SAME = re.compile(
     r"\b(?:same|identical\w*|equal\w*|again|twice|repeat\w*|reproduc\w+|determinis\w+|idempoten\w+"
     r"|unchanged|consistent\w*|back|round[- ]?trips?|invers\w+|undo\w*|restor\w+|regardless"
@@ -172,6 +188,34 @@ def states_which_error(criterion: str) -> bool:
 def states_order(criterion: str) -> bool:
     """Whether a criterion states the order of something, in words of English."""
     return bool(_ORDER.search(criterion))
+
+
+def states_list(criterion: str) -> bool:
+    """Whether a criterion states a list of several values as a result."""
+    match = _LIST_RESULT.search(_without_calls(criterion))
+    return match is not None and "," in match[0]
+
+
+def states_result(criterion: str) -> bool:
+    """Whether a criterion states a list or a text as a result: one whose order counts."""
+    return states_list(criterion) or bool(_TEXT_RESULT.search(_without_calls(criterion)))
+
+
+def _without_calls(criterion: str) -> str:
+    """Return a criterion without the calls in it, whose arguments are no results."""
+    text = criterion
+    # A list of lists has brackets of its own in the call, and no parentheses.
+    for _ in range(_CALLS_IN_CALLS):
+        text = _CALL_WITH_VALUES.sub("x", text)
+    return text
+
+
+def lacks_sorting(criterion: str, code: str) -> bool:
+    """Whether a criterion states an order by a value, and nothing in the code makes one.
+
+    A test then gets what was in order before.
+    """
+    return bool(_SORTED.search(criterion)) and not _PUTS_IN_ORDER.search(code)
 
 
 def missing_errors(criterion: str, text: str, code: str) -> list[str]:

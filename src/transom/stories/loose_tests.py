@@ -4,10 +4,11 @@ and give other results.
     near values               a test that does not notice them is looked into
     other values inside       a test that still passes may ask for the shape alone
     useless results           a test that still passes does not look at them at all
-    a tenth more, or less     a test that passes with both is no test for a certain number
+    a tenth more, or less     a test that passes with one is no test for a certain number
     lower, and higher values  a test that passes with both checks no value
     another result each time  a test that notices this alone compares the code with itself
-    lists in reverse order    a test that passes is no test for an order
+    lists in reverse order    a test that passes is no test for an order, or for a whole text
+    longer lists              a test that passes is no test for a whole list
     other arguments           what a function does is checked by no test of the project
 
 Most tests notice the first, so the others are rarely run.
@@ -58,7 +59,8 @@ class NamedInCriteria:
             error tells.
         functions: test -> the changed functions that its criterion names, and it, too.
         numbers: tests for a certain number.
-        orders: tests for the order of something.
+        orders: tests for the order of something, or for a whole list or text.
+        lists: tests for a whole list.
         values: the texts and numbers that the criteria state.
         rules: numbers of criteria that no test of them holds.
     """
@@ -67,6 +69,7 @@ class NamedInCriteria:
     functions: Mapping[str, frozenset[str]] = field(default_factory=dict)
     numbers: frozenset[str] = frozenset()
     orders: frozenset[str] = frozenset()
+    lists: frozenset[str] = frozenset()
     values: frozenset[str] = frozenset()
     rules: tuple[StatedNumber, ...] = ()
 
@@ -80,8 +83,9 @@ class LooseTests:
         mirrors: they compare the changed code with itself.
         any_error: they pass with any error.
         unordered: they are for an order, and pass with lists in the reverse order.
+        unended: they are for a whole list, and pass with a longer one.
         ranged: they pass with a value near the one that they get, and not with a useless one.
-        wide: those of them for a certain number that pass with a tenth more or less of it.
+        wide: those of them for a certain number that pass with a tenth more, or less of it.
         judged: those of them that ask the changed code itself whether the value is right.
     """
 
@@ -89,6 +93,7 @@ class LooseTests:
     mirrors: frozenset[str] = frozenset()
     any_error: frozenset[str] = frozenset()
     unordered: frozenset[str] = frozenset()
+    unended: frozenset[str] = frozenset()
     ranged: frozenset[str] = frozenset()
     wide: frozenset[str] = frozenset()
     judged: frozenset[str] = frozenset()
@@ -163,17 +168,22 @@ async def find_loose_tests(
     if unordered:
         unordered &= await passed_with("reversed") or frozenset()
     unordered = await _failing(unordered, "no-order", passed_with)
-    return LooseTests(loose - mirrors, mirrors, any_error, unordered, ranged, wide, judged)
+    unended = named.lists & tests
+    if unended:
+        unended &= await passed_with("shape") or frozenset()
+    unended = await _failing(unended, "no-order", passed_with)
+    return LooseTests(loose - mirrors, mirrors, any_error, unordered, unended, ranged, wide, judged)
 
 
 async def _of_numbers(tests: frozenset[str], passed_with: PassedWith) -> frozenset[str]:
-    """Return the tests that pass with a tenth more and with a tenth less of each number."""
+    """Return the tests that pass with a tenth more, or with a tenth less of each number."""
     kinds: tuple[BodyKind, ...] = ("above", "below")
+    passed = frozenset[str]()
     for kind in kinds:
-        if tests:
-            tests &= await passed_with(kind) or frozenset()
+        if tests - passed:
+            passed |= tests & (await passed_with(kind) or frozenset())
     # A test of a text gets no number at all.
-    return await _failing(tests, "no-number", passed_with)
+    return await _failing(passed, "no-number", passed_with)
 
 
 async def _failing(

@@ -57,6 +57,9 @@ _HELPER_IMPORT = re.compile(
 _COMMENT = re.compile(r"^[ \t]*(?://|#(?!\[))[^\n]*|(?<=\s)//[^\n]*", re.MULTILINE)
 _GO_OUTPUT = re.compile(r"^[ \t]*//[ \t]*(?:unordered )?output:", re.IGNORECASE | re.MULTILINE)
 _HELPERS = 4
+_DEFINED = re.compile(r"(?:\b(?:func|fn|function)\s+(?:\([^()\n]{0,80}\)\s*)?|\(\s{0,20}[\"'`])$")
+"""What stands before the name of a test: the word of a function, or a call with a text."""
+_DEFINED_SCORE = 4
 
 
 def program_text(path: str, text: str) -> str:
@@ -116,7 +119,7 @@ def _own_text(case: str, texts: Mapping[str, str]) -> str:
     parts = [part for part in re.split(r"[.:/]+", full_name) if part]
     if text := _named_python(parts, texts):
         return text
-    others = [text for path, text in texts.items() if not path.endswith(".py")]
+    others = {path: text for path, text in texts.items() if not path.endswith(".py")}
     # A longer part of the name says more; a name may hold the signs that join names.
     starts = [0, *(match.end() for match in _JOINT.finditer(full_name))]
     names = []
@@ -125,8 +128,8 @@ def _own_text(case: str, texts: Mapping[str, str]) -> str:
     # A row of a table in Go has the name of its test before it.
     names += [(part, "") for part in reversed(parts[:-1]) if part.startswith("Test")]
     for name, groups in names:
-        for text in others:
-            if own := _text_from(name, groups, text):
+        for path, text in others.items():
+            if own := _text_from(name, groups, path, text):
                 return own
     return ""
 
@@ -204,8 +207,9 @@ def _without_comments(text: str) -> str:
     return "\n".join(rows)
 
 
-def _text_from(name: str, before: str, text: str) -> str:
-    """Return the text of a test from its name on, with the attributes above it.
+def _text_from(name: str, before: str, path: str, text: str) -> str:
+    """Return the text of a test from its name on, with the attributes above it; the whole text if
+    the name is a row of a table or of a macro, which a loop somewhere else makes a test of.
 
     Args:
         before: the names of the groups that it is in.
@@ -217,14 +221,17 @@ def _text_from(name: str, before: str, text: str) -> str:
     best, place = -1, -1
     for match in re.finditer(word, text):
         head = text[max(match.start() - 100, 0) : match.start()]
-        is_defined = bool(
-            re.search(r"(?:\b(?:func|fn|function)\s+(?:\([^()\n]{0,80}\)\s*)?|[\"'`])$", head)
-        )
-        score = 2 * is_defined + _is_in_group(text[: match.start()], groups)
+        is_defined = bool(_DEFINED.search(head))
+        is_quoted = is_defined or head.endswith(("'", '"', "`"))
+        is_own = _is_in_group(text[: match.start()], groups)
+        score = 4 * is_defined + 2 * is_quoted + is_own
         if score > best:
             best, place = score, match.start()
     if place < 0:
         return ""
+    # In Go the loop is in the function of the table.
+    if best < _DEFINED_SCORE and not path.endswith(".go"):
+        return text
     # A name that is a string begins with its quote.
     if text[place - 1 : place] in ("'", '"', "`") and place:
         place -= 1

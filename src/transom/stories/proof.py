@@ -71,6 +71,7 @@ class Proof(StoryRecord):
         mirrors: tests that compare the changed code with itself.
         any_error: tests that pass with any error, and were named for a certain one.
         unordered: tests for an order that pass with lists in the reverse order.
+        unended: tests for a whole list that pass with a longer one.
         ranged: tests that pass with a value near the right one.
         wide: those of them for a certain number that pass with a tenth more or less of it.
         judged: those of them that ask the changed code itself whether the value is right.
@@ -93,6 +94,7 @@ class Proof(StoryRecord):
     mirrors: tuple[str, ...] = ()
     any_error: tuple[str, ...] = ()
     unordered: tuple[str, ...] = ()
+    unended: tuple[str, ...] = ()
     ranged: tuple[str, ...] = ()
     wide: tuple[str, ...] = ()
     judged: tuple[str, ...] = ()
@@ -314,6 +316,7 @@ async def _moved(
         mirrors=tuple(sorted(found.mirrors)),
         any_error=tuple(sorted(found.any_error)),
         unordered=tuple(sorted(found.unordered)),
+        unended=tuple(sorted(found.unended)),
         ranged=tuple(sorted(found.ranged)),
         wide=tuple(sorted(found.wide)),
         judged=tuple(sorted(found.judged)),

@@ -12,12 +12,15 @@ from transom.stories.criterion_words import (
     holds_described,
     holds_in_pieces,
     holds_words,
+    lacks_sorting,
     missing_errors,
     missing_values,
     quoted_texts,
+    states_list,
     states_number,
     states_order,
     states_relation,
+    states_result,
     states_which_error,
 )
 from transom.stories.half_criteria import clauses, makes_one_check, uncounted
@@ -53,6 +56,8 @@ def why_half(
     whole = "\n".join([*files.checks.values(), files.code_now])
     if small := uncounted(criterion, whole):
         return f"has nothing to do with {small}, which the criterion states"
+    if files.code_now and lacks_sorting(criterion, files.code_now):
+        return "gets what was in order before: nothing in the changed code sorts"
     texts = {text_of_test(test, files.checks) for test in tests}
     if clauses(criterion) > 1 and makes_one_check(texts):
         return "makes one check of a single value, and the criterion states more"
@@ -97,13 +102,13 @@ def what_is_missing(test: str, criterion: str, proof: Proof, files: StoryFiles) 
         return f"replaces {name}, which the criterion names"
     if why := _unlike_stated(criterion, text, files):
         return why
-    if test in proof.unordered and states_order(criterion):
-        return "passes with lists in the reverse order, and the criterion states an order"
+    if why := _of_order(test, criterion, proof):
+        return why
     if test in proof.mirrors and (why := _of_mirror(criterion, text)):
         return f"compares the changed code with itself, and {why}"
     values = missing_values(criterion, text) if test in proof.ranged else []
     if test in proof.wide and states_number(criterion):
-        return "passes with a tenth more and a tenth less, and the criterion states no range"
+        return "passes with a tenth more or less, and the criterion states no range"
     if values:
         return f"allows a range of values, and does not name {values[-1]}"
     # A constant of the story may hold any value.
@@ -117,6 +122,17 @@ def what_is_missing(test: str, criterion: str, proof: Proof, files: StoryFiles) 
         return f"passes with any error, and does not name {', '.join(errors)}"
     if states_which_error(criterion):
         return "passes with any error, and the criterion says which one"
+    return ""
+
+
+def _of_order(test: str, criterion: str, proof: Proof) -> str:
+    """Return why a test does not show the order or the whole result that a criterion states."""
+    if test in proof.unordered and states_order(criterion):
+        return "passes with lists in the reverse order, and the criterion states an order"
+    if test in proof.unordered and states_result(criterion):
+        return "passes with its result in the reverse order, and the criterion states all of it"
+    if test in proof.unended and states_list(criterion):
+        return "passes with a longer list, and the criterion states all of it"
     return ""
 
 
