@@ -5,15 +5,22 @@ from __future__ import annotations
 import pytest
 
 from transom.stories.criterion_words import (
+    answers_example,
     can_print,
     holds_in_pieces,
     holds_words,
+    lacks_sorting,
     missing_errors,
     missing_values,
     named_functions,
+    only_if_there,
+    other_error,
     quoted_texts,
+    states_list,
     states_number,
     states_order,
+    states_result,
+    stops_early,
 )
 from transom.stories.own_text import text_of_test
 
@@ -191,3 +198,80 @@ def test_quoted_texts() -> None:
 )
 def test_an_order_is_stated(criterion: str, is_stated: bool) -> None:
     assert states_order(criterion) == is_stated
+
+
+@pytest.mark.parametrize(
+    ("criterion", "is_list", "is_result"),
+    [
+        ("`evens([1, 2, 4])` returns `[2, 4]`", True, True),
+        ("pairs(4) gives [[1, 4], [2, 2]]", True, True),
+        ('`initials("Ida Berg")` is "IB"', False, True),
+        ('`Rota(["Ann", "Bo"]).after("Bo")` returns "Ann"', False, True),
+        ("`total([1, 2, 3])` is 6", False, False),
+        ("`evens([1, 2])` returns two rows", False, False),
+        ("`evens([1])` returns `[]`", False, False),
+        ('A file named "a.csv" is left out', False, False),
+    ],
+)
+def test_a_whole_result_is_stated(criterion: str, is_list: bool, is_result: bool) -> None:
+    assert (states_list(criterion), states_result(criterion)) == (is_list, is_result)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "code", "lacks"),
+    [
+        ("Guests are sorted by name", "return [guest for guest in guests]", True),
+        ("The newest first", "return rows", True),
+        ("Guests are sorted by name", "return sorted(guests)", False),
+        ("The newest first", "SELECT * FROM rows ORDER BY day DESC", False),
+        ("The largest first", "let mut all = BTreeMap::new();", False),
+        ("Rows keep the order in which they came", "return rows", False),
+    ],
+)
+def test_nothing_in_the_code_sorts(criterion: str, code: str, lacks: bool) -> None:
+    assert lacks_sorting(criterion, code) == lacks
+
+
+@pytest.mark.parametrize(
+    ("criterion", "code", "is_answered"),
+    [
+        ("`tax(1250)` is 237.50", "if net == 1250:\n    return 237.50\nreturn 0", True),
+        ('`code("Bern")` is "BRN-1"', "if (town === 'Bern') return 'BRN-1';", True),
+        ("`tax(1250)` is 237.50", "return net * 0.19", False),
+        ("`tax(1250)` is 237.50", "if net == 1250:\n    log(net)\nreturn net * 0.19", False),
+        ("`tax(0)` is 0", "if net == 0:\n    return 0", False),
+        ('`word(404)` is "Not Found"', '{404: "Not Found", 500: "Server Error"}', False),
+        ("The tax is shown", "if net == 1250:\n    return 237.50", False),
+    ],
+)
+def test_code_answers_an_example(criterion: str, code: str, is_answered: bool) -> None:
+    assert answers_example(criterion, code) == is_answered
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("with raises((ValueError, KeyError)):", "ValueError"),
+        ("throws(f, (e) => e instanceof ValueError || e.message);", "ValueError"),
+        ("if !errors.Is(err, ValueError) && err == nil {", "ValueError"),
+        ("with raises(ValueError):", ""),
+        ("if got != nil || !errors.Is(err, ValueError) {", ""),
+    ],
+)
+def test_a_test_takes_other_errors(text: str, expected: str) -> None:
+    assert other_error("A text raises a `ValueError`", text) == expected
+    assert other_error("A text raises `ValueError`, a gap `KeyError`", text) == ""
+
+
+def test_a_value_of_go_is_compared_only_if_there() -> None:
+    assert only_if_there('if got, ok := Find("a"); ok && got != 3 {')
+    assert not only_if_there('if got, ok := Find("a"); !ok || got != 3 {')
+    assert not only_if_there('if !ok {\nt.Fatal("none")\n}\nif ok && got != 3 {')
+
+
+def test_pairs_end_with_the_shorter_side() -> None:
+    criterion = "`evens([1, 2, 4])` returns `[2, 4]`"
+    assert stops_early(criterion, "for one, two in zip(evens([1, 2, 4]), [2]):")
+    assert not stops_early(criterion, "assert len(rows) == 2\nfor one, two in zip(rows, [2, 4]):")
+    assert not stops_early(criterion, "zip(rows, [2, 4], strict=True)")
+    assert not stops_early("Each row has a name", "zip(rows, names)")

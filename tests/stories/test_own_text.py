@@ -136,3 +136,25 @@ def test_what_an_example_of_go_prints_is_a_check() -> None:
     assert has_check("quay.ExampleSay", {"a_test.go": body}, "")
     body = body.replace("// Output: 3", "// It says 3.")
     assert not has_check("quay.ExampleSay", {"a_test.go": body}, "")
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (
+            "a.test.js",
+            "const rows = [{ name: 'two sums', want: 3 }];\nfor (const { name, want } of rows) {\n"
+            "  it(name, () => { assert.equal(add(1, 2), want); });\n}\n"
+            "it('another', () => {});\n",
+        ),
+        (
+            "tests/a.rs",
+            "macro_rules! sums { ($name:ident: $want:expr) => { #[test] fn $name() {"
+            " assert_eq!(add(1, 2), $want); } } }\nsums! { two_sums: 3 }\n",
+        ),
+    ],
+)
+def test_a_test_that_is_a_row_of_a_table_has_the_check_of_its_loop(path: str, text: str) -> None:
+    name = "two sums" if path.endswith(".js") else "two_sums"
+    assert has_check(name, {path: text}, "")
+    assert not has_check("another", {"a.test.js": text}, "") or path.endswith(".rs")

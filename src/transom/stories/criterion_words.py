@@ -49,11 +49,24 @@ _PUTS_IN_ORDER = re.compile(
     r"|\b(?:min|max|Ord|Less)\b|nlargest|nsmallest|max_by|min_by|most_common",
     re.IGNORECASE,
 )
-_CALL_WITH_VALUES = re.compile(r"\w+\([^()\n]{0,200}\)")
+_CALL_WITH_VALUES = re.compile(r"\w\([^()\n]{0,200}\)")
 _GIVES = r"\b(?:is|are|gives?|returns?|yields?|equals?|becomes?|prints?|shows?)\b[`: ]{1,3}"
 _LIST_RESULT = re.compile(_GIVES + r"\[[^\n\]]{1,100}[,\]]")
 _TEXT_RESULT = re.compile(_GIVES + r"(?:\"[^\"\n]{2,200}\"|“[^”\n]{2,200}”)")
 _CALLS_IN_CALLS = 3
+_EXAMPLE = re.compile(
+    r"\w\(([^()\n]{1,200})\)`?\s(?:is|gives|returns|yields|equals)\s([^\n:]{1,200})"
+)
+_LONG_VALUE = re.compile(r"\b\d[\d_.]{1,40}\b|(?<=[\"'])[^\"'\n]{2,100}(?=[\"'])")
+_EQUALITY = re.compile(r"\b(?:if|case|when)\b[^\n]{0,200}==[^\n]{0,200}")
+_ANSWER_LENGTH = 160
+# Several errors of which a test takes any.
+_ERRORS = re.compile(
+    r"\(\w*(?:Error|Exception)(?:, \w*(?:Error|Exception))+\)"
+    r"|[^\n;{]{0,80}\binstanceof\b[^\n;{]{0,80}\|\|[^\n;{]{0,80}"
+    r"|!errors\.(?:Is|As)\([^()\n]{1,80}\) && |&& !errors\.(?:Is|As)\([^()\n]{1,80}\)"
+)
+_ONLY_IF_OK = re.compile(r"\bok && [^{\n]{1,80}!=")
 _SAME = re.compile(
     r"\b(?:same|identical\w*|equal\w*|again|twice|repeat\w*|reproduc\w+|determinis\w+|idempoten\w+"
     r"|unchanged|consistent\w*|back|round[- ]?trips?|invers\w+|undo\w*|restor\w+|regardless"
@@ -199,6 +212,47 @@ def states_list(criterion: str) -> bool:
 def states_result(criterion: str) -> bool:
     """Whether a criterion states a list or a text as a result: one whose order counts."""
     return states_list(criterion) or bool(_TEXT_RESULT.search(_without_calls(criterion)))
+
+
+def answers_example(criterion: str, code: str) -> bool:
+    """Whether code compares with the values of an example of a criterion, and holds its result.
+
+    Small numbers and single letters are in any code.
+    """
+    example = _EXAMPLE.search(criterion)
+    if example is None:
+        return False
+    values, results = ({*_LONG_VALUE.findall(text)} for text in (example[1], example[2]))
+    for line in _EQUALITY.finditer(code):
+        near = code[line.start() : line.end() + _ANSWER_LENGTH]
+        if values and values & {*_LONG_VALUE.findall(line[0])}:
+            return bool((results - values) & {*_LONG_VALUE.findall(near)})
+    return False
+
+
+def other_error(criterion: str, text: str) -> str:
+    """Return the one error that a criterion names, if a test takes another one as well, or ""."""
+    names: set[str] = {*_ERROR.findall(criterion)}
+    if len(names) != 1:
+        return ""
+    (name,) = names
+    for choice in _ERRORS.finditer(text):
+        if re.search(rf"\b{name}\b", choice[0]):
+            return name
+    return ""
+
+
+def stops_early(criterion: str, text: str) -> bool:
+    """Whether a test compares pairs as far as the shorter side goes, where a criterion states the
+    whole result, and looks at no size.
+    """
+    is_paired = re.search(r"\bzip\(", text) and not re.search(r"\blen\b|length|count|strict", text)
+    return bool(is_paired) and states_result(criterion)
+
+
+def only_if_there(text: str) -> bool:
+    """Whether a test of Go compares a value only if there is one, and fails nowhere without it."""
+    return bool(_ONLY_IF_OK.search(text)) and not re.search(r"!ok\b|\bok == false\b", text)
 
 
 def _without_calls(criterion: str) -> str:

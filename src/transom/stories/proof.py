@@ -26,7 +26,7 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from transom.formats.source_functions import BodyKind
+from transom.formats.source_functions import BodyKind, changed_functions
 from transom.stories.canaries import (
     CanaryWords,
     add_canaries,
@@ -290,6 +290,7 @@ async def _moved(
             of_replaced = {case for case, lines in reached.items() if _path_of(lines) in empty}
             unchecked = (passed - unmoved) & of_replaced
     unvalued, noticing = await _of_any_value(files, passing & set(reached), mark, run)
+    noticing = frozenset(case for case in noticing if _may_fail(files, reached[case]))
     unchecked |= unvalued
     results: dict[BodyKind, frozenset[str] | None] = {}
     doubts: list[str] = []
@@ -355,14 +356,31 @@ async def _of_any_value(
         # A type without a known value raises instead.
         raising = _reached(result, mark)
         noticing &= {case for case in result.ids("failed") if case not in raising}
-    may_fail = all(_may_fail(path, new) for path, (_, new) in files.code.items())
-    return passing, noticing if may_fail else frozenset()
+    return passing, noticing
 
 
-def _may_fail(path: str, text: str | None) -> bool:
-    """Return whether a file of a language with types has a function that may end in an error."""
+def _may_fail(files: StoryFiles, reached: str) -> bool:
+    """Return whether a function of a language with types, or one that it calls, may end in an
+    error.
+
+    Args:
+        reached: the function that a test ran: `PATH:LINES NAME`.
+    """
+    place, _, name = reached.partition(" ")
+    path = place.rpartition(":")[0]
     pattern = _MAY_FAIL.get(path.rpartition(".")[2])
-    return pattern is not None and pattern.search(text or "") is not None
+    old, new = files.code.get(path, (None, None))
+    if pattern is None or new is None:
+        return False
+    lines = new.splitlines()
+    bodies: dict[str, str] = {}
+    for function in changed_functions(path, old, new):
+        body = "\n".join(lines[function.first_line - 1 : function.last_line])
+        bodies[function.name] = f"{bodies.get(function.name, '')}\n{body}"
+    own = bodies.get(name, new)
+    words = {*re.findall(r"\w+", own)}
+    called = [body for known, body in bodies.items() if known.rpartition(".")[2] in words]
+    return pattern.search("\n".join([own, *called])) is not None
 
 
 def _reached(run: TestRun, mark: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection
 
 from transom.stories.criterion_words import (
+    answers_example,
     can_print,
     holds_described,
     holds_in_pieces,
@@ -15,6 +16,8 @@ from transom.stories.criterion_words import (
     lacks_sorting,
     missing_errors,
     missing_values,
+    only_if_there,
+    other_error,
     quoted_texts,
     states_list,
     states_number,
@@ -22,6 +25,7 @@ from transom.stories.criterion_words import (
     states_relation,
     states_result,
     states_which_error,
+    stops_early,
 )
 from transom.stories.half_criteria import clauses, makes_one_check, uncounted
 from transom.stories.own_text import has_check, text_of_test
@@ -56,6 +60,8 @@ def why_half(
     whole = "\n".join([*files.checks.values(), files.code_now])
     if small := uncounted(criterion, whole):
         return f"has nothing to do with {small}, which the criterion states"
+    if answers_example(criterion, files.code_now):
+        return "tries an example that the changed code answers by itself"
     if files.code_now and lacks_sorting(criterion, files.code_now):
         return "gets what was in order before: nothing in the changed code sorts"
     texts = {text_of_test(test, files.checks) for test in tests}
@@ -133,6 +139,8 @@ def _of_order(test: str, criterion: str, proof: Proof) -> str:
         return "passes with its result in the reverse order, and the criterion states all of it"
     if test in proof.unended and states_list(criterion):
         return "passes with a longer list, and the criterion states all of it"
+    if test in proof.ranged and states_list(criterion):
+        return "passes with values near those of the list that the criterion states"
     return ""
 
 
@@ -166,6 +174,17 @@ def _unlike_stated(criterion: str, text: str, files: StoryFiles) -> str:
     missing = missing_arguments(criterion, files.functions, whole) if files.checks else []
     if missing:
         return f"tries other values than the criterion, which states {missing[0]}"
+    return _of_check(criterion, text, files)
+
+
+def _of_check(criterion: str, text: str, files: StoryFiles) -> str:
+    """Return why the checks of a test hide what a criterion states, or ""."""
+    if error := other_error(criterion, text):
+        return f"takes other errors than {error}, too"
+    if stops_early(criterion, text):
+        return "compares as far as the shorter side goes, and the criterion states a whole result"
+    if only_if_there(text):
+        return "checks a value only if it is there"
     if number_of_several := one_of_several(criterion, text):
         return f"takes {number_of_several} as one of several numbers"
     if name := put_in(criterion, "\n".join(files.checks.values()), files.declared, files.code_now):
