@@ -46,7 +46,7 @@ _SORTED = re.compile(
 # What puts things in an order, in the languages that are run here and in SQL.
 _PUTS_IN_ORDER = re.compile(
     r"sort|order|heap|bisect|tree|rank|compare|cmp|priority|insert|revers|splice|unshift"
-    r"|\b(?:min|max|Ord|Less)\b|nlargest|nsmallest|max_by|min_by|most_common",
+    r"|\b(?:Ord|Less)\b|nlargest|nsmallest|max_by|min_by|most_common",
     re.IGNORECASE,
 )
 _CALL_WITH_VALUES = re.compile(r"\w\([^()\n]{0,200}\)")
