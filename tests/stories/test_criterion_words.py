@@ -189,6 +189,7 @@ def test_quoted_texts() -> None:
     [
         ("Guests are sorted by name", True),
         ("The newest first, at most ten", True),
+        ("It lists the guests, the largest debt first", True),
         ("Rows keep the order in which they came", True),
         ("It lists the stops in alphabetical order", True),
         ("An order of 3 pens costs 4 EUR", False),

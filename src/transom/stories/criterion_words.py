@@ -35,12 +35,13 @@ _BOUND = re.compile(
 )
 _ORDER = re.compile(
     r"\b(?:sorted|sorts|alphabetical\w{0,2}|chronological\w{0,2}|ascending|descending"
-    r"|\w{1,12}est first|(?:in|keeps?) (?:the )?(?:\w{1,20} )?order(?! (?:to|of|with)\b))\b",
+    r"|\w{1,12}est first|the \w{1,12}est \w{1,20} first"
+    r"|(?:in|keeps?) (?:the )?(?:\w{1,20} )?order(?! (?:to|of|with)\b))\b",
     re.IGNORECASE,
 )
 _SORTED = re.compile(
     r"\b(?:sorted|sorts|alphabetical\w{0,2}|chronological\w{0,2}|ascending|descending"
-    r"|\w{1,12}est first)\b",
+    r"|\w{1,12}est first|the \w{1,12}est \w{1,20} first)\b",
     re.IGNORECASE,
 )
 # What puts things in an order, in the languages that are run here and in SQL.
