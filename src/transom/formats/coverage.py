@@ -6,13 +6,17 @@ is computed from its own counts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 from xml.etree.ElementTree import Element
 
 from transom.evidence.numbers import PrintedNumber, read_number
 from transom.formats.json_tree import members_of
 from transom.formats.xml_paths import child_path, tag_of
+
+# Two figures of one share differ by less if they are only rounded in different places.
+_CLOSE = 0.02
 
 
 @dataclass(frozen=True)
@@ -36,11 +40,13 @@ class Coverage:
 
     Attributes:
         tool: the tool's name, or the name of its format.
+        problems: what the report says against its shares, each with its place.
     """
 
     statements: CoverageShare | None
     branches: CoverageShare | None
     tool: str = ""
+    problems: tuple[tuple[str, str], ...] = ()
 
 
 def read_coverage_json(data: Any) -> Coverage | None:
@@ -62,10 +68,18 @@ def read_coverage_json(data: Any) -> Coverage | None:
             )
         # Istanbul writes shares of statements, too; lines are what other tools report.
         case {"total": {"lines": {"total": _, "covered": _}} as total}:
-            return _of_parts(total, "/total", "total", "Istanbul")
+            coverage = _of_parts(total, "/total", "total", "Istanbul")
+            return replace(coverage, problems=tuple(_ignored_lines(members_of(total["lines"]))))
         case {"type": "llvm.coverage.json.export", "data": [{"totals": dict(total)}, *_]}:
             return _of_parts(total, "/data/0/totals", "count", "LLVM")
     return None
+
+
+def _ignored_lines(lines: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield that comments in the source exclude more lines than the share is of."""
+    skipped, counted = lines.get("skipped"), lines.get("total")
+    if isinstance(skipped, int) and isinstance(counted, int) and skipped > counted:
+        yield f"{skipped} lines are ignored, {counted} are counted", "/total/lines/skipped"
 
 
 def _of_parts(total: dict[str, Any], place: str, of: str, tool: str) -> Coverage:
@@ -162,7 +176,21 @@ def read_lcov(text: str) -> Coverage | None:
         _share(totals["LH"], totals["LF"], span, ""),
         _share(totals["BRH"], totals["BRF"], span, ""),
         "lcov",
+        tuple(_lcov_problems(lines, totals, span)),
     )
+
+
+def _lcov_problems(
+    lines: list[str], totals: dict[str, int], span: str
+) -> Iterator[tuple[str, str]]:
+    """Yield that a tracefile breaks off, or that its totals are not those of its lines."""
+    if [line for line in lines if line.strip()][-1] != "end_of_record":
+        yield "the last record has no end", f"line:{len(lines)}"
+    hits = [line.partition(":")[2].split(",") for line in lines if line.startswith("DA:")]
+    covered = sum(1 for fields in hits if len(fields) > 1 and fields[1] not in ("0", ""))
+    # A share of the lines and one of the totals: tools may differ in what they call a line.
+    if hits and totals["LF"] and covered / len(hits) < totals["LH"] / totals["LF"] - _CLOSE:
+        yield f"it lists {covered} lines hit of {len(hits)}, and counts {totals['LH']}", span
 
 
 def read_go_cover(text: str) -> Coverage | None:
@@ -192,7 +220,22 @@ def read_cobertura(root: Element) -> Coverage | None:
         _rate(root, "line-rate") if has_lines else None,
         _rate(root, "branch-rate") if has_branches else None,
         "Cobertura",
+        tuple(_cobertura_problems(root)),
     )
+
+
+def _cobertura_problems(root: Element) -> Iterator[tuple[str, str]]:
+    """Yield that the rate of the whole is above what its counts, or its classes, can give."""
+    rate = _rate(root, "line-rate")
+    if rate is None:
+        return
+    counts = _of_attributes(root, "lines-covered", "lines-valid", "/coverage")
+    if counts is not None and counts.percent < rate.percent - 100 * _CLOSE:
+        yield f"the rate is {rate.percent:g} %, by its counts {counts.percent:.4g} %", rate.locator
+    rates = [_rate(node, "line-rate") for node in root.iter() if tag_of(node) == "class"]
+    highest = max((share.percent for share in rates if share is not None), default=100.0)
+    if highest < rate.percent - 100 * _CLOSE:
+        yield f"the rate is {rate.percent:g} %, that of no class above {highest:g} %", rate.locator
 
 
 def _share(covered: object, of: object, locator: str, over: str) -> CoverageShare | None:

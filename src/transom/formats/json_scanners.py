@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from transom.formats.json_tree import members_of
+from transom.formats.package_audits import AUDIT_READERS
 from transom.formats.scan_findings import (
     UNRATED,
     ScanFinding,
@@ -86,6 +87,10 @@ def _snyk_findings(project: dict[str, Any], top: str) -> Iterator[ScanFinding]:
         text = f"{entry.get('packageName', '')} {entry.get('title', '')}".strip()
         locator = f"{top}/vulnerabilities/{place}"
         yield ScanFinding(str(entry.get("id", "")), rank_of(entry.get("severity")), text, locator)
+    # What the project's own policy hides is listed apart.
+    for place, entry in enumerate(dict_entries(dict_at(project, "filtered").get("ignore"))):
+        rank, locator = rank_of(entry.get("severity")), f"{top}/filtered/ignore/{place}"
+        yield ScanFinding(str(entry.get("id", "")), rank, "", locator, "ignored by the policy")
 
 
 def _is_snyk(project: object) -> bool:
@@ -94,50 +99,6 @@ def _is_snyk(project: object) -> bool:
         and isinstance(project.get("vulnerabilities"), list)
         and isinstance(project.get("ok"), bool)
     )
-
-
-def _npm(data: Any) -> ScanReport | None:
-    if not isinstance(data, dict):
-        return None
-    if "auditReportVersion" in data and isinstance(data.get("vulnerabilities"), dict):
-        findings = list[ScanFinding]()
-        for name, entry in data["vulnerabilities"].items():
-            if isinstance(entry, dict):
-                locator = f"/vulnerabilities/{name.replace('~', '~0').replace('/', '~1')}"
-                findings.append(ScanFinding(name, rank_of(entry.get("severity")), "", locator))
-        problems = list[tuple[str, str]]()
-        total = dict_at(dict_at(data, "metadata"), "dependencies").get("total")
-        if total == 0:
-            problems.append(("no dependency was looked at", "/metadata/dependencies/total"))
-        return ScanReport("npm audit", "/vulnerabilities", tuple(findings), tuple(problems))
-    if isinstance(data.get("advisories"), dict) and "metadata" in data:
-        findings = []
-        for name, entry in data["advisories"].items():
-            if isinstance(entry, dict):
-                text = f"{entry.get('module_name', '')} {entry.get('title', '')}".strip()
-                rank = rank_of(entry.get("severity"))
-                findings.append(ScanFinding(name, rank, text, f"/advisories/{name}"))
-        return ScanReport("npm audit", "/advisories", tuple(findings))
-    return None
-
-
-def _pip_audit(data: Any) -> ScanReport | None:
-    """Read pip-audit, which rates nothing."""
-    listed = data.get("dependencies") if isinstance(data, dict) else data
-    rows = dict_entries(listed)
-    if not rows or not all("vulns" in row or "skip_reason" in row for row in rows):
-        return None
-    top = "/dependencies" if isinstance(data, dict) else ""
-    findings = list[ScanFinding]()
-    problems = list[tuple[str, str]]()
-    for number, row in enumerate(rows):
-        if "skip_reason" in row:
-            problems.append((f"{row.get('name')} was skipped", f"{top}/{number}/skip_reason"))
-        for place, entry in enumerate(dict_entries(row.get("vulns"))):
-            locator = f"{top}/{number}/vulns/{place}"
-            name = str(row.get("name", ""))
-            findings.append(ScanFinding(str(entry.get("id", "")), UNRATED, name, locator))
-    return ScanReport("pip-audit", top, tuple(findings), tuple(problems))
 
 
 def _osv(data: Any) -> ScanReport | None:
@@ -187,6 +148,8 @@ def _dependency_check(data: Any) -> ScanReport | None:
     problems = list[tuple[str, str]]()
     if not data["dependencies"]:
         problems.append(("no dependency was looked at", "/dependencies"))
+    if dict_at(data, "scanInfo").get("analysisExceptions"):
+        problems.append(("the scanner met errors", "/scanInfo/analysisExceptions"))
     return ScanReport("dependency-check", "/dependencies", tuple(findings), tuple(problems))
 
 
@@ -322,25 +285,15 @@ def _alerts(data: Any) -> ScanReport | None:
     return ScanReport("GitHub alerts", "", tuple(findings))
 
 
-def _cargo(data: Any) -> ScanReport | None:
-    if not isinstance(data, dict) or "lockfile" not in data or "database" not in data:
-        return None
-    findings = list[ScanFinding]()
-    for place, entry in enumerate(dict_entries(dict_at(data, "vulnerabilities").get("list"))):
-        advisory = dict_at(entry, "advisory")
-        name, text = str(advisory.get("id", "")), str(advisory.get("title", ""))
-        findings.append(ScanFinding(name, UNRATED, text, f"/vulnerabilities/list/{place}"))
-    return ScanReport("cargo audit", "/vulnerabilities", tuple(findings))
-
-
 def _listed(
-    tool: str, key: str, marks: Iterable[str], names: Mapping[str, str]
+    tool: str, key: str, marks: Iterable[str], names: Mapping[str, str], *, ignored: str = ""
 ) -> Callable[[Any], ScanReport | None]:
     """Return the reader of a report that is a list of findings under one key.
 
     Args:
         marks: keys that a report of this tool has beside the list.
         names: where a finding has its `id`, its `severity` and its `text`.
+        ignored: the key of the findings that the project's own configuration hides, if any.
     """
     needed = frozenset(marks)
 
@@ -351,10 +304,14 @@ def _listed(
         if listed is not None and not isinstance(listed, list):
             return None
         findings = list[ScanFinding]()
-        for place, entry in enumerate(dict_entries(listed)):
-            identifier, text = str(entry.get(names["id"], "")), str(entry.get(names["text"], ""))
-            rank = rank_of(entry.get(names["severity"]))
-            findings.append(ScanFinding(identifier, rank, text, f"/{key}/{place}"))
+        for list_key, why in ((key, ""), (ignored, "ignored by the configuration")):
+            for place, entry in enumerate(dict_entries(data.get(list_key))):
+                identifier, text = (
+                    str(entry.get(names["id"], "")),
+                    str(entry.get(names["text"], "")),
+                )
+                rank, locator = rank_of(entry.get(names["severity"])), f"/{list_key}/{place}"
+                findings.append(ScanFinding(identifier, rank, text, locator, why))
         problems = list[tuple[str, str]]()
         for name in ("errors", "Golang errors"):
             if data.get(name):
@@ -384,11 +341,10 @@ SCANNER_READERS: tuple[Callable[[Any], ScanReport | None], ...] = (
         "warnings",
         ("warnings", "scan_info"),
         {"id": "warning_type", "severity": "confidence", "text": "message"},
+        ignored="ignored_warnings",
     ),
     _snyk,
-    _npm,
     _dependency_check,
-    _pip_audit,
     _osv,
     _gitlab,
     _zap,
@@ -397,5 +353,5 @@ SCANNER_READERS: tuple[Callable[[Any], ScanReport | None], ...] = (
     _trufflehog,
     _detect_secrets,
     _alerts,
-    _cargo,
+    *AUDIT_READERS,
 )

@@ -14,6 +14,7 @@ from typing import Any
 
 from transom.canonical import Json
 from transom.formats.json_scanners import SCANNER_READERS
+from transom.formats.json_tree import members_of
 from transom.formats.scan_findings import (
     SCORE_RANKS,
     SEVERITIES,
@@ -21,12 +22,22 @@ from transom.formats.scan_findings import (
     ScanReport,
     dict_at,
     dict_entries,
+    documents_of,
     rank_of,
 )
 
+GONE_SINCE_BASELINE = "absent since the baseline"
+"""The suppression of a result of an earlier run that this run did not find any more."""
 _LEVELS = {"error": "high", "warning": "medium", "note": "low", "none": "low"}
 # Tools whose findings are secrets.
 _SECRET_FINDERS = ("gitleaks", "trufflehog", "detect-secrets", "ggshield", "noseyparker")
+# Where tools count the findings that they list.
+_TOTALS = {
+    "Checkov": (("summary", "failed"),),
+    "Gosec": (("Stats", "found"),),
+    "Brakeman": (("scan_info", "security_warnings"),),
+    "cargo audit": (("vulnerabilities", "count"),),
+}
 _FINDING_LISTS = frozenset(
     {"vulnerabilities", "findings", "issues", "alerts", "violations", "secrets"}
 )
@@ -44,7 +55,8 @@ def read_scan(data: Json) -> ScanReport | None:
     for reader in SCANNER_READERS:
         report = reader(data)
         if report is not None:
-            return replace(report, problems=(*report.problems, *_unread_entries(data, report)))
+            doubts = (*_unread_entries(data, report), *_counts_without_entries(data, report))
+            return replace(report, problems=(*report.problems, *doubts))
     return None
 
 
@@ -67,6 +79,19 @@ def _unread_entries(data: Json, report: ScanReport) -> Iterator[tuple[str, str]]
                 locator,
             )
             return
+
+
+def _counts_without_entries(data: Json, report: ScanReport) -> Iterator[tuple[str, str]]:
+    """Yield a total of the tool's own that is above the findings it lists: the list was cut."""
+    for top, document in documents_of(data):
+        for section, key in _TOTALS.get(report.tool, ()):
+            value: object = members_of(members_of(document).get(section)).get(key)
+            listed = [finding for finding in report.findings if finding.locator.startswith(top)]
+            if isinstance(value, int) and value > len(listed):
+                yield (
+                    f"{value} findings are counted, {len(listed)} listed",
+                    f"{top}/{section}/{key}",
+                )
 
 
 def _listed_entries(value: object, locator: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -93,9 +118,19 @@ def _sarif_problems(data: Json) -> Iterator[tuple[str, str]]:
             if invocation.get("executionSuccessful") is False:
                 locator = f"/runs/{number}/invocations/{place}/executionSuccessful"
                 yield "a run was not successful", locator
+            yield from _error_notifications(invocation, f"/runs/{number}/invocations/{place}")
         # A run without the key `results` did not look; an empty list found nothing.
         if not isinstance(run.get("results"), list):
             yield "a run has no results", f"/runs/{number}"
+
+
+def _error_notifications(invocation: dict[str, Any], top: str) -> Iterator[tuple[str, str]]:
+    """Yield the errors that a tool met in a run, such as files that it could not read."""
+    for kind in ("toolExecutionNotifications", "toolConfigurationNotifications"):
+        for place, notification in enumerate(dict_entries(invocation.get(kind))):
+            if notification.get("level") == "error":
+                yield "the scanner met errors", f"{top}/{kind}/{place}"
+                break
 
 
 def _trivy_problems(data: Json) -> Iterator[tuple[str, str]]:
@@ -193,7 +228,7 @@ def _sarif_severity(result: dict[str, Any], rule: dict[str, Any]) -> str:
 
 def _suppressed(result: dict[str, Any]) -> str:
     if result.get("baselineState") == "absent":
-        return "absent since the baseline"
+        return GONE_SINCE_BASELINE
     listed = dict_entries(result.get("suppressions"))
     states = [str(suppression.get("status", "accepted")) for suppression in listed]
     # Each of them was rejected, or somebody is still to decide on it.

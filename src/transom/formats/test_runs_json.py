@@ -116,6 +116,30 @@ def _jest(data: dict[str, Any]) -> TestReport | None:
     return report_of_counts("Jest", counts, failures, problems)
 
 
+def _googletest(data: dict[str, Any]) -> TestReport | None:
+    """Read GoogleTest by its cases: those that a filter left out count as tests in its totals."""
+    suites = elements_of(data.get("testsuites"))
+    cases = list[tuple[str, dict[str, Any]]]()
+    for number, suite in enumerate(suites):
+        for place, case in enumerate(elements_of(members_of(suite).get("testsuite"))):
+            cases.append((f"/testsuites/{number}/testsuite/{place}", members_of(case)))
+    if not cases or not all("result" in case and "status" in case for _, case in cases):
+        return None
+    counts = OutcomeCounts("")
+    counts.take(data, {"tests": "total", "failures": "failed", "errors": "errors"})
+    counts.numbers["passed"] = counts.numbers["not_run"] = 0
+    failures = list[FailedTest]()
+    for place, case in cases:
+        is_run = case["status"] == "RUN" and case["result"] == "COMPLETED"
+        if case.get("failures"):
+            name = f"{case.get('classname', '')}.{case.get('name', 'unnamed')}"
+            failures.append(FailedTest(name, "", place))
+        else:
+            role = "passed" if is_run else "not_run"
+            counts.numbers[role] = counts.get(role) + 1
+    return report_of_counts("GoogleTest", counts, failures, [])
+
+
 def _mocha(data: dict[str, Any]) -> TestReport | None:
     stats = data.get("stats")
     if not isinstance(stats, dict) or not {"passes", "failures", "tests"} <= stats.keys():
@@ -148,6 +172,9 @@ def _rspec(data: dict[str, Any]) -> TestReport | None:
     if outside:
         place = "/summary/errors_outside_of_examples_count"
         problems.append(RunProblem(f"{outside} errors outside of examples", place))
+    # Formatters of older versions have no such count, and say it in the summary alone.
+    elif " outside of examples" in str(data.get("summary_line")):
+        problems.append(RunProblem(str(data["summary_line"]), "/summary_line"))
     return report_of_counts("RSpec", counts, _cases(data.get("examples"), "/examples"), problems)
 
 
@@ -233,6 +260,7 @@ def _newman(data: dict[str, Any]) -> TestReport | None:
 _JSON_READERS: tuple[Callable[[dict[str, Any]], TestReport | None], ...] = (
     _pytest,
     _jest,
+    _googletest,
     _mocha,
     _rspec,
     _ctrf,

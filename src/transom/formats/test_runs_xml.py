@@ -187,6 +187,12 @@ def _trx(root: Element) -> TestReport | None:
     outcome = summary[0].get("outcome", "") if summary is not None else ""
     if outcome.casefold() in ("aborted", "error", "timeout", "disconnected", "inprogress"):
         problems.append(RunProblem(f"the run is called {outcome}", place))
+    # A host that crashed is told beside the results, which then have no failure.
+    for message, at in _elements(root, "RunInfo", "/TestRun"):
+        if message.get("outcome", "").casefold() in ("error", "failed", "aborted", "timeout"):
+            problems.append(
+                RunProblem(f"the run had an {message.get('outcome')}", f"{at}/@outcome")
+            )
     return report_of_counts("TRX", counts, _failed_elements(root, "/TestRun"), problems)
 
 

@@ -99,6 +99,8 @@ def decide(
     caps = find_caps(judged_readings, unread)
     for reading in judged_readings:
         caps += wanted_subject.caps(reading)
+    if current is not None and feature.status and policy.stage_of(feature.status) is None:
+        caps.append(_unknown_status(feature, current))
     capped = cap_verdict(
         effect.verdict,
         [*caps, *effect.caps_of_ready],
@@ -139,6 +141,12 @@ def _readings_of(criteria: Sequence[Criterion], readings: Sequence[Reading]) -> 
         if reading.kind != "analysis" or reading.name in (*sources, OTHER_REVIEW):
             relevant.append(reading)
     return relevant
+
+
+def _unknown_status(feature: Feature, current: str) -> Cap:
+    """Return the cap of a status that no step of the ladder has: "On ice" is in progress, too."""
+    text = f"no step of the policy has the status {feature.status!r}, taken for {current}"
+    return Cap("words", text, "")
 
 
 def _by_validity(

@@ -88,10 +88,12 @@ _COMPONENTS = re.compile(
 )
 # `Status: Draft`, `**Status**: Draft`, `| Status | Draft |`
 _LABEL = re.compile(
-    r"\s{0,3}(?:[-*|>]\s*)?(?:\*\*|__)?(?P<name>[A-Za-z][A-Za-z ]{1,28})(?:\*\*|__)?\s*+[:|]"
+    r"\s{0,3}(?:[-*|>]\s*)?(?:\*\*|__)?(?P<name>[^\W\d_](?:[^\W\d_]| ){1,28})(?:\*\*|__)?\s*+[:|]"
     r"\s*+(?:\*\*|__)?\s*+(?P<value>\S.*)"
 )
-_STATUS_LABELS = ("status", "document status", "doc status", "state", "approval", "approval status")
+_STATUS_LABELS = frozenset(
+    ("status", "document status", "doc status", "state", "approval", "approval status")
+)
 _FACETS: dict[str, Facet] = {
     "feature": "feature",
     "feature id": "feature",
@@ -111,6 +113,11 @@ _MARKED = re.compile(
     r"|template|entwurf|brouillon|borrador|bozza)\b",
     re.IGNORECASE,
 )
+_REPLACED = re.compile(
+    r"\b(?:rejected|superseded|obsolete|deprecated|withdrawn|replaced|ersetzt|abgelöst|veraltet"
+    r"|verworfen|remplacée?|obsolète|abandonnée?|reemplazad[oa]|sustituid[oa]|obsolet[oa]"
+    r"|sostituit[oa]|superat[oa]|substituíd[oa]|vervangen|verouderd)\b"
+)
 _LONGEST_LINE = 4000
 _MOST_HEAD = 60  # first lines, in which a document may state its own stage
 
@@ -127,7 +134,7 @@ def _name_column(head: Sequence[str], heads: Sequence[re.Pattern[str]]) -> int:
 def _document_status(text: str) -> str:
     """Return what a status line means: a draft is in doubt, a rejected one is none."""
     plain = " ".join(plain_words(text))
-    if re.search(r"\b(?:rejected|superseded|obsolete|deprecated|withdrawn|replaced)\b", plain):
+    if _REPLACED.search(plain):
         return "fail"
     status = words().status_of(text)
     if status in ("pass", "ended") and not TroubleFinder("release").in_status(text):
@@ -265,7 +272,8 @@ class DocumentReader:
         facet = _FACETS.get(name)
         if facet is not None and value:
             self.subject.append(SubjectFact(facet=facet, text=value[:120], locator=place))
-        if name in _STATUS_LABELS and value and self.depth <= 2:
+        # The words of keys are English ones: `Statut`, `Estado` are "status".
+        if _STATUS_LABELS & {name, " ".join(key_words(name))} and value and self.depth <= 2:
             self.states.append(
                 Observation(
                     measure="document.status",

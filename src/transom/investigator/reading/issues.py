@@ -6,13 +6,14 @@ import hashlib
 
 from transom.errors import InputError
 from transom.evidence.trouble import TroubleFinder
-from transom.formats.jira import Issue, LinkedIssue, read_issue, status_changes
+from transom.formats.jira import Issue, LinkedIssue, plain_text, read_issue, status_changes
 from transom.formats.json_tree import parse_json, quote_of
 from transom.formats.measurements import Observation, Operand, Reading, Remark
 from transom.formats.text_decoding import decode_text
 from transom.investigator.reading.analysis import steering
 from transom.investigator.reading.quoting import observe
 from transom.investigator.reading.severities import read_severities
+from transom.investigator.reading.speech import language_of, speech_of
 from transom.investigator.reading.steering import found_in_text
 from transom.investigator.reading.tree import Node, said
 from transom.investigator.reading.vocabulary import plain_words, word_set, words
@@ -77,6 +78,7 @@ def read_issue_file(data: bytes, source: str) -> Reading:
         return base.model_copy(update={"state": "placeholder", "why": "holds no issue"})
     # The three are judged whatever the stage: an issue on hold is on hold for all of them.
     observations = [_status(issue, root), *_links(issue, root), *_stops(issue, root)]
+    observations += _last_objection(root)
     entries = []
     for child in root.children:
         if not _ENTRIES & set(child.words):
@@ -148,6 +150,24 @@ def _is_reopened(status: str) -> bool:
     return " ".join(plain_words(status)) in _REOPENED
 
 
+def _last_objection(root: Node) -> list[Observation]:
+    """Return the objection to the release in the last comment, if it is one: "Do not ship this".
+
+    An earlier objection may have been met since, and comments say "failed" of much.
+    """
+    comment = (root.get("fields") or root).get("comment")
+    listed = (comment.get("comments") if comment is not None else None) or comment
+    last = listed.children[-1:] if listed is not None and isinstance(listed.value, list) else ()
+    for entry in last:
+        body = entry.get("body") or entry
+        text = plain_text(body.value)
+        speech = speech_of(text, language_of(text))
+        if "order not to pass" in speech:
+            label = f"the last comment objects: {text}"[:160]
+            return [observe("source.outcome", body, "conditional", label=label)]
+    return []
+
+
 def _impediments(root: Node) -> list[Node]:
     """Return Jira's flag, which is a custom field of any number with one option."""
     flags = list[Node]()
@@ -216,7 +236,9 @@ def _is_unclear(link: LinkedIssue) -> bool:
 def _links(issue: Issue, root: Node) -> list[Observation]:
     blockers = []
     for link in issue.links:
-        if _is_blocking(link) and not _done(link):
+        # A subtask of the highest priority is part of the feature, and nobody ships without it.
+        is_urgent = link.relation == "subtask" and words().severity_of(link.priority) == "critical"
+        if (is_urgent or _is_blocking(link)) and not _done(link):
             blockers.append(link)
     subtasks = [entry for entry in issue.links if entry.relation == "subtask"]
     undone = [entry for entry in subtasks if not _done(entry)]

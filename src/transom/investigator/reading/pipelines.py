@@ -27,6 +27,7 @@ _RUN_MARKS = {key_words(name) for name in _MARKS.split()}
 _MOST_SHOWN = 5
 _FEWEST_MARKS = 2
 _OUTCOMES = (("status",), ("state",), ("result",), ("conclusion",))
+_CANCELLED = ("cancelled", "canceled")
 _LATEST = {"latest", "last", "current", "recent"}
 
 
@@ -59,6 +60,11 @@ def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
         )
         for node in failed[:_MOST_SHOWN]:
             observations.append(observe("pipeline.stage", node, "fail", label=node.label))
+    for node, stage_status in stages:
+        # A job that a condition skips was not needed; one that somebody stopped was.
+        if stage_status == "skipped" and _was_cancelled(node):
+            label = f"{node.label} was cancelled"
+            observations.append(observe("source.outcome", node, "conditional", label=label))
     remarks = _stages_read(root, run)
     # A server may call a run successful whose optional steps failed, or a person edited it.
     if failed and status == "pass":
@@ -69,6 +75,11 @@ def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
             Remark(kind="contradiction", text=text, locator=run.pointer, measure=measure)
         )
     return observations, remarks
+
+
+def _was_cancelled(stage: Node) -> bool:
+    values = [stage.value, *(child.value for child in stage.children)]
+    return any(str(value).casefold() in _CANCELLED for value in values)
 
 
 def _status_of_stages(statuses: Sequence[Status]) -> Status:

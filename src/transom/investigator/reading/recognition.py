@@ -16,19 +16,15 @@ from transom.formats.side_reports import side_report
 from transom.formats.text_decoding import decode_text
 from transom.formats.written_forms import FORM_SUFFIXES, read_form
 from transom.investigator.reading.analysis import tool_report
-from transom.investigator.reading.counts import read_counts
-from transom.investigator.reading.coverage import read_coverage
-from transom.investigator.reading.performance import read_performance
-from transom.investigator.reading.pipelines import is_pipeline, is_run
+from transom.investigator.reading.content_signs import CONTENT_SIGNS, PIPELINE, STAKEHOLDERS
+from transom.investigator.reading.pipelines import is_run
 from transom.investigator.reading.reviews import read_decisions
-from transom.investigator.reading.severities import read_severities
 from transom.investigator.reading.tool_reports import COVERAGE, LOAD, SCAN, TESTS
 from transom.investigator.reading.tree import Node
 from transom.investigator.reading.vocabulary import file_words, key_words, word_set, words
 
-PIPELINE = "metrics/pipeline_results"
 UAT, SECURITY_REVIEW = "reviews/uat", "reviews/security"
-STAKEHOLDERS, OTHER_REVIEW = "reviews/stakeholders", "reviews/other"
+OTHER_REVIEW = "reviews/other"
 OTHER_DATA = "metrics/other"
 ANALYSIS_TYPES = (
     LOAD,
@@ -49,6 +45,12 @@ _REVIEWS = (UAT, SECURITY_REVIEW, STAKEHOLDERS, OTHER_REVIEW)
 # `known-issues.md` is a list of trouble; `error-handling.md` is not.
 _OPEN_LIST = word_set("known open outstanding unresolved remaining pending")
 _OPEN_ENTRIES = word_set("issue defect bug problem finding point question item blocker error")
+_TITLES = ("title", "type", "kind", "document")
+_REVIEWERS = word_set("reviewer approver auditor assessor")
+_TESTERS = word_set("tester")
+_PLANS = word_set(
+    "plan design architecture requirement story specification runbook rollout deployment concept"
+)
 _REVIEW_FOLDERS = word_set("review approval signoff sign")
 # Words of a file's name, from the most to the least telling.
 _NAMES: tuple[tuple[str, frozenset[str]], ...] = (
@@ -66,13 +68,6 @@ _NAMES: tuple[tuple[str, frozenset[str]], ...] = (
 )
 # A specification of feature folders has this name for the results of unit tests.
 _ALIASES = {"metrics/unit_test_coverage": TESTS}
-_COVERAGE = word_set("coverage covered")
-_COVERABLE = word_set("line branch statement instruction condition")
-_SHARES = word_set("percent pct percentage rate")
-_REVIEWING = word_set(
-    "review reviewer approver approved approval approve decision decided verdict stakeholder vote"
-    " signoff sign signed signature consent sponsor recommendation comment go"
-)
 _SECURITY = word_set("security pentest penetration threat appsec")
 
 
@@ -192,14 +187,15 @@ def _of_form(path: PurePosixPath, text: str) -> Recognition:
         return Recognition("analysis", str(_titled(path, root)), "a review by its name")
     if is_placed:
         return Recognition("document", path.name, "a document by its folder")
-    if name is None and _decides(root):
-        titled = _titled(path, root)
-        kind = titled if titled in _REVIEWS else OTHER_REVIEW
-        return Recognition("analysis", str(kind), "a review by its content")
-    readers = dict(_READERS)
+    if _is_review(path, root, name):
+        kind = _review_kind(path, root, name) or OTHER_REVIEW
+        return Recognition("analysis", kind, "a review by its content")
+    readers = dict(CONTENT_SIGNS)
     if name in readers and form is not None and readers[name](root.inner):
         return Recognition("analysis", name, "by its name and its content")
     is_page = suffix in (".html", ".htm")
+    if is_page and name is None and _is_plan(path, root):
+        return Recognition("document", path.name, "a document by its title")
     if is_page or (name in ANALYSIS_TYPES and suffix not in _PROSE_SUFFIXES):
         # The output of a tool, or its page: nobody knows what it says.
         return Recognition(None, "", "no reader knows its content", could_matter=True)
@@ -210,8 +206,40 @@ def _of_form(path: PurePosixPath, text: str) -> Recognition:
 
 def _titled(path: PurePosixPath, root: Node) -> str | None:
     """Return the analysis type by what a review calls itself, and by its name."""
+    titles = [root.get(key) for key in _TITLES]
+    title = " ".join(str(node.value) for node in titles if node is not None and node.is_leaf)
+    return name_of(path, title)
+
+
+def _is_review(path: PurePosixPath, root: Node, name: str | None) -> bool:
+    """Return whether a text or data is a person's review of its matter.
+
+    A scan may be called like a review of security, but names nobody who reviewed.
+    """
+    if name not in (None, SCAN) or not _decides(root):
+        return False
+    return name is None or _titled(path, root) in _REVIEWS or _names(_REVIEWERS, root)
+
+
+def _review_kind(path: PurePosixPath, root: Node, name: str | None) -> str | None:
+    """Return the kind of a review by its title, its name, and by whom it names; None if unsure."""
+    titled = _titled(path, root)
+    if titled in _REVIEWS:
+        return titled
+    return SECURITY_REVIEW if name == SCAN else None
+
+
+def _names(people: frozenset[str], root: Node) -> bool:
+    """Return whether a document has a key at its top for people of a kind."""
+    return any(people & set(node.words) for node in root.inner.children)
+
+
+def _is_plan(path: PurePosixPath, root: Node) -> bool:
+    """Return whether a page is called a plan and is prose: the page of a tool has a table."""
     title = root.get("title")
-    return name_of(path, str(title.value) if title is not None else "")
+    named = set(file_words(path.stem)) | set(file_words(str(title.value) if title else ""))
+    has_rows = any(isinstance(node.value, dict) and node.place >= 0 for node in root.walk())
+    return bool(_PLANS & named) and not has_rows
 
 
 def _has_failed_rows(root: Node) -> bool:
@@ -293,9 +321,16 @@ def _of_data(path: PurePosixPath, text: str) -> Recognition:
 def _by_content(path: PurePosixPath, root: Node, by_name: str | None) -> Recognition:
     """Return the type whose reader finds facts in the data; the name decides between several."""
     candidates = []
-    for name, reader in _READERS:
+    for name, reader in CONTENT_SIGNS:
         if reader(root.inner):
             candidates.append(name)
+    if STAKEHOLDERS in candidates and _is_review(path, root, by_name):
+        kind = _review_kind(path, root, by_name)
+        # Testers who decide: counts alone would be those of unit tests.
+        if kind is None and set(candidates) == {TESTS, STAKEHOLDERS} and _names(_TESTERS, root):
+            kind = UAT
+        if kind is not None:
+            return Recognition("analysis", kind, "a review by its content")
     if by_name in ANALYSIS_TYPES and (by_name in candidates or len(candidates) != 1):
         return Recognition("analysis", by_name, "by its name")
     if by_name == OTHER_REVIEW:
@@ -344,65 +379,3 @@ def _of_jira(path: PurePosixPath, root: Node) -> Recognition | None:
             name = "changelog"
         return Recognition("jira", name, "by its name")
     return None
-
-
-def _has_findings(root: Node) -> bool:
-    observations, _ = read_severities(root, "vulnerabilities")
-    return bool(observations)
-
-
-def _has_counts(root: Node) -> bool:
-    observations, _ = read_counts(root, "tests")
-    return any(
-        observation.measure in ("tests.failed", "tests.executed") for observation in observations
-    )
-
-
-def _has_coverage(root: Node) -> bool:
-    """Return whether data speaks of coverage.
-
-    A bare `line` is the place of a finding as often, and a bare `total` counts anything.
-    """
-    return any(_speaks_of_coverage(node) for node in root.walk()) and bool(read_coverage(root))
-
-
-def _speaks_of_coverage(node: Node) -> bool:
-    around = set(node.words)
-    if node.parent is not None:
-        around |= set(node.parent.words)
-    if _COVERAGE & around:
-        return True
-    if _COVERABLE & around and _SHARES & around:
-        return True
-    # `{"line": 91.5, "branch": 84.2}`: two kinds beside each other.
-    kinds = set()
-    for child in node.children:
-        if child.number is not None:
-            for word in child.words:
-                kinds.add(word)
-    return len(_COVERABLE & kinds) > 1
-
-
-def _has_decisions(root: Node) -> bool:
-    # "passed: false" and "status: success" are said of anything; a review names its people, too.
-    if not any(_REVIEWING & set(node.words) for node in root.walk()):
-        return False
-    observations, _ = read_decisions(root)
-    return any(
-        observation.measure in ("review.decision", "review.person") for observation in observations
-    )
-
-
-def _has_figures(root: Node) -> bool:
-    figures = ("performance.latency", "performance.throughput", "performance.availability")
-    return any(observation.measure in figures for observation in read_performance(root))
-
-
-_READERS: tuple[tuple[str, Callable[[Node], bool]], ...] = (
-    (TESTS, _has_counts),
-    (COVERAGE, _has_coverage),
-    (SCAN, _has_findings),
-    (LOAD, _has_figures),
-    (PIPELINE, is_pipeline),
-    (STAKEHOLDERS, _has_decisions),
-)

@@ -129,8 +129,10 @@ def _unknown_severities(root: Node, listed: Sequence[tuple[Severity, Node, str]]
             list_pointers.add(node.parent.pointer)
     unknown = list[Node]()
     for node in root.walk():
+        # Also an entry that holds a rated part: `{severity: ERROR, metadata: {impact: low}}`.
         is_listed = node.parent is not None and node.parent.pointer in list_pointers
-        if not is_listed or node.pointer in rated_pointers:
+        holds_rated = node.pointer in list_pointers
+        if not (is_listed or holds_rated) or node.pointer in rated_pointers:
             continue
         word = node.get("severity")
         if word is None or not isinstance(word.value, str) or not word.value.strip():
@@ -243,6 +245,10 @@ def _fate(node: Node) -> str:
     if state is not None:
         # "fixed in 4.1.3" beside a package names the version that has the fix.
         has_version = any(sign.isdigit() for sign in str(state.value))
+        # A scanner's "fixed" says the same beside the version that fixes.
+        fix = node.get("fix_version", "fixed_version", "fix_versions")
+        if fix is not None and words().fate_of(state.value) == "closed" and fix.value:
+            return "open"
         if has_version and node.get("package_name", "package", "cvss", "vector") is not None:
             return "open"
         return words().fate_of(state.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
-from transom.formats.scan_findings import UNRATED, rank_of_score
+from transom.formats.scan_findings import SEVERITIES, rank_of_score
 from transom.investigator.reading.tree import Node
 from transom.investigator.reading.vocabulary import Severity, word_set, words
 
@@ -35,14 +35,16 @@ def stated_severity(node: Node) -> Severity | None:
         severity = words().severity_of(rank.value) if rank is not None else None
         if severity is not None:
             return severity
-    for key in ("cvss", "cvss_score", "cvss_base_score", "base_score", "score"):
-        score = node.get(key)
-        rating = UNRATED
-        if score is not None:
-            rating = rank_of_score(score.value)
-        if rating != UNRATED:
-            return cast("Severity", rating)
-    return None
+    # A finding may have a score for each version of CVSS; the gravest counts.
+    scores = [child for child in node.children if _is_score(child)]
+    ratings = [rank_of_score(score.value) for score in scores]
+    return next((cast("Severity", rank) for rank in SEVERITIES if rank in ratings), None)
+
+
+def _is_score(node: Node) -> bool:
+    """Return whether a key is that of a CVSS score: `cvss3`, `cvss_base_score`, `score`."""
+    plain = {word.rstrip("v0123456789.") for word in node.words}
+    return bool(plain & {"cvss", "score"}) and plain <= {"cvss", "score", "base", ""}
 
 
 def counted_findings(root: Node) -> Iterator[tuple[Severity, Node, float]]:

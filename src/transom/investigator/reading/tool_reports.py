@@ -19,7 +19,7 @@ from transom.formats.k6 import LoadSummary, read_k6
 from transom.formats.load_tests import LoadResult, read_load_csv, read_load_json
 from transom.formats.measurements import Observation, Operand, Remark
 from transom.formats.scan_findings import UNRATED, ScanFinding, ScanReport, open_by_severity
-from transom.formats.security_scans import read_scan
+from transom.formats.security_scans import GONE_SINCE_BASELINE, read_scan
 from transom.formats.test_runs import TestReport
 from transom.formats.test_runs_json import read_test_json
 from transom.formats.test_runs_xml import read_test_xml
@@ -222,6 +222,8 @@ def _of_coverage(coverage: Coverage, quote: Quote) -> ToolReport:
             observations.append(_of_share(measure, share, quote))
     if not observations:
         observations.append(_problem("it measured nothing", "", quote))
+    for text, place in coverage.problems:
+        observations.append(_problem(text, place, quote))
     return ToolReport(COVERAGE, coverage.tool, tuple(observations))
 
 
@@ -268,7 +270,7 @@ def _of_scan(scan: ScanReport, quote: Quote) -> ToolReport:
         remarks.append(Remark(kind="suppressed", text=text, locator=finding.locator))
         # A recorded decision closes a finding; a comment in the source closes no critical one.
         is_in_source = finding.suppressed == "suppressed inSource"
-        is_decided = finding.suppressed == "suppressed external" or (
+        is_decided = finding.suppressed in ("suppressed external", GONE_SINCE_BASELINE) or (
             is_in_source and finding.severity == "high"
         )
         if not is_decided:

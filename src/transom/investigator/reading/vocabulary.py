@@ -28,6 +28,7 @@ _PERCENTILE = re.compile(
 _MOST_WORDS = 12
 _SHORTEST_PART = 6  # letters of a part of a compound
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+_STATE_WORDS = 3
 _UNDONE = frozenset(
     {
         *("not", "re", "reopened", "reopen", "be", "partially", "partly", "mostly", "pending"),
@@ -209,8 +210,14 @@ class Words(_Shape):
         return cast("Severity | None", next(matches, None))
 
     def fate_of(self, text: object) -> Literal["open", "closed", "accepted"]:
-        """Return the state of an issue with this status; `open` by default."""
+        """Return the state of an issue with this status; `open` by default.
+
+        A state begins with its word. Prose that has it later on tells how to get there: "Upgrade
+        to a patched version".
+        """
         words = plain_words(text) if isinstance(text, str) else []
+        if len(words) > _STATE_WORDS:
+            words = words[: _STATE_WORDS - 1]
         # "To be fixed" and "partially resolved" have the word of a closed issue in them.
         if not words or _UNDONE & set(self.fates.left_of(words)):
             return "open"
