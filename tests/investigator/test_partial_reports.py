@@ -10,7 +10,6 @@ import pytest
 
 from tests.investigator.folders import (
     COVER,
-    DAY,
     ISSUE,
     PIPE,
     SCAN,
@@ -24,6 +23,7 @@ from tests.investigator.folders import (
     run,
     uat,
 )
+from tests.investigator.reports import DAY
 from tests.investigator.test_folders import judged
 
 CSV = SCAN.removesuffix("json") + "csv"

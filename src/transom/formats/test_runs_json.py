@@ -129,11 +129,11 @@ def _googletest(data: dict[str, Any]) -> TestReport | None:
     counts.take(data, {"tests": "total", "failures": "failed", "errors": "errors"})
     counts.numbers["passed"] = counts.numbers["not_run"] = 0
     failures = list[FailedTest]()
-    for place, case in cases:
+    for locator, case in cases:
         is_run = case["status"] == "RUN" and case["result"] == "COMPLETED"
         if case.get("failures"):
             name = f"{case.get('classname', '')}.{case.get('name', 'unnamed')}"
-            failures.append(FailedTest(name, "", place))
+            failures.append(FailedTest(name, "", locator))
         else:
             role = "passed" if is_run else "not_run"
             counts.numbers[role] = counts.get(role) + 1
