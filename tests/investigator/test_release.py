@@ -91,6 +91,14 @@ def test_what_changed_since_the_last_assessment_and_the_trend(three: Path, tmp_p
     assert points == [("2026-09-20", 1, 3), ("2026-09-21", 2, 4)]
 
 
+@pytest.mark.parametrize("key", ["FEATURE-{}", "機能-{}"])
+def test_a_release_of_many_chosen_features_has_a_history(key: str, tmp_path: Path) -> None:
+    names = [",".join(key.format(first + number) for number in range(60)) for first in (0, 1)]
+    files = [history_file(tmp_path, name, "Production") for name in names]
+    assert files[0] != files[1]
+    assert all(len(file.name.encode()) <= 255 for file in files)
+
+
 def test_a_damaged_history_is_one_error(tmp_path: Path) -> None:
     kept = tmp_path / "r.jsonl"
     kept.write_text('{"as_of": 1}\n')

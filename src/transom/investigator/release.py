@@ -12,6 +12,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from transom.canonical import digest
 from transom.errors import InputError
 from transom.formats.measurements import MeasurementShape
 from transom.formats.text_files import TextFile
@@ -29,6 +30,9 @@ from transom.runs import write_file
 # A year of working days; older ones would only make the file long.
 _MOST_KEPT = 400  # assessments of one release
 _MOST_SHOWN = 30  # days of a trend
+_LONGEST_NAME = 120  # bytes; most file systems allow 255
+_KEPT_OF_NAME = 25  # characters, each of up to four bytes
+_DIGITS = 16
 _CAPS_OWNER = "release manager"
 
 
@@ -301,6 +305,9 @@ def kept_form(assessment: ReleaseAssessment) -> KeptAssessment:
 def history_file(folder: Path, name: str, target: str) -> Path:
     """Return the file of a release's history in a workspace."""
     plain = re.sub(r"[^\w.-]+", "-", f"{name} for {target}").strip("-.")
+    if len(plain.encode()) > _LONGEST_NAME:
+        # A release of many chosen features is named after all of them.
+        plain = f"{plain[:_KEPT_OF_NAME]}-{digest([name, target])[:_DIGITS]}"
     return folder / "releases" / f"{plain}.jsonl"
 
 
