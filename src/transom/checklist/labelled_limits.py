@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from transom.checklist.claims.claim_data import shipped_claims
-from transom.checklist.claims.ranking import limit_in
+from transom.checklist.claims.ranking import COMPARED_BEHIND, limit_in, plain_limit
 from transom.checklist.number_ranges import COMPARISONS, Comparison
 
 WORD: Final = re.compile(r"[A-Za-z]+")
@@ -31,12 +31,6 @@ _ZERO_OF: Final = re.compile(
 _IS_ZERO: Final = re.compile(
     rf"{_NOUN}\s++(?:count\s++)?(?:is|are|equals?|=+|stays?)\s+(?:0|zero)\b(?!\.)", re.IGNORECASE
 )
-# "95 % or more" is at least 95 %.
-_BEHIND: Final = re.compile(
-    r"(?<![\d.,])(?P<number>-?\d[\d.,]*+(?:\s?(?:%|[a-zµ]++))?) or"
-    r" (?P<way>more|higher|above|better|less|lower|below|fewer)\b",
-    re.IGNORECASE,
-)
 _NOT_ABOVE: Final = re.compile(r"\b(?:\w+ ){0,2}(?:not|never) \w+", re.IGNORECASE)
 _NOT_NEGATIVE: Final = re.compile(r"\b(?:not|non|never)[\s-]+negative\b", re.IGNORECASE)
 _COMPARISON_WORDS: Final[dict[Comparison, str]] = {
@@ -45,7 +39,6 @@ _COMPARISON_WORDS: Final[dict[Comparison, str]] = {
     ">": "above",
     "<": "below",
 }
-_UPWARD: Final = frozenset({"more", "higher", "above", "better"})
 
 
 @dataclass(frozen=True)
@@ -72,7 +65,7 @@ class LabelledLimit:
 def labelled_limit(description: str) -> LabelledLimit | None:
     """Return what a description asks of a number, or None if it limits none."""
     text = " ".join(description.split())
-    limited = _BEHIND.sub(_limit_in_front, text)
+    limited = plain_limit(text)
     limit = limit_in(limited)
     if limit is not None:
         words, bound = limit
@@ -81,7 +74,7 @@ def labelled_limit(description: str) -> LabelledLimit | None:
         label = _label_words(limited.replace(words, " "))
         number = f"{bound.number.value:f}"
         used = (*words.split(), *_VERBS)
-        for phrase in (*_BEHIND.finditer(text), *_NOT_ABOVE.finditer(text)):
+        for phrase in (*COMPARED_BEHIND.finditer(text), *_NOT_ABOVE.finditer(text)):
             used += tuple(phrase[0].split())
         comparison = bound.comparator
         unit = bound.number.unit
@@ -101,12 +94,6 @@ def labelled_limit(description: str) -> LabelledLimit | None:
         return None
     used = (*match[0].split(), "zero", "0", "no", "without")
     return LabelledLimit(_label_words(text), needed, "<=", "0", "", used, "at most 0")
-
-
-def _limit_in_front(match: re.Match[str]) -> str:
-    """Return "95 % or more" as "at least 95 %"."""
-    words = "at least" if match["way"].lower() in _UPWARD else "at most"
-    return f"{words} {match['number']}"
 
 
 def _label_words(text: str) -> tuple[str, ...]:

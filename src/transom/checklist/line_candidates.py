@@ -87,6 +87,8 @@ def line_candidates(description: str, paths: Iterable[Path]) -> list[LineCandida
 def _fitting(wish: LabelledLimit, path: Path, lines: Sequence[tuple[int, str]]) -> Iterator[_Line]:
     """Yield the lines whose label has enough of the words, and a number to compare."""
     wanted = {word for word in wish.words if word not in SHARES} or {*wish.words}
+    if not wanted:
+        return
     header = ""
     for number, text in lines:
         if text.count("|") > 1 and "%" in text and not re.search(r"\d", text):

@@ -27,12 +27,15 @@ from transom.checklist.judging.foreseeing import open_points, with_unit_of_repor
 from transom.checklist.line_candidates import line_candidates
 from transom.checklist.manner import Places
 from transom.checklist.marking import format_path
+from transom.checklist.measured_claims import measured_claims
 from transom.checklist.results import ReadingRow
 from transom.checklist.status_lines import status_candidates
 from transom.checklist.teach import Lesson
 from transom.checklist.waiver_clauses import WAIVE, waiver_clauses, words_waived
 from transom.errors import InputError
 from transom.formats.reports import FileReading, format_of, read_report, shipped_formats
+
+_MOST_MEASURED = 2
 
 
 @dataclass(frozen=True)
@@ -52,13 +55,13 @@ class Offer:
 def offers_of(item: Item, places: Places, folder: Path) -> list[Offer]:
     """Return the interpretations that come close, each with what the current files give for it.
 
-    A line of the files stands behind the claims of which the files hold something, and behind the
-    nearest claim.
+    Behind the claims of which the files hold something, or else the nearest claim, stand those that
+    the words do not name and the files measure, and then a line of the files.
     """
     description, clause = _parted(item.description)
-    close = candidates(description, has_patterns=has_patterns(item), listed=listed_texts(item))
-    # Files are read only if there is something to choose: reading them takes time.
-    readings = readings_of_files(item, places, folder) if close else []
+    is_listed, listed = has_patterns(item), listed_texts(item)
+    close = candidates(description, has_patterns=is_listed, listed=listed)
+    readings = readings_of_files(item, places, folder)
     offers = list[Offer]()
     for close_claim in close:
         offers.append(_offer_of_claim(item, close_claim, clause, readings))
@@ -76,7 +79,14 @@ def offers_of(item: Item, places: Places, folder: Path) -> list[Offer]:
         (shown if offer.has_evidence else hidden).append(offer)
     if not shown:
         shown, hidden = hidden[:1], hidden[1:]
-    return [*shown, *lines, *hidden][:MOST_CANDIDATES]
+    measured = list[Offer]()
+    if not is_whole:
+        names = {str(offer.row.reads_as["claim"]) for offer in offers}
+        found = measured_claims(description, readings, has_patterns=is_listed, listed=listed)
+        others = [candidate for candidate in found if candidate.row.name not in names]
+        for candidate in others[:_MOST_MEASURED]:
+            measured.append(_offer_of_claim(item, candidate, clause, readings))
+    return [*shown, *measured, *lines, *hidden][:MOST_CANDIDATES]
 
 
 def _offer_of_claim(

@@ -17,6 +17,16 @@ _WORD: Final = re.compile(r"[a-z]+(?:_[a-z]+)*")
 _EXTENT: Final = frozenset(
     {"only", "except", "excluding", "most", "least", "less", "more", "than", "never", "some"}
 )
+# A token that begins with a digit or a sign; "I2C" and "ECP5" are names.
+_NUMBER: Final = re.compile(r"[^A-Za-z_]*\d")
+# "After final routing" says when, and asks for no routing.
+_WHEN: Final = re.compile(
+    r"\b(?:after|before|prior to|following)(?: (?!and\b|or\b|but\b|while\b)[\w&/-]+)*"
+)
+# "Finds nothing on the final GDS" denies what the claim denies; "nothing floats" is about more.
+_NOTHING: Final = re.compile(
+    r"\b(?:nothing|none)\b(?=$| (?:of|on|in|at|for|from|after|before)\b)|\bany ?more\b"
+)
 
 
 def names_other_matter(words: str, row: ClaimRow, more_words: Collection[str] = ()) -> bool:
@@ -26,10 +36,11 @@ def names_other_matter(words: str, row: ClaimRow, more_words: Collection[str] = 
     is everything with a number, a denial or a result. `more_words` are words of the same matter.
     """
     for word in words.split():
-        if any(sign.isdigit() for sign in word) and quantity_of(word) is None:
+        if _NUMBER.match(word) and quantity_of(word) is None:
             return True
+    written = _NOTHING.sub(" ", words.lower())
+    words = written if _says_more_than_a_result(written) else ""
     claims = shipped_claims()
-    own_words = [*claims.claims[row.name].words, *more_words]
     # "LUTs used as memory" are other things than LUTs, while each slack is one of all slacks.
     measure = row.parameters.get("measure", "worst_slack")
     if measure not in _OF_EVERYTHING and not _is_unit_or_place(words):
@@ -40,12 +51,31 @@ def names_other_matter(words: str, row: ClaimRow, more_words: Collection[str] = 
     for word in _WORD.findall(words.lower()):
         if word in _EXTENT or word in (*claims.denials, *claims.bad_news, *claims.good_news):
             return True
+    return _has_need_of_other(words, row, more_words)
+
+
+def may_mean_other(words: str, row: ClaimRow) -> bool:
+    """Return whether words of a description name the matter of another claim, not only when."""
+    return _has_need_of_other(_WHEN.sub(" ", words.lower()), row)
+
+
+def _has_need_of_other(words: str, row: ClaimRow, more_words: Collection[str] = ()) -> bool:
+    """Return whether words have one by which another claim is known."""
+    own_words = [*shipped_claims().claims[row.name].words, *more_words]
+    for word in _WORD.findall(words.lower()):
         # A word that is merely near another one, as "places" is near "placed", is none of its own.
         singular = word.rstrip("s")
         is_own = any(singular == own_word.rstrip("s") for own_word in own_words)
         if not is_own and singular in _matters():
             return True
     return False
+
+
+def _says_more_than_a_result(words: str) -> bool:
+    """Return whether words say more than that a result is good, such as "is clean"."""
+    claims = shipped_claims()
+    known = {*claims.grammar, *claims.good_news}
+    return any(word not in known for word in _WORD.findall(words))
 
 
 def _is_unit_or_place(words: str) -> bool:

@@ -60,6 +60,10 @@ _JOINED: Final = re.compile(
 _KINDS: Final = re.compile(
     r"\b(?:no|zero|without|of)(?: \w+){0,1} (?P<first>\w+) or (?P<second>\w+) (?P<news>\w+)"
 )
+# "Nothing violates setup or hold" does so, too.
+_KINDS_BEHIND: Final = re.compile(
+    r"\b(?:nothing|none|no \w+) (?P<news>\w+) (?P<first>\w+) or (?P<second>\w+)"
+)
 # "In both runs" asks for two of them, while "DRC runs clean" says that there is a result.
 _COUNTED: Final = re.compile(
     r"\b(?:(?:all|both|several|these|those|two|three|four|five|\d{1,3})(?: of)?(?: the)?(?: \w+)?"
@@ -85,6 +89,19 @@ _DENIED: Final[dict[str, Comparator]] = {">": "<=", "<": ">="}
 _NOT_EXCEEDED: Final = re.compile(
     r"\b(?:(?:does|do|must|may|shall|should|can|will) ?not|never) exceeds?\b", re.IGNORECASE
 )
+_EXCEEDED: Final = re.compile(r"\bexceeds?(?= ?-?\d)", re.IGNORECASE)
+# "0.5 ns or more", "50 ps of margin at least": what compares stands behind the number.
+COMPARED_BEHIND: Final = re.compile(
+    r"(?<![\w.,-])(?P<number>-?\d(?:[\d.,]*\d)?(?: ?(?:%|[a-zµ]+(?:\^?[23])?))?)"
+    r"(?P<between>(?: (?:of|in)(?: [a-z]+){1,3}?)?) "
+    r"(?:(?P<least>or (?:more|higher|greater|above|better)|at least|at a minimum|minimum)"
+    r"|(?:or (?:less|fewer|lower|below)|at most|at a maximum|maximum))"
+    r"(?=$|[.,;:)]| (?:in|on|at|for|of|across|over|under|after|before|with|and)\b)",
+    re.IGNORECASE,
+)
+_BETTER: Final = "or better"
+# What is better if it is more, as far as a limit may be about it.
+_MORE_IS_BETTER: Final = ("time", "frequency", "share")
 _ZERO: Final = re.compile(r"(?<![\w.,-])0(?P<news> (?:\w+ ){0,2}?(?P<noun>\w+))")
 _NO_UNIT: Final = re.compile(r"\s(?:and|or|in|for|of|at|on|per|the)$", re.IGNORECASE)
 
@@ -131,7 +148,7 @@ def read_at_once(
         has_patterns: whether the item lists patterns.
         listed: the plain texts among them.
     """
-    parts = parts_of(_plain_limit(description))
+    parts = parts_of(plain_limit(description))
     description = parts.asks
     text = plain_sentence(description)
     written = {text}
@@ -185,7 +202,7 @@ def _text_of(absence: TextAbsence) -> dict[str, str]:
 
 def limit_in(description: str) -> tuple[str, NumberLimit] | None:
     """Return the limit that a description sets on a number, as written and as read, or None."""
-    match = _LIMIT.search(" ".join(_plain_limit(description).split()))
+    match = _LIMIT.search(" ".join(plain_limit(description).split()))
     if match is None:
         return None
     words = _limit_words(match)
@@ -199,9 +216,25 @@ def limit_in(description: str) -> tuple[str, NumberLimit] | None:
     return words, bound
 
 
-def _plain_limit(description: str) -> str:
-    """Return a description with "does not exceed 5" as "is at most 5"."""
-    return _NOT_EXCEEDED.sub("is at most", description)
+def plain_limit(description: str) -> str:
+    """Return a description with what compares before its number.
+
+    "Does not exceed 5" is "is at most 5", and "0.5 ns or more" is "at least 0.5 ns".
+    """
+    text = _EXCEEDED.sub("is more than", _NOT_EXCEEDED.sub("is at most", description))
+    return COMPARED_BEHIND.sub(_compared_before, text)
+
+
+def _compared_before(match: re.Match[str]) -> str:
+    """Return a number and what compares behind it in the usual order."""
+    bound = read_bound(f"at least {match['number']}", decimal_mark=".")
+    if match[0].lower().endswith(_BETTER):
+        # A power of 5 mW or better is at most 5 mW.
+        is_more = isinstance(bound, NumberLimit)
+        is_more = is_more and quantity_of(bound.number.unit) in _MORE_IS_BETTER
+        return f"at least {match['number']}{match['between']}" if is_more else match[0]
+    word = "at least" if match["least"] else "at most"
+    return f"{word} {match['number']}{match['between']}"
 
 
 def _with_zero(description: str) -> str:
@@ -283,7 +316,9 @@ def candidates(
         # A claim without words is chosen by `reads_as` alone.
         if not claim.words or (claim.list is not None) != has_patterns:
             continue
-        candidate = _candidate(name, claim, description, listed)
+        candidate = candidate_of(name, claim, description, listed)
+        if candidate is not None:
+            candidate = _as_needed(candidate, claim, description)
         if candidate is not None and candidate.score >= _LEAST_SCORE:
             close_claims.append(candidate)
     ranks = dict[str, tuple[int, float, int]]()
@@ -311,14 +346,56 @@ def _leaves_out_matter(one: ClaimCandidate, other: ClaimCandidate) -> bool:
     return any(word.rstrip("s") == need.rstrip("s") for word in left_out for need in matter)
 
 
-def _candidate(
-    name: str, claim: Claim, description: str, listed: Collection[str]
+def candidates_of_limit(description: str) -> list[ClaimCandidate]:
+    """Return the limits of each measure that a description may limit without a name of it."""
+    found = list[ClaimCandidate]()
+    limit = limit_in(description)
+    if limit is None:
+        return found
+    words, bound = limit
+    claim = shipped_claims().claims["number_limit"]
+    for measure in shipped_claims().measures:
+        if measure.says and bound.number.unit and fits_measure(bound, measure):
+            filled = _measure(measure, words), [words, *_WORD.findall(" ".join(measure.says))]
+            candidate = candidate_of("number_limit", claim, description, (), filled)
+            if candidate is not None:
+                found.append(candidate)
+    return found
+
+
+def _as_needed(candidate: ClaimCandidate, claim: Claim, description: str) -> ClaimCandidate | None:
+    """Return a candidate, less likely without a word that its claim needs; or None.
+
+    Words of many claims, such as "design", say nothing of this one if others are left over.
+    """
+    words = _WORD.findall(_COMMAND.sub(r"\1 ", description).lower())
+    if not claim.needs or any(same_word(w, n) for w in words for n in claim.needs):
+        return candidate
+    if candidate.row.left_out:
+        return None
+    return replace(candidate, score=candidate.score * _WITHOUT_NEEDED)
+
+
+def candidate_of(
+    name: str,
+    claim: Claim,
+    description: str,
+    listed: Collection[str],
+    filled: tuple[dict[str, str], list[str]] | None = None,
 ) -> ClaimCandidate | None:
-    """Return a claim as a candidate, or None if the description lacks its parameters."""
-    parts = parts_of(_plain_limit(_COMMAND.sub(r"\1 ", description)))
+    """Return a claim as a candidate, or None if the description lacks its parameters.
+
+    Args:
+        name: the name of the claim.
+        claim: the claim.
+        description: the description of an item.
+        listed: the plain texts that the item lists.
+        filled: its parameters and the words that they use; by default those of the description.
+    """
+    parts = parts_of(plain_limit(_COMMAND.sub(r"\1 ", description)))
     description = _with_zero(parts.asks)
     lowered = description.lower()
-    filled = _fill_parameters(claim, description, listed)
+    filled = filled or _fill_parameters(claim, description, listed)
     if filled is None:
         return None
     parameters, used_words = filled
@@ -332,7 +409,7 @@ def _candidate(
     for match in _JOINED.finditer(lowered):
         if is_denied and _is_bad_news(match["first"]) and _is_bad_news(match["second"]):
             used_words.append("or")
-    for match in _KINDS.finditer(lowered):
+    for match in (*_KINDS.finditer(lowered), *_KINDS_BEHIND.finditer(lowered)):
         kinds_are_known = all(_is_known(match[key], known_words) for key in ("first", "second"))
         if is_denied and kinds_are_known and _is_bad_news(match["news"]):
             used_words.append("or")
@@ -351,11 +428,6 @@ def _candidate(
     score = covered / total if total else 0.0
     left_out = _left_out(description, used_words)
     left_out += _reporting_left_out(parts.reporting, claim)
-    if claim.needs and not any(same_word(w, n) for w in words for n in claim.needs):
-        # Words of many claims, such as "design", say nothing of this one if others are left over.
-        if left_out:
-            return None
-        score *= _WITHOUT_NEEDED
     row = ClaimRow(name=name, parameters=parameters, left_out=left_out)
     return ClaimCandidate(row, known_claim(row).title, score)
 

@@ -152,6 +152,18 @@ def holds_matter(row: ClaimRow, readings: Iterable[FileReading]) -> bool:
     return False
 
 
+def share_of_proof(row: ClaimRow, readings: Iterable[FileReading]) -> float:
+    """Return of how many of the groups that prove a claim files have a measurement, 0..1."""
+    claim = shipped_claims().claims[row.name]
+    measured = set[int]()
+    for reading in readings:
+        view = ClaimView(claim, row, reading.path, reading.measurements)
+        for number, group in enumerate(view.proof):
+            if next(view.matching(group), None) is not None:
+                measured.add(number)
+    return len(measured) / len(claim.proof)
+
+
 def caps_of_words(row: ClaimRow, readings: Iterable[FileReading]) -> tuple[Cap, ...]:
     """Return a cap for the words of the description that neither the claim nor a report checks.
 
