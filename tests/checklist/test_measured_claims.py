@@ -98,4 +98,4 @@ def test_a_number_without_a_plain_sense_is_no_limit(sentence: str) -> None:
 def test_limits_of_a_range_are_not_mixed_up() -> None:
     found = limit_in("The slack is at least 5 ns and at most 7 ns.")
     assert found is not None
-    assert (found[1].comparator, found[1].number.value) == (">=", 5)
+    assert found[1].comparator == ">=" and found[1].number.value == 5

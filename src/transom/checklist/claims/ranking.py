@@ -230,9 +230,10 @@ def _compared_before(match: re.Match[str]) -> str:
     bound = read_bound(f"at least {match['number']}", decimal_mark=".")
     if match[0].lower().endswith(_BETTER):
         # A power of 5 mW or better is at most 5 mW.
-        is_more = isinstance(bound, NumberLimit)
-        is_more = is_more and quantity_of(bound.number.unit) in _MORE_IS_BETTER
-        return f"at least {match['number']}{match['between']}" if is_more else match[0]
+        unit = bound.number.unit if isinstance(bound, NumberLimit) else ""
+        if (quantity_of(unit) or "") not in _MORE_IS_BETTER:
+            return match[0]
+        return f"at least {match['number']}{match['between']}"
     word = "at least" if match["least"] else "at most"
     return f"{word} {match['number']}{match['between']}"
 
