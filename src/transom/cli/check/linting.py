@@ -173,7 +173,11 @@ def _finding_of(error: InputError, target: Path) -> Finding:
 
 
 async def _lint_checker(session: Session, folder: Path, places: Places) -> LintResult:
-    """Run every gate of a checker on the current files, and that of its ItemSpec."""
+    """Run every gate of a checker on the current files.
+
+    What is wrong with its ItemSpec is a remark: a checker that was written by hand is judged by
+    its gates, however short the ItemSpec beside it is.
+    """
     level = session.settings.sandbox.level
     checker = load_checker(folder)
     # The checker of a claim may lie there without its ItemSpec.
@@ -182,8 +186,6 @@ async def _lint_checker(session: Session, folder: Path, places: Places) -> LintR
     roots = places.roots(checker.item, folder)
     files = own_files(checker.item, roots)
     # Gates compare the checker with real files.
-    if not files and spec_findings:
-        return LintResult(findings=tuple(spec_findings))
     if not files:
         raise InputError(
             "its input files are not here", place=str(folder), hint="name their place with --var"
@@ -209,8 +211,8 @@ async def _lint_checker(session: Session, folder: Path, places: Places) -> LintR
     for gate in report.rows:
         if gate.passed:
             remarks += gate.findings
-    findings = (*spec_findings, *_placed(report.findings, folder))
-    return LintResult(findings=findings, remarks=_placed(remarks, folder))
+    remarks_of_all = (*spec_findings, *_placed(remarks, folder))
+    return LintResult(findings=_placed(report.findings, folder), remarks=remarks_of_all)
 
 
 def _placed(findings: Sequence[Finding], folder: Path) -> tuple[Finding, ...]:
