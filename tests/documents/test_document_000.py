@@ -709,7 +709,7 @@ def test_note(heads: Door) -> None:
     assert OWN_NOTE in str(verdict["capped_by"])
 
 
-PATTERNS = {
+PATTERNS: dict[str, tuple[str, list[str], list[str]]] = {
     "Genus|StarRC|2029": ("PASS", [], []),
     "StarRC|Fusion": ("FAIL", ["2.2"], []),
     "Genus 21.1|StarRC": ("FAIL", ["2.2"], []),

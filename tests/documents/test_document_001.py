@@ -6,7 +6,6 @@ import asyncio
 import gzip
 import json
 import time
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -746,9 +745,3 @@ def test_logging(built: Door) -> None:
     text = "".join(path.read_text("utf-8") for path in lines if path.exists())
     rows = [json.loads(line) for line in text.splitlines()]
     assert any("author" in json.dumps(each) for each in rows)
-
-
-@pytest.mark.parametrize("name", ["transom.checklist", "transom.studies"])
-def test_the_public_names_are_listed(name: str) -> None:
-    module = import_module(name)
-    assert {*module.__all__} <= {*dir(module)}

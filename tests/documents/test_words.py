@@ -59,3 +59,9 @@ def test_each_name_of_ours_on_the_page_is_there(path: str) -> None:
         with suppress(ImportError):
             importlib.import_module(".".join(path.split(".")[:number]))
         found = getattr(found, part)
+
+
+@pytest.mark.parametrize("name", ["transom.checklist", "transom.studies"])
+def test_the_public_names_are_listed(name: str) -> None:
+    module = importlib.import_module(name)
+    assert {*module.__all__} <= {*dir(module)}

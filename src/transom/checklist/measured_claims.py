@@ -1,17 +1,15 @@
-"""The claims that an item's files can prove, for a description whose own words are of no claim.
+"""The claims that an item's files can prove, for a description whose words name none of them.
 
-"The foundry deck finds nothing on the final GDS" has no word of "DRC finds no violation". But its
-file is a DRC report, and then this claim is one of the few that the sentence can mean.
+"The KLayout deck finds nothing on the final GDS" says little of "DRC finds no violation". But its
+file is a DRC report of KLayout, and then this claim is one of the few that the sentence can mean.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Final
 
-from transom.checklist.atoms import ClaimRow
-from transom.checklist.claims.claim_data import Claim, shipped_claims
+from transom.checklist.claims.claim_data import shipped_claims
 from transom.checklist.claims.other_matters import may_mean_other
 from transom.checklist.claims.ranking import (
     ClaimCandidate,
@@ -21,9 +19,6 @@ from transom.checklist.claims.ranking import (
 )
 from transom.checklist.judging.claim_account import holds_matter, share_of_proof
 from transom.formats.reports import FileReading
-
-_OF_ANY_LOG: Final = frozenset({"log_end", "searched_log"})
-"""Measurements that each log has, so they tell nothing of what a sentence means."""
 
 
 @dataclass(frozen=True)
@@ -79,14 +74,7 @@ def _claims(
             continue
         if any(may_mean_other(words, candidate.row) for words in candidate.row.left_out):
             continue
-        if candidate.score > 0 or not _is_of_any_log(claim, candidate.row):
+        # With no word in common, such as the name of the tool, a file tells nothing of it.
+        if candidate.score > 0:
             found.append(candidate)
     return found
-
-
-def _is_of_any_log(claim: Claim, row: ClaimRow) -> bool:
-    """Return whether each log has what proves a claim."""
-    for group in claim.proof:
-        if not any(pattern.name in _OF_ANY_LOG for pattern in group):
-            return False
-    return not row.parameters
