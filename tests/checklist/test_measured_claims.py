@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from transom.checklist.claims.ranking import limit_in
+from transom.checklist.claims.written_limits import limit_in
 from transom.checklist.item import load_item
 from transom.checklist.manner import Places
 from transom.checklist.offers import offers_of
@@ -75,6 +75,11 @@ def test_a_claim_of_another_matter_is_not_offered(
         ("Fmax: 500 MHz minimum.", ">= 500 MHz"),
         ("Coverage exceeds 98 percent.", "> 98 %"),
         ("The overflow does not exceed 2 %.", "<= 2 %"),
+        ("No path has a setup slack below 0.1 ns.", ">= 0.1 ns"),
+        ("No net exceeds 5 pF.", "<= 5 pF"),
+        ("None of the corners has a hold slack under 20 ps.", ">= 20 ps"),
+        ("No errors, and the setup slack is above 0.1 ns.", "> 0.1 ns"),
+        ("There are no errors and the slack is below 3 ns.", "< 3 ns"),
     ],
 )
 def test_a_comparison_behind_its_number_is_read(sentence: str, limit: str) -> None:

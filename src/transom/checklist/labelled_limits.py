@@ -11,7 +11,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from transom.checklist.claims.claim_data import shipped_claims
-from transom.checklist.claims.ranking import COMPARED_BEHIND, limit_in, plain_limit
+from transom.checklist.claims.written_limits import (
+    COMPARED_BEHIND,
+    DENIED_SUBJECT,
+    limit_in,
+    plain_limit,
+)
 from transom.checklist.number_ranges import COMPARISONS, Comparison
 
 WORD: Final = re.compile(r"[A-Za-z]+")
@@ -76,6 +81,7 @@ def labelled_limit(description: str) -> LabelledLimit | None:
         used = (*words.split(), *_VERBS)
         for phrase in (*COMPARED_BEHIND.finditer(text), *_NOT_ABOVE.finditer(text)):
             used += tuple(phrase[0].split())
+        used += tuple(match["denial"] for match in DENIED_SUBJECT.finditer(text))
         comparison = bound.comparator
         unit = bound.number.unit
         shown = f"{_COMPARISON_WORDS[comparison]} {number} {unit}".strip()

@@ -15,8 +15,8 @@ from transom.checklist.claims.ranking import (
     ClaimCandidate,
     candidate_of,
     candidates_of_limit,
-    limit_in,
 )
+from transom.checklist.claims.written_limits import limit_in
 from transom.checklist.judging.claim_account import holds_matter, share_of_proof
 from transom.formats.reports import FileReading
 

@@ -190,7 +190,7 @@ def test_a_candidate_says_which_words_it_leaves_out() -> None:
 
 @pytest.mark.parametrize("has_patterns", [False, True])
 def test_each_written_sentence_belongs_to_one_claim(has_patterns: bool) -> None:
-    sentences = []
+    sentences: list[str] = []
     for claim in shipped_claims().claims.values():
         if (claim.list is not None) == has_patterns:
             sentences += claim.says

@@ -15,7 +15,7 @@ from typing import Annotated, Final, TypeAlias
 import typer
 
 from transom.canonical import Json
-from transom.checklist.claims.ranking import limit_in
+from transom.checklist.claims.written_limits import limit_in
 from transom.checklist.interpreting import write_interpretation
 from transom.checklist.item import load_item
 from transom.checklist.item_files import own_files
