@@ -45,6 +45,12 @@ def test_a_claim_that_the_file_can_prove_is_offered(
     assert claim in offered(tmp_path, sentence, report)
 
 
+def test_a_claim_of_the_files_stands_before_a_near_one_of_other_files(tmp_path: Path) -> None:
+    sentence = "The KLayout deck finds nothing on the final GDS."
+    claims = offered(tmp_path, sentence, "klayout.markers")
+    assert claims[:2] == ["rules_clean", "netlists_match"]
+
+
 @pytest.mark.parametrize(
     ("sentence", "report", "claim"),
     [

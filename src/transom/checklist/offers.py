@@ -55,8 +55,8 @@ class Offer:
 def offers_of(item: Item, places: Places, folder: Path) -> list[Offer]:
     """Return the interpretations that come close, each with what the current files give for it.
 
-    Behind the claims of which the files hold something, or else the nearest claim, stand those that
-    the words do not name and the files measure, and then a line of the files.
+    First come the claims of which the files hold something, then those that the words do not name
+    and the files measure, or else the nearest claim, and then a line of the files.
     """
     description, clause = _parted(item.description)
     is_listed, listed = has_patterns(item), listed_texts(item)
@@ -77,8 +77,6 @@ def offers_of(item: Item, places: Places, folder: Path) -> list[Offer]:
     shown, hidden = list[Offer](), list[Offer]()
     for offer in offers:
         (shown if offer.has_evidence else hidden).append(offer)
-    if not shown:
-        shown, hidden = hidden[:1], hidden[1:]
     measured = list[Offer]()
     if not is_whole:
         names = {str(offer.row.reads_as["claim"]) for offer in offers}
@@ -86,6 +84,9 @@ def offers_of(item: Item, places: Places, folder: Path) -> list[Offer]:
         others = [candidate for candidate in found if candidate.row.name not in names]
         for candidate in others[:_MOST_MEASURED]:
             measured.append(_offer_of_claim(item, candidate, clause, readings))
+    if not shown:
+        # The nearest claim, of which the files hold nothing, stands behind those that they measure.
+        measured, hidden = [*measured, *hidden[:1]], hidden[1:]
     return [*shown, *measured, *lines, *hidden][:MOST_CANDIDATES]
 
 
