@@ -22,4 +22,7 @@ FLOODS: Mapping[str, Callable[[int], str]] = {
     "blank lines": lambda length: "\n" * length,
     "lines of blanks": lambda length: " \n" * (length // 2),
     "lines of rules": lambda length: "---\n" * (length // 4),
+    "lines of a bar and blanks": lambda length: "|   \n" * (length // 5),
+    "lines of colours": lambda length: "\x1b[32m-\x1b[0m \n" * (length // 12),
+    "lines of zero bytes": lambda length: "\0\0\0\n" * (length // 4),
 }

@@ -161,6 +161,7 @@ class FilePass:
         """Read one line."""
         # Behind an unfinished line, a line is no longer read as it is.
         raw_line, raw_shape = line, self._commands.unfinished + shape
+        is_whole = not self._commands.unfinished
         tidy = tidied(line)
         if tidy != line:
             line, shape = tidy, zeroed(tidy)
@@ -183,6 +184,9 @@ class FilePass:
             return
         plan = self._planner.plan_of(shape, self._open, self._state, number, raw_line)
         if not plan.has_effect:
+            if is_whole:
+                # The line as it is printed, with its colours and the blanks at its end.
+                self._state.skip(raw_shape)
             return
         self._state.keep_direct(raw_shape, plan)
         if plan.may_be_command:

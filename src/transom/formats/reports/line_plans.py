@@ -103,14 +103,23 @@ class PassState:
 
     def keep(self, shape: str, plan: LinePlan) -> None:
         """Remember the plan of a shape, in bounded memory."""
+        if plan.has_effect:
+            self._make_room()
+            self.plans[shape] = plan
+        else:
+            self.skip(shape)
+
+    def skip(self, shape: str) -> None:
+        """Remember that lines of a shape have no effect, in bounded memory."""
+        self._make_room()
+        self.skipped.add(shape)
+
+    def _make_room(self) -> None:
+        """Forget all shapes if they are too many."""
         if len(self.plans) + len(self.skipped) > _MOST_SHAPES:
             self.plans.clear()
             self.direct.clear()
             self.skipped.clear()
-        if plan.has_effect:
-            self.plans[shape] = plan
-        else:
-            self.skipped.add(shape)
 
     def keep_direct(self, shape: str, plan: LinePlan) -> None:
         """Remember that the lines of a shape are read as they are, if that is so."""
