@@ -183,12 +183,15 @@ class FilePass:
                 self._take(number, command, zeroed(command))
             return
         plan = self._planner.plan_of(shape, self._open, self._state, number, raw_line)
-        if not plan.has_effect:
-            if is_whole:
-                # The line as it is printed, with its colours and the blanks at its end.
-                self._state.skip(raw_shape)
-            return
-        self._state.keep_direct(raw_shape, plan)
+        if plan.has_effect:
+            self._state.keep_direct(raw_shape, plan)
+            self._take_planned(plan, number, line, shape)
+        elif is_whole:
+            # The line as it is printed, with its colours and the blanks at its end.
+            self._state.skip(raw_shape)
+
+    def _take_planned(self, plan: LinePlan, number: int, line: str, shape: str) -> None:
+        """Read a line that has an effect."""
         if plan.may_be_command:
             self._narrowing.note(number, line)
         if self._narrowing.last is None:
