@@ -17,6 +17,8 @@ from transom.learning import InsightCategory, Playbook
 from transom.memory import SqliteMemory, find_embedder
 from transom.telemetry import keys, read_trace
 
+pytestmark = pytest.mark.sqlite  # what protects a folder leaves a server's database writable
+
 WAYS = ("mount", "permissions")
 
 READING = (
