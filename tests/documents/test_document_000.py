@@ -623,6 +623,55 @@ def test_clock_tree(heads: Door) -> None:
     assert heads.json("check", "all", "HEAD-1.yaml")["status"] == "FAIL"
 
 
+TREE_LOGS = {
+    "PASS": "tree p: skew 0.031 ns\ntree p: mean latency 0.41 ns\nTree done.\n",
+    "FAIL": "tree p: skew 0.031 ns\ntree p: mean latency 0.61 ns\nTree done.\n",
+    "NEEDS_REVIEW": "tree p: skew 0.031 ns\nTree done.\n",
+}
+
+
+@pytest.mark.slow
+@row(
+    "several limits of a clock tree in one line: each counts, one that nothing measures is said",
+    "transom.checklist.joined_lines:candidates_of_all",
+)
+def test_several_limits(heads: Door) -> None:
+    heads.write("logs/sta.log", TREE_LOGS["PASS"])
+    description = "The skew is below 40 ps and the latency is below 0.5 ns."
+    heads.item("HEAD-1.yaml", {**HEADERS, "description": description})
+    first = choose(heads, "HEAD-1.yaml")
+    assert first["parameters"]["asked"].count(";") == 1
+    for status, log in TREE_LOGS.items():
+        heads.write("logs/sta.log", log)
+        assert heads.json("check", "all", "HEAD-1.yaml")["status"] == status
+
+
+@pytest.mark.slow
+@row(
+    "a limit with alternatives is a question that names each of them",
+    "transom.checklist.offers:alternatives_of",
+)
+def test_alternative_limits(heads: Door) -> None:
+    log = "mode func: clock frequency 1.31 GHz\nmode scan: clock frequency 1.51 GHz\nDone.\n"
+    heads.write("logs/sta.log", log)
+    description = "The clock frequency is at least 1.2GHz or 1.5GHz"
+    heads.item("HEAD-1.yaml", {**HEADERS, "description": description})
+    asked = heads.json("check", "all", "HEAD-1.yaml")
+    assert asked["status"] == "NEEDS_MODEL"
+    meanings = [row["reads_as"].get("parameters", {}).get("asked", "") for row in asked["readings"]]
+    assert meanings[:4] == [
+        "func at least 1.2 GHz; scan at least 1.2 GHz",
+        "func at least 1.5 GHz; scan at least 1.5 GHz",
+        "func at least 1.2 GHz; scan at least 1.5 GHz",
+        "func at least 1.5 GHz; scan at least 1.2 GHz",
+    ]
+    number = asked["choose"].split()[2]
+    assert heads("answer", number, "--choose", "3", "--by", "Ola").code in (0, 1)
+    assert heads.json("check", "all", "HEAD-1.yaml")["status"] == "PASS"
+    heads.write("logs/sta.log", log.replace("1.51", "1.49"))
+    assert heads.json("check", "all", "HEAD-1.yaml")["status"] == "FAIL"
+
+
 @pytest.mark.slow
 @row("an optional part is judged if it is there", "transom.checklist.pipeline:check_all")
 def test_if_present(heads: Door) -> None:

@@ -36,7 +36,6 @@ from transom.checklist.offered_lines import (
     words_not_used,
     words_of_line,
 )
-from transom.checklist.taught_format import claim_name
 from transom.checklist.teach import Lesson, Marked, TaughtLimit, clear_end, learn
 from transom.errors import InputError
 from transom.evidence.units import factor_to_base, quantity_of
@@ -82,6 +81,52 @@ def line_candidates(description: str, paths: Iterable[Path]) -> list[LineCandida
                 best.append((rank, candidate))
     best.sort(key=lambda entry: entry[0])
     return [candidate for _, candidate in best[:MOST]]
+
+
+def lines_apart(descriptions: Sequence[str], path: Path) -> list[tuple[str, LineCandidate]]:
+    """Return a line for each description, with the name that tells it from the other lines.
+
+    Nothing unless a file has as many such lines as there are descriptions, which differ in one word
+    or name.
+
+    Args:
+        descriptions: the same words with different limits, in the order of the lines.
+        path: the file.
+    """
+    wishes = [labelled_limit(description) for description in descriptions]
+    if None in wishes or wishes[0] is None:
+        return []
+    lines = lines_of(path)
+    forms = dict[tuple[object, ...], list[_Line]]()
+    for line in _fitting(wishes[0], path, lines):
+        kinds = tuple(part.kind for part in tokens(line.text))
+        forms.setdefault(kinds, []).append(line)
+    texts = [text for _, text in lines]
+    for members in forms.values():
+        place = _telling_place(members)
+        if place is None or len(members) != len(descriptions):
+            continue
+        found = list[tuple[str, LineCandidate]]()
+        for description, wish, line in zip(descriptions, wishes, members, strict=True):
+            named = replace(line, labels=line.labels | {place})
+            candidate = wish and _candidate(description, wish, [named], texts)
+            if candidate is not None:
+                found.append((tokens(line.text)[place].text, candidate))
+        if len(found) == len(descriptions):
+            return found
+    return []
+
+
+def _telling_place(lines: Sequence[_Line]) -> int | None:
+    """Return the index of the one word or name in which each of several lines differs, or None."""
+    places = list[int]()
+    for place, column in enumerate(zip(*(tokens(line.text) for line in lines), strict=True)):
+        texts = {part.text for part in column if part.kind in ("name", "word")}
+        if len(texts) == len(lines):
+            places.append(place)
+        elif len(texts) > 1:
+            return None
+    return places[0] if len(places) == 1 else None
 
 
 def _fitting(wish: LabelledLimit, path: Path, lines: Sequence[tuple[int, str]]) -> Iterator[_Line]:
@@ -239,7 +284,7 @@ def _candidate(
     used += [*wish.used, *SHARES] if wish.unit == "%" else wish.used
     value = tokens(line.text)[line.token].text
     label = " ".join(line.text.split())
-    clause, left_out = words_not_used(description, [*used], lesson)
+    left_out = words_not_used(description, [*used], lesson)
     says = f'The number {value} in each line like "{label}" is {wish.shown}'
     words = (wish.needed or frozenset(wish.words)) & words_in(line.text)
 
@@ -247,7 +292,7 @@ def _candidate(
         return next(_fitting(wish, Path(), [(1, text)]), None) is not None
 
     return LineCandidate(
-        f"{says} [{claim_name(lesson)}]{clause}",
+        says,
         lesson,
         left_out,
         f"{name}:{line.number} {label}",

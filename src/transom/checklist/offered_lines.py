@@ -10,7 +10,7 @@ from typing import Final, cast
 
 from transom.canonical import Json
 from transom.checklist.atoms import ClaimRow
-from transom.checklist.claims.claim_data import shipped_claims
+from transom.checklist.claims.claim_data import ASKED, PART_SEPARATOR, shipped_claims
 from transom.checklist.labelled_limits import WORD, plain_word, words_in
 from transom.checklist.taught_format import NO_END, claim_name, format_text
 from transom.checklist.teach import Lesson
@@ -32,7 +32,7 @@ class LineCandidate:
     """A line that may be what a description means.
 
     Attributes:
-        says: what an answer that chooses it means.
+        means: what an answer that chooses it means.
         lesson: what that answer teaches.
         left_out: words of the description that neither the line nor its limit has.
         evidence: the file, the line's number and its text.
@@ -41,13 +41,26 @@ class LineCandidate:
         own_words: words of a description that narrow the matter and are no other one.
     """
 
-    says: str
+    means: str
     lesson: Lesson
     left_out: tuple[str, ...]
     evidence: str
     label: frozenset[str]
     states: Callable[[str], bool]
     own_words: frozenset[str] = frozenset()
+
+    @property
+    def says(self) -> str:
+        """Return what an answer that chooses it means, with its claim and all that it leaves open.
+
+        The same words stand in the answer's text and in the item, so that a person sees them twice.
+        """
+        sentence = f"{self.means} [{claim_name(self.lesson)}]"
+        words = [f'"{text}"' for text in self.left_out if text != NO_END]
+        if words:
+            sentence += f"; not checked: {', '.join(words)}"
+        # Only an answer with a name takes this over, and the item keeps it.
+        return f"{sentence}; {NO_END}" if NO_END in self.left_out else sentence
 
     def is_matter(self, line: str) -> bool:
         """Return whether another line may speak of the matter: as this one does, or by trouble."""
@@ -57,7 +70,13 @@ class LineCandidate:
 
     def row(self, path: str) -> ClaimRow:
         """Return the claim, with the path of its report format."""
-        return ClaimRow(name=claim_name(self.lesson), left_out=self.left_out, format=path)
+        asked = PART_SEPARATOR.join(dict.fromkeys(filter(None, self.lesson.parts)))
+        return ClaimRow(
+            name=claim_name(self.lesson),
+            parameters={ASKED: asked} if asked else {},
+            left_out=self.left_out,
+            format=path,
+        )
 
     @property
     def report_format(self) -> dict[str, Json]:
@@ -75,10 +94,8 @@ def words_of_line(description: str, line: str) -> list[str]:
     return words
 
 
-def words_not_used(
-    description: str, used: list[str], lesson: Lesson
-) -> tuple[str, tuple[str, ...]]:
-    """Return what a line leaves open of a description: as a clause for a person, and in parts.
+def words_not_used(description: str, used: list[str], lesson: Lesson) -> tuple[str, ...]:
+    """Return what a line leaves open of a description, in parts.
 
     Args:
         description: the description.
@@ -87,15 +104,7 @@ def words_not_used(
     """
     words = words_of_question(description, used, ignored=shipped_claims().grammar)
     left_out = tuple(word.text for word in words if not word.is_used and word.could_matter)
-    # The same words stand in the answer's text and in the item, so that a person sees them twice.
-    clause = ""
-    if left_out:
-        clause += "; not checked: " + ", ".join(f'"{text}"' for text in left_out)
-    if not lesson.complete:
-        clause += f"; {NO_END}"
-        # Only an answer with a name takes this over, and the item keeps it.
-        left_out = (*left_out, NO_END)
-    return clause, left_out
+    return left_out if lesson.complete else (*left_out, NO_END)
 
 
 def is_printed(text: str) -> bool:

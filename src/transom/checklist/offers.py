@@ -16,8 +16,10 @@ from transom.canonical import Json
 from transom.checklist.claiming import has_patterns, listed_texts
 from transom.checklist.claims.claim_data import Claim, shipped_claims
 from transom.checklist.claims.ranking import MOST_CANDIDATES, ClaimCandidate, candidates, same_word
+from transom.checklist.claims.several_limits import Alternative, alternatives_of
 from transom.checklist.item import Item
 from transom.checklist.item_files import own_files
+from transom.checklist.joined_lines import candidates_of_all, candidates_of_each
 from transom.checklist.judging.claim_account import (
     claim_of_one_check,
     evidence_of_claim,
@@ -28,6 +30,7 @@ from transom.checklist.line_candidates import line_candidates
 from transom.checklist.manner import Places
 from transom.checklist.marking import format_path
 from transom.checklist.measured_claims import measured_claims
+from transom.checklist.offered_lines import LineCandidate
 from transom.checklist.results import ReadingRow
 from transom.checklist.status_lines import status_candidates
 from transom.checklist.teach import Lesson
@@ -58,7 +61,39 @@ def offers_of(item: Item, places: Places, folder: Path) -> list[Offer]:
     First come the claims of which the files hold something, then those that the words do not name
     and the files measure, or else the nearest claim, and then a line of the files.
     """
-    description, clause = _parted(item.description)
+    alternatives = () if has_patterns(item) else alternatives_of(item.description)
+    if alternatives:
+        return _offers_of_alternatives(item, alternatives, places, folder)
+    return _offers_of(item, item.description, places, folder)
+
+
+def _offers_of_alternatives(
+    item: Item, alternatives: Sequence[Alternative], places: Places, folder: Path
+) -> list[Offer]:
+    """Return the best interpretation with each alternative of a limit, and those of each line."""
+    paths = _files_of(item, places, folder)
+    each_line = _offers_of_lines(item, paths, candidates_of_each(alternatives, paths))
+    offers = list[Offer]()
+    # Which of them is meant nobody can guess, so each is an answer of its own.
+    for alternative in alternatives:
+        others = [f'"{each.limit}"' for each in alternatives if each != alternative]
+        near = sorted(
+            _offers_of(item, alternative.description, places, folder), key=_lacks_evidence
+        )
+        # A line alone says nothing of those beside it.
+        for offer in [offer for offer in near if not (offer.lesson and each_line)][:1]:
+            says = f"{offer.row.says}; instead of {' and '.join(others)}"
+            offers.append(replace(offer, row=offer.row.model_copy(update={"says": says})))
+    return sorted([*offers, *each_line], key=_lacks_evidence)
+
+
+def _lacks_evidence(offer: Offer) -> bool:
+    return not offer.has_evidence
+
+
+def _offers_of(item: Item, asked: str, places: Places, folder: Path) -> list[Offer]:
+    """Return the interpretations of an item's description, or of one of its alternatives."""
+    description, clause = _parted(asked)
     is_listed, listed = has_patterns(item), listed_texts(item)
     close = candidates(description, has_patterns=is_listed, listed=listed)
     readings = readings_of_files(item, places, folder)
@@ -73,7 +108,11 @@ def offers_of(item: Item, places: Places, folder: Path) -> list[Offer]:
             offers.append(_offer_of_claim(item, narrower, clause, readings))
     # A claim that leaves nothing out needs no line beside it.
     is_whole = any(offer.has_evidence and "left_out" not in offer.row.reads_as for offer in offers)
-    lines = () if is_whole or has_patterns(item) else _offers_of_lines(item, places, folder)
+    lines = list[Offer]()
+    if not is_whole and not is_listed:
+        paths = _files_of(item, places, folder)
+        of_files = [*candidates_of_all(asked, paths), *line_candidates(asked, paths)]
+        lines = _offers_of_lines(item, paths, [*of_files, *status_candidates(asked, paths)])
     shown, hidden = list[Offer](), list[Offer]()
     for offer in offers:
         (shown if offer.has_evidence else hidden).append(offer)
@@ -115,15 +154,20 @@ def _offer_of_claim(
     return Offer(row, has_evidence=holds_matter(candidate.row, readings))
 
 
-def _offers_of_lines(item: Item, places: Places, folder: Path) -> list[Offer]:
-    """Return the lines of the files that may be what a description limits."""
+def _files_of(item: Item, places: Places, folder: Path) -> Sequence[Path]:
+    """Return the input files of an item, or none before a variable is defined."""
     try:
-        paths = own_files(item, places.roots(item, folder))
+        return own_files(item, places.roots(item, folder))
     except InputError:
-        return []
+        return ()
+
+
+def _offers_of_lines(
+    item: Item, paths: Sequence[Path], found: Iterable[LineCandidate]
+) -> list[Offer]:
+    """Return the lines of files that may be what a description limits, as they are offered."""
     offers = list[Offer]()
-    numbers = line_candidates(item.description, paths)
-    for candidate in (*numbers, *status_candidates(item.description, paths)):
+    for candidate in found:
         own_format = format_of(candidate.report_format)
         row = candidate.row(format_path(item))
         readings = list[FileReading]()
@@ -132,6 +176,8 @@ def _offers_of_lines(item: Item, places: Places, folder: Path) -> list[Offer]:
                 readings.append(read_report(path, (own_format,)))
         points = open_points(item, row, readings, candidate)
         reads_as: dict[str, Json] = {"claim": row.name, "format": row.format}
+        if row.parameters:
+            reads_as["parameters"] = dict(row.parameters)
         if row.left_out:
             reads_as["left_out"] = list(row.left_out)
         shown = ReadingRow(
@@ -203,11 +249,7 @@ def _names_waived(clause: str, claim: Claim) -> str:
 def readings_of_files(item: Item, places: Places, folder: Path) -> list[FileReading]:
     """Return what the report formats read of an item's files, as far as they can be read."""
     readings = list[FileReading]()
-    try:
-        files = own_files(item, places.roots(item, folder))
-    except InputError:
-        files = ()  # an ItemSpec can be written before a variable is defined
-    for path in files:
+    for path in _files_of(item, places, folder):
         with suppress(InputError):  # a file that cannot be read is an error of the check
             readings.append(read_report(path, shipped_formats()))
     return readings

@@ -30,7 +30,6 @@ from transom.checklist.offered_lines import (
     words_not_used,
     words_of_line,
 )
-from transom.checklist.taught_format import claim_name
 from transom.checklist.teach import DAY, Lesson, Marked, clear_end, end_regex
 
 MOST: Final = 2
@@ -354,13 +353,13 @@ def _candidate(
     for asks in _ASKS:
         for match in asks.finditer(description):
             used.append(match[0])
-    clause, left_out = words_not_used(description, used, lesson)
+    left_out = words_not_used(description, used, lesson)
     shown = " ".join(line.text.split())
     says = f'No line like "{shown}" is there, and one says that all is well'
     if line.is_good:
         says = f'Each line like "{shown}" says that all is well'
     return LineCandidate(
-        f"{says} [{claim_name(lesson)}]{clause}",
+        says,
         lesson,
         left_out,
         f"{line.path.name}:{line.number} {shown}",

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from transom.canonical import Json
+from transom.checklist.claims.claim_data import ASKED
 from transom.checklist.teach import Lesson
 from transom.formats.yaml_files import dump_yaml
 
@@ -30,7 +31,12 @@ def format_text(name: str, title: str, lesson: Lesson) -> str:
         row_patterns.append(("log_end", end))
     for regex in lesson.skipped:
         row_patterns.append(("ignored_line", _in_format(regex)))
-    rows: list[Json] = [{"pattern": pattern, "name": row} for row, pattern in row_patterns]
+    rows = list[Json]()
+    for number, (row, pattern) in enumerate(row_patterns):
+        written: dict[str, Json] = {"pattern": pattern, "name": row}
+        if number < len(lesson.parts):
+            written["scope"] = {ASKED: lesson.parts[number]}
+        rows.append(written)
     unread = [_in_format(regex) for regex in lesson.must]
     for pattern in unread:
         rows.append({"pattern": pattern, "name": "unread_line", "is_trouble": True})

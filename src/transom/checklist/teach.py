@@ -140,7 +140,7 @@ class Lesson:
     and to heed.
 
     One of `complete` must fit a line of every log; there is none if nothing says that a log is
-    complete.
+    complete. If several things are asked, `parts` says for each of `rows` of which it is.
     """
 
     marked: tuple[Marked, ...]
@@ -150,6 +150,7 @@ class Lesson:
     ends: tuple[Marked, ...] = ()
     complete: tuple[str, ...] = ()
     is_end_last: bool = False
+    parts: tuple[str, ...] = ()
 
     def has_bad_line(self) -> bool:
         """Return whether a bad line was marked, or a limit says what one is."""

@@ -19,6 +19,11 @@ CLAIMS_FILE: Final = Path(__file__).with_name("claims.yaml")
 SCRIPT_COMMANDS: Final = ("source", "sourcing", "include")
 """How a log runs a script, of which it need not show the commands."""
 
+ASKED: Final = "asked"
+"""The parameter that lists what a description asks of taught lines, and the key of their scope."""
+
+PART_SEPARATOR: Final = "; "
+"""What stands between the parts of `asked`."""
 
 _SHORTEST_STEM: Final = 3
 
@@ -197,9 +202,16 @@ def limited_measure(parameters: Mapping[str, str]) -> LimitedMeasure | None:
 def proof_facts(claim: Claim, parameters: Mapping[str, str]) -> tuple[tuple[FactPattern, ...], ...]:
     """Return the groups of measurements that prove a claim with its parameters."""
     measure = limited_measure(parameters) if "measure" in claim.parameters else None
-    if measure is None:
+    if measure is not None:
+        return tuple((*group, *measure.proven_by) for group in claim.proof)
+    if ASKED not in parameters or ASKED not in claim.parameters:
         return claim.proof
-    return tuple((*group, *measure.proven_by) for group in claim.proof)
+    groups = list[tuple[FactPattern, ...]]()
+    # One line that is good says nothing of the other parts.
+    for part in parameters[ASKED].split(PART_SEPARATOR):
+        scope = {"scope": {ASKED: part}}
+        groups += [tuple(p.model_copy(update=scope) for p in group) for group in claim.proof]
+    return tuple(groups)
 
 
 def scope_of_claim(claim: Claim, parameters: dict[str, str]) -> dict[str, str]:

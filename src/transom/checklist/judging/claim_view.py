@@ -11,6 +11,7 @@ from typing import Final
 
 from transom.checklist.atoms import ClaimRow
 from transom.checklist.claims.claim_data import (
+    ASKED,
     SCRIPT_COMMANDS,
     Claim,
     FactPattern,
@@ -189,8 +190,8 @@ class ClaimView:
         names = list[str]()
         for pattern in patterns:
             name = measure_name(pattern, self.row.parameters).replace("_", " ")
-            check = pattern.check or claim_scope.get("check")
-            names.append(f"{name} of {check}" if check else name)
+            of = pattern.check or claim_scope.get("check") or pattern.scope.get(ASKED)
+            names.append(f"{name} of {of}" if of else name)
         return names
 
     def caps_of_numbers(self) -> Iterator[Cap]:
