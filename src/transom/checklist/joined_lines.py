@@ -21,7 +21,7 @@ from transom.checklist.line_candidates import line_candidates, lines_apart
 from transom.checklist.line_patterns import Mark
 from transom.checklist.offered_lines import LineCandidate
 from transom.checklist.taught_format import NO_END
-from transom.checklist.teach import Lesson
+from transom.checklist.teach import Lesson, Marked
 
 MOST: Final = 6
 
@@ -41,9 +41,9 @@ def candidates_of_all(description: str, paths: Iterable[Path]) -> list[LineCandi
                 missing.append(part)
             else:
                 found[part] = best
-        candidate = _joined(found, missing)
-        if candidate is not None:
-            joined.append(candidate)
+        together = _joined(found, missing)
+        if together is not None:
+            joined.append(together)
     return joined
 
 
@@ -62,9 +62,9 @@ def candidates_of_each(
             found = dict[str, LineCandidate]()
             for name, candidate in lines_apart([each.description for each in order], path):
                 found[f"{name} {order[len(found)].limit}"] = candidate
-            candidate = _joined(found, [])
-            if candidate is not None:
-                joined.append(candidate)
+            together = _joined(found, [])
+            if together is not None:
+                joined.append(together)
     return joined[:MOST]
 
 
@@ -84,18 +84,18 @@ def _joined(found: dict[str, LineCandidate], missing: Sequence[str]) -> LineCand
             return None
     left_out = list[str]()
     for candidate in candidates:
-        left_out += [words for words in candidate.left_out if words != NO_END]
+        left_out += candidate.left_out
     left_out += missing
-    if any(NO_END in candidate.left_out for candidate in candidates):
-        left_out.append(NO_END)
+    # Said last, since it is of the whole file.
+    left_out.sort(key=NO_END.__eq__)
 
     def states(text: str) -> bool:
         return any(candidate.is_matter(text) for candidate in candidates)
 
     own_words = frozenset[str]().union(*(candidate.own_words for candidate in candidates))
-    means, *others = (candidate.means for candidate in candidates)
-    for other in others:
-        means += f"; and {other[0].lower()}{other[1:]}"
+    means = candidates[0].means
+    for candidate in candidates[1:]:
+        means += f"; and {candidate.means[0].lower()}{candidate.means[1:]}"
     return LineCandidate(
         means,
         _lesson_of(found),
@@ -109,21 +109,27 @@ def _joined(found: dict[str, LineCandidate], missing: Sequence[str]) -> LineCand
 
 def _lesson_of(found: dict[str, LineCandidate]) -> Lesson:
     """Return the lessons of several lines of one file as one."""
-    rows, parts = list[tuple[Mark, str]](), list[str]()
+    marked, parts = list[Marked](), list[str]()
+    rows, skipped, must = list[tuple[Mark, str]](), list[str](), list[str]()
     for part, candidate in found.items():
-        rows += candidate.lesson.rows
+        lesson = candidate.lesson
+        marked += lesson.marked
+        rows += lesson.rows
+        skipped += lesson.skipped
+        must += lesson.must
+        # The separator itself would be read as the beginning of another part.
         name = " ".join(part.replace(PART_SEPARATOR.strip(), ",").split())
-        parts += [name] * len(candidate.lesson.rows)
-    lessons = [candidate.lesson for candidate in found.values()]
-    first = lessons[0]
+        parts += [name] * len(lesson.rows)
+    # All lines are of one file, which has one end.
+    end = next(iter(found.values())).lesson
     return Lesson(
-        tuple(itertools.chain.from_iterable(lesson.marked for lesson in lessons)),
+        tuple(marked),
         tuple(rows),
-        tuple(dict.fromkeys(itertools.chain.from_iterable(each.skipped for each in lessons))),
-        tuple(dict.fromkeys(itertools.chain.from_iterable(each.must for each in lessons))),
-        first.ends,
-        first.complete,
-        first.is_end_last,
+        tuple(dict.fromkeys(skipped)),
+        tuple(dict.fromkeys(must)),
+        end.ends,
+        end.complete,
+        end.is_end_last,
         tuple(parts),
     )
 

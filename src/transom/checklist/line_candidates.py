@@ -93,23 +93,23 @@ def lines_apart(descriptions: Sequence[str], path: Path) -> list[tuple[str, Line
         descriptions: the same words with different limits, in the order of the lines.
         path: the file.
     """
-    wishes = [labelled_limit(description) for description in descriptions]
-    if None in wishes or wishes[0] is None:
+    wishes = list(filter(None, map(labelled_limit, descriptions)))
+    if len(wishes) < len(descriptions):
         return []
     lines = lines_of(path)
     forms = dict[tuple[object, ...], list[_Line]]()
     for line in _fitting(wishes[0], path, lines):
         kinds = tuple(part.kind for part in tokens(line.text))
         forms.setdefault(kinds, []).append(line)
-    texts = [text for _, text in lines]
     for members in forms.values():
+        # "func" and "scan" tell the lines of two modes apart.
         place = _telling_place(members)
         if place is None or len(members) != len(descriptions):
             continue
         found = list[tuple[str, LineCandidate]]()
         for description, wish, line in zip(descriptions, wishes, members, strict=True):
             named = replace(line, labels=line.labels | {place})
-            candidate = wish and _candidate(description, wish, [named], texts)
+            candidate = _candidate(description, wish, [named], list(dict(lines).values()))
             if candidate is not None:
                 found.append((tokens(line.text)[place].text, candidate))
         if len(found) == len(descriptions):

@@ -76,15 +76,19 @@ def _offers_of_alternatives(
     offers = list[Offer]()
     # Which of them is meant nobody can guess, so each is an answer of its own.
     for alternative in alternatives:
-        others = [f'"{each.limit}"' for each in alternatives if each != alternative]
-        near = sorted(
-            _offers_of(item, alternative.description, places, folder), key=_lacks_evidence
-        )
+        near = _offers_of(item, alternative.description, places, folder)
         # A line alone says nothing of those beside it.
-        for offer in [offer for offer in near if not (offer.lesson and each_line)][:1]:
-            says = f"{offer.row.says}; instead of {' and '.join(others)}"
+        if each_line:
+            near = list(filter(_is_claim, near))
+        for offer in sorted(near, key=_lacks_evidence)[:1]:
+            others = " or ".join(each.limit for each in alternatives if each != alternative)
+            says = f'{offer.row.says}; instead of "{others}"'
             offers.append(replace(offer, row=offer.row.model_copy(update={"says": says})))
     return sorted([*offers, *each_line], key=_lacks_evidence)
+
+
+def _is_claim(offer: Offer) -> bool:
+    return offer.lesson is None
 
 
 def _lacks_evidence(offer: Offer) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -208,9 +209,9 @@ def proof_facts(claim: Claim, parameters: Mapping[str, str]) -> tuple[tuple[Fact
         return claim.proof
     groups = list[tuple[FactPattern, ...]]()
     # One line that is good says nothing of the other parts.
-    for part in parameters[ASKED].split(PART_SEPARATOR):
+    for part, group in itertools.product(parameters[ASKED].split(PART_SEPARATOR), claim.proof):
         scope = {"scope": {ASKED: part}}
-        groups += [tuple(p.model_copy(update=scope) for p in group) for group in claim.proof]
+        groups.append(tuple(pattern.model_copy(update=scope) for pattern in group))
     return tuple(groups)
 
 

@@ -53,8 +53,8 @@ def alternatives_of(description: str) -> tuple[Alternative, ...]:
     text = _EITHER.sub("", " ".join(plain_limit(description).split()))
     for run in _runs(text, _amounts(text)):
         before = _DEMANDED.sub("is exactly ", text[: run[0].start])
-        units = [amount.unit for amount in run if amount.unit]
-        if len({quantity_of(unit) for unit in units}) > 1:
+        units = list(filter(None, (amount.unit for amount in run)))
+        if len(set(map(quantity_of, units))) > 1:
             continue
         found = list[Alternative]()
         for amount in run:

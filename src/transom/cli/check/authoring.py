@@ -146,7 +146,8 @@ async def teach(
             "none of its input_files exists", place=str(path), hint="teaching needs a real log"
         )
     # The item names a claim already that nobody taught.
-    if item.claim is not None and item.claim.format != format_path(item):
+    claim = item.claim
+    if claim is not None and (claim.format != format_path(item) or claim.parameters):
         raise InputError(
             "it has a reads_as already", place=str(path), hint="remove that to teach it anew"
         )
