@@ -910,6 +910,21 @@ def test_contracts(specified: Door) -> None:
     assert "transom check lint" in built.err
 
 
+@row("each ItemSpec of a folder is linted", "transom.cli.check.linting:_in_folder")
+def test_lint_of_a_folder(specified: Door) -> None:
+    text = spec_text(specified)
+    specified.write("specs/FAN-1_ItemSpec.md", text)
+    specified.write("specs/notes.md", "Not an ItemSpec.\n")
+    assert specified("check", "lint", "specs", "-q").code == 0
+    specified.write("specs/FAN-2_ItemSpec.md", text.replace("## 3.", "## 7."))
+    unfinished = text.replace("- **Condition**: none", "- **Condition**: {TODO: x}", 1)
+    specified.write("specs/FAN-3_ItemSpec_NEEDS_REVIEW.md", unfinished)
+    answer = specified("check", "lint", "specs", "--format", "json", "-q")
+    assert answer.code == 1
+    names = {finding["artifact"].rpartition("/")[2] for finding in answer.document["findings"]}
+    assert names == {"FAN-2_ItemSpec.md", "FAN-3_ItemSpec_NEEDS_REVIEW.md"}
+
+
 @row(
     "lint holds the ItemSpec of a checker to the same rule", "transom.cli.check.linting:check_spec"
 )

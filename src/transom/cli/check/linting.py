@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,14 +14,14 @@ import typer
 
 from transom.canonical import pretty_json
 from transom.checklist.building.artifacts import file_of
-from transom.checklist.building.checker import BUILD_FILE, SPEC_FILE
+from transom.checklist.building.checker import BUILD_FILE, CHECKER_FILE, SPEC_FILE
 from transom.checklist.building.regate import record_of, regate
 from transom.checklist.claim_gate import claim_report
 from transom.checklist.item_files import own_files
 from transom.checklist.judging import APPROVAL, load_checker
 from transom.checklist.judging import approve as approval_of
 from transom.checklist.manner import Places
-from transom.checklist.results import DOUBTS, LintResult
+from transom.checklist.results import DOUBTS, SPEC, LintResult
 from transom.checklist.writing.document import parse_spec
 from transom.checklist.writing.gate import check_spec
 from transom.cli.check.answers import load_checked
@@ -41,7 +42,8 @@ from transom.sandbox import Level, Sandbox
 Targets = Annotated[
     list[Path],
     typer.Argument(
-        metavar="ITEM.yaml|ITEMSPEC.md|CHECKER", help="Items, ItemSpecs or checkers to lint."
+        metavar="ITEM.yaml|ITEMSPEC.md|CHECKER|FOLDER",
+        help="Items, ItemSpecs or checkers to lint, or a folder of ItemSpecs.",
     ),
 ]
 GoodLine = Annotated[
@@ -87,7 +89,7 @@ async def lint(
     findings: list[Finding] = []
     remarks: list[Finding] = []
     async with history(session) as store:
-        for target in targets:
+        for target in itertools.chain.from_iterable(map(_in_folder, targets)):
             own_places = replace(places, base=home(store, target))
             result = await _lint(session, target, own_places)
             findings += result.findings
@@ -134,6 +136,14 @@ def show_findings(session: Session, findings: Sequence[Finding], remarks: Sequen
     if not findings:
         lines.append("nothing found")
     return session.show(result, *lines, code=result.exit_code)
+
+
+def _in_folder(target: Path) -> list[Path]:
+    """Return the ItemSpecs in a folder that is no checker; any other target as it is."""
+    if not os.path.isdir(target) or (target / CHECKER_FILE).is_file():  # noqa: PTH112  never raises
+        return [target]
+    # Without any, the message is the one of a checker.
+    return sorted(target.glob(f"*{SPEC}*.md")) or [target]
 
 
 async def _lint(session: Session, target: Path, places: Places) -> LintResult:
