@@ -55,7 +55,8 @@ def candidates_of_each(
     One of them is meant for each line, or each of them for a line of its own.
     """
     orders = [(each,) * len(alternatives) for each in alternatives]
-    orders += itertools.permutations(alternatives)
+    # Of ten alternatives there are millions of orders, which nobody would read.
+    orders += itertools.islice(itertools.permutations(alternatives), MOST)
     joined = list[LineCandidate]()
     for path in paths:
         for order in orders:

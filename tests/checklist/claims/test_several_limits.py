@@ -9,7 +9,7 @@ import pytest
 from tests.checklist.claims.support import judge
 from transom.checklist.claims.several_limits import alternatives_of, limits_apart
 from transom.checklist.item import parse_item
-from transom.checklist.joined_lines import candidates_of_all, candidates_of_each
+from transom.checklist.joined_lines import MOST, candidates_of_all, candidates_of_each
 from transom.checklist.manner import Places
 from transom.checklist.offers import offers_of
 from transom.checklist.taught_format import NO_END
@@ -133,6 +133,16 @@ def test_an_alternative_is_asked_for_all_lines_and_for_each(tmp_path: Path) -> N
         *("PASS", "FAIL", "FAIL", "FAIL"),  # 1.2 for func, 1.5 for scan
         *("FAIL", "PASS", "FAIL", "FAIL"),  # 1.5 for func, 1.2 for scan
     ]
+
+
+def test_ten_alternatives_are_not_tried_in_each_of_their_orders(tmp_path: Path) -> None:
+    path = tmp_path / "a.rpt"
+    lines = [f"Mode m{number}: clock frequency {number}.1 GHz\n" for number in range(10)]
+    path.write_text("".join(lines), "utf-8")
+    several = ", ".join(f"{number}.0" for number in range(1, 10))
+    alternatives = alternatives_of(f"The clock frequency is at least {several} or 10.0 GHz")
+    assert len(alternatives) == 10
+    assert len(candidates_of_each(alternatives, [path])) <= MOST
 
 
 ROUTED = """\
