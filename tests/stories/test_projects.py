@@ -26,7 +26,7 @@ def load_rows() -> Any:
     """The projects, and the rows of each kind, of all files."""
     folder = Path(__file__).with_name("data")
     whole: Any = load_yaml(folder / "projects.yaml").data
-    names = ("forms", "weak", "runners", "assorted", "everyday", "halves")
+    names = ("forms", "weak", "runners", "assorted", "everyday", "halves", "narrow")
     for name in (f"{name}.yaml" for name in names):
         further: Any = load_yaml(folder / name).data
         whole["projects"].update(further["projects"])

@@ -30,6 +30,7 @@ ResultKind = Literal[
     "no-number",
     "reversed",
     "no-order",
+    "no-list",
 ]
 """What becomes of a result.
 
@@ -41,7 +42,8 @@ all of these, since a function of the product that compares results is no eviden
 `above`, `below`: a result that is a number is a tenth more, or less. `no-number`: it stands for
 nothing.
 `reversed`: a result that is a list or a text, or the lists in an object or a mapping, are in the
-reverse order. `no-order`: they stand for nothing.
+reverse order. `no-order`: they stand for nothing. `no-list`: a list stands for nothing, even if it
+is its own reverse order.
 `turned`: a truth value is turned round. `no-truth`: it stands for nothing.
 `other-error`: another error is raised. `no-error`: none is raised.
 `arguments`: a function that returns nothing works on other arguments. `no-arguments`: it fails if

@@ -23,6 +23,7 @@ from transom.stories.loose_tests import NamedInCriteria, StatedNumber
 from transom.stories.own_text import text_of_test
 from transom.stories.proof import Proof
 from transom.stories.refusals import what_is_missing, why_half, why_not
+from transom.stories.replaced_work import computing_functions, replaced_functions
 from transom.stories.stated_values import (
     SMALL,
     rule_numbers,
@@ -31,11 +32,17 @@ from transom.stories.stated_values import (
 from transom.stories.story import Story, StoryRecord
 from transom.stories.story_files import StoryFiles
 from transom.stories.testrun import TestRun
+from transom.stories.usual_arguments import ErrorRule, error_rules
 from transom.stories.written_numbers import NumbersOfText
 
 _DOC_LINE = re.compile(r" \(line \d+\)$")
 """The place of a documentation test of Rust, which changes with the code above it."""
 _JOINTS = (">", "›")
+_FAILS = re.compile(
+    r"\b(?:\w*(?:error|exception)s?|raises?|throws?|panics?|refuse[sd]?|rejects?|rejected|fails?"
+    r"|invalid)\b|\b(?-i:Err[A-Z])\w*",
+    re.IGNORECASE,
+)
 _MOST_WORDS = 30
 """Words in the name of a test."""
 
@@ -190,6 +197,8 @@ def named_in_criteria(
     errors, numbers, orders, values = set[str](), set[str](), set[str](), set[str]()
     lists = set[str]()
     functions: dict[str, frozenset[str]] = {}
+    replaced: dict[str, frozenset[str]] = {}
+    error_rows: list[ErrorRule] = []
     changed = files.functions
     for number, cases in claimed.items():
         criterion = story.criteria[number - 1]
@@ -208,6 +217,9 @@ def named_in_criteria(
                 orders.add(case)
             if states_list(criterion):
                 lists.add(case)
+        replaced |= _replaced(cases, files)
+        if _FAILS.search(criterion):
+            error_rows += error_rules(criterion, cases, files.code_now, changed)
     rules = [rule for number in claimed for rule in _rules(story, number, claimed[number], files)]
     return NamedInCriteria(
         frozenset(errors),
@@ -217,7 +229,19 @@ def named_in_criteria(
         frozenset(lists),
         frozenset(values),
         tuple(rules),
+        tuple(error_rows),
+        replaced,
     )
+
+
+def _replaced(cases: Sequence[str], files: StoryFiles) -> dict[str, frozenset[str]]:
+    """Return test -> the functions of the story that it replaces."""
+    replaced = {}
+    computing = computing_functions(files.code)
+    for case in cases:
+        if names := replaced_functions(text_of_test(case, files.checks), computing):
+            replaced[case] = names
+    return replaced
 
 
 def _rules(

@@ -26,6 +26,7 @@ from transom.formats.source_functions import (
     files_beside,
     with_bodies,
 )
+from transom.stories.usual_arguments import ErrorRule
 
 CodeTexts = Mapping[str, tuple[str | None, str | None]]
 """Path -> (text before, text after) of files that are no tests; None for no file."""
@@ -63,6 +64,8 @@ class NamedInCriteria:
         lists: tests for a whole list.
         values: the texts and numbers that the criteria state.
         rules: numbers of criteria that no test of them holds.
+        error_rules: errors that criteria state of some arguments of a function.
+        replaced: test -> the changed functions that it replaces by others.
     """
 
     errors: frozenset[str] = frozenset()
@@ -72,6 +75,8 @@ class NamedInCriteria:
     lists: frozenset[str] = frozenset()
     values: frozenset[str] = frozenset()
     rules: tuple[StatedNumber, ...] = ()
+    error_rules: tuple[ErrorRule, ...] = ()
+    replaced: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -171,7 +176,7 @@ async def find_loose_tests(
     unended = named.lists & tests
     if unended:
         unended &= await passed_with("shape") or frozenset()
-    unended = await _failing(unended, "no-order", passed_with)
+    unended = await _failing(unended, "no-list", passed_with)
     return LooseTests(loose - mirrors, mirrors, any_error, unordered, unended, ranged, wide, judged)
 
 

@@ -10,6 +10,7 @@ check the story's changed code.
     bodies that return others      a test that still passes checks no value: see `loose_tests`
     other constants and settings   a test that runs no changed function must notice them
     other numbers of criteria      a test of the criterion must notice them
+    usual arguments                the error of a criterion stays the same
     code of before                 a test that passed before the story fails without its work
 
 Where neither a function nor a value can be replaced, no test covers anything: without a new module
@@ -43,8 +44,10 @@ from transom.stories.story_files import StoryFiles
 from transom.stories.testrun import TestRun
 from transom.stories.value_runs import (
     RunWith,
+    errors_of_others,
     missed_functions,
     noticing_values,
+    replaced_work,
     unnoticed_numbers,
 )
 
@@ -81,6 +84,9 @@ class Proof(StoryRecord):
         missed: test -> the function that it and its criterion name, and that it does not run.
         unnoticed: number of a criterion -> a number that it states and the code holds, if its tests
             pass with another one.
+        of_others: test for an error -> an argument that causes it, and that its criterion does not
+            name.
+        replaced: test -> a function of the story that it replaces, and that no test runs.
         untried: tests for which nothing of the change could be replaced.
         has_code: whether the story changes code that tests can run.
     """
@@ -103,6 +109,8 @@ class Proof(StoryRecord):
     missed: dict[str, str] = Field(default_factory=dict)
     unreached: dict[str, int] = Field(default_factory=dict)
     unnoticed: dict[int, str] = Field(default_factory=dict)
+    of_others: dict[str, str] = Field(default_factory=dict)
+    replaced: dict[str, str] = Field(default_factory=dict)
     untried: tuple[str, ...] = ()
     has_code: bool = False
 
@@ -153,6 +161,8 @@ async def prove(
     noticing = await noticing_values(files, frozenset((*proof.unmoved, *proof.untried)), words, run)
     missed = await missed_functions(files, proof.reached, named, words, run_guarded)
     unnoticed = await unnoticed_numbers(files, green, named, run)
+    of_others = await errors_of_others(files, green, named, run_guarded)
+    replaced = await replaced_work(files, green, named, words, run_guarded)
     return proof.model_copy(
         update={
             "doubts": (*doubts, *proof.doubts),
@@ -162,6 +172,8 @@ async def prove(
             "untried": tuple(case for case in proof.untried if case not in noticing),
             "missed": missed,
             "unnoticed": unnoticed,
+            "of_others": of_others,
+            "replaced": replaced,
             "has_code": bool(files.code),
         }
     )

@@ -43,6 +43,7 @@ from transom.stories.stated_values import (
 )
 from transom.stories.story_files import StoryFiles
 from transom.stories.testrun import TestRun
+from transom.stories.tried_cases import excused, why_narrow
 
 MOST_CRITERIA = 2
 """Criteria that one test may stand for."""
@@ -65,6 +66,8 @@ def why_half(
     if files.code_now and lacks_sorting(criterion, files.code_now):
         return "gets what was in order before: nothing in the changed code sorts"
     texts = {text_of_test(test, files.checks) for test in tests}
+    if why := why_narrow(criterion, texts, files.functions):
+        return why
     if clauses(criterion) > 1 and makes_one_check(texts):
         return "makes one check of a single value, and the criterion states more"
     return ""
@@ -104,8 +107,8 @@ def what_is_missing(test: str, criterion: str, proof: Proof, files: StoryFiles) 
     if not has_check(test, files.checks, files.code_now):
         return "checks nothing: it has no assertion of its own"
     text = text_of_test(test, files.checks)
-    if name := proof.missed.get(test):
-        return f"replaces {name}, which the criterion names"
+    if why := _of_other_work(test, proof):
+        return why
     if why := _unlike_stated(criterion, text, files):
         return why
     if why := _of_order(test, criterion, proof):
@@ -128,6 +131,17 @@ def what_is_missing(test: str, criterion: str, proof: Proof, files: StoryFiles) 
         return f"passes with any error, and does not name {', '.join(errors)}"
     if states_which_error(criterion):
         return "passes with any error, and the criterion says which one"
+    return ""
+
+
+def _of_other_work(test: str, proof: Proof) -> str:
+    """Return why what a test shows is no work of the story for its criterion, or ""."""
+    if name := proof.missed.get(test):
+        return f"replaces {name}, which the criterion names"
+    if name := proof.replaced.get(test):
+        return f"replaces {name}, which the story defines and no test runs"
+    if name := proof.of_others.get(test):
+        return f"expects an error that comes of {name}, of which the criterion says nothing"
     return ""
 
 
@@ -181,6 +195,8 @@ def _of_check(criterion: str, text: str, files: StoryFiles) -> str:
     """Return why the checks of a test hide what a criterion states, or ""."""
     if error := other_error(criterion, text):
         return f"takes other errors than {error}, too"
+    if condition := excused(criterion, text, files.functions):
+        return f"checks `{condition}`, which another result excuses"
     if stops_early(criterion, text):
         return "compares as far as the shorter side goes, and the criterion states a whole result"
     if only_if_there(text):

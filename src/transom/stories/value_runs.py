@@ -17,6 +17,7 @@ from transom.stories.canaries import CanaryWords
 from transom.stories.loose_tests import NamedInCriteria, with_new_bodies
 from transom.stories.story_files import StoryFiles
 from transom.stories.testrun import TestRun
+from transom.stories.usual_arguments import with_usual_arguments
 
 RunWith = Callable[[str, Mapping[str, str | None]], Awaitable[TestRun]]
 """Runs the tests on the story's commit with some files changed: path -> text, None for no file. The
@@ -100,6 +101,36 @@ async def unnoticed_numbers(
         else:
             unnoticed.setdefault(rule.criterion, rule.text)
     return unnoticed
+
+
+async def errors_of_others(
+    files: StoryFiles, green: TestRun, named: NamedInCriteria, run: RunWith
+) -> dict[str, str]:
+    """Return test -> an argument that its criterion does not name, if the error that it expects is
+    missing where that argument has a usual value.
+    """
+    causes: dict[str, str] = {}
+    count = 0
+    for rule in named.error_rules:
+        texts = with_usual_arguments(files.tests, rule)
+        tests = rule.tests & green.ids("passed")
+        if texts and tests and count < _MOST_NUMBERS:
+            count += 1
+            result = await run(f"usual-arguments-{count}", texts)
+            causes |= dict.fromkeys(sorted(tests & result.ids("failed", "error")), rule.unnamed[0])
+    return causes
+
+
+async def replaced_work(
+    files: StoryFiles, green: TestRun, named: NamedInCriteria, words: CanaryWords, run: RunWith
+) -> dict[str, str]:
+    """Return test -> a function of the story that it replaces, if no test runs that function."""
+    replaced: dict[str, str] = {}
+    for name in sorted(frozenset[str]().union(*named.replaced.values())):
+        texts = with_new_bodies(files.code, "raise", words.next(), frozenset((name,)))
+        if texts and green.ids("passed") <= (await run(f"without-{name}", texts)).ids("passed"):
+            replaced |= {case: name for case, names in named.replaced.items() if name in names}
+    return replaced
 
 
 def _failed_checks(run: TestRun, files: StoryFiles) -> frozenset[str]:
