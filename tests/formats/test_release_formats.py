@@ -10,7 +10,8 @@ import pytest
 
 from transom.canonical import Json
 from transom.errors import InputError
-from transom.formats.coverage import read_cobertura, read_coverage_json
+from transom.formats.coverage_json import read_coverage_json
+from transom.formats.coverage_xml import read_coverage_xml
 from transom.formats.jira import read_issue, status_changes
 from transom.formats.k6 import read_k6
 from transom.formats.security_scans import read_sarif, read_trivy
@@ -39,7 +40,7 @@ def test_cobertura_tells_no_branches_where_none_were_measured() -> None:
         '<?xml version="1.0"?><!DOCTYPE coverage SYSTEM "http://example.org/c.dtd"><coverage'
         ' line-rate="0.805" {}/>'
     )
-    found = read_cobertura(read_xml(text.format('branch-rate="0" branches-valid="0"'), "c.xml"))
+    found = read_coverage_xml(read_xml(text.format('branch-rate="0" branches-valid="0"'), "c.xml"))
     assert found is not None and found.statements is not None
     assert (round(found.statements.percent, 6), found.branches) == (80.5, None)
     assert value_at(read_xml(text.format(""), "c.xml"), "/coverage/@line-rate") == "0.805"

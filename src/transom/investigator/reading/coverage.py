@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from transom.formats.coverage import CLOSE
 from transom.formats.measurements import Observation
 from transom.investigator.reading.quoting import derived, observe
 from transom.investigator.reading.tree import Node
@@ -19,6 +22,8 @@ _WHOLE = word_set("overall total summary project all code test global combined a
 _PERCENT = word_set(
     "percent pct percentage rate coverage covered value actual ratio current measured"
 )
+# A list of the worst parts is below the whole, as it should be.
+_WORST = word_set("worst lowest least poorest below under weak hotspot uncovered missing")
 _COVERED, _TOTAL = {"covered", "hit"}, {"total", "count", "valid", "statement", "all"}
 
 
@@ -34,7 +39,7 @@ def read_coverage(root: Node) -> list[Observation]:
         candidates = []
         # The number of the node keeps the order of the document among equally good ones.
         for number, node in enumerate(root.walk()):
-            if _is_share(node, own, not_own) and node.nature not in ("limit", "history"):
+            if not _in_part(node) and _says_share(node, own, not_own):
                 candidates.append((_rank(node, own), number, node))
         if candidates:
             _, _, best = min(candidates, key=lambda entry: entry[:2])
@@ -47,10 +52,34 @@ def read_coverage(root: Node) -> list[Observation]:
             observations.append(
                 observe(measure, best, value, unit="%", limit=bound, limit_at=place, at_most=False)
             )
+            observations += _below_total(root, best, measure, own, not_own)
         # A share that the tool prints outranks one that is calculated from its counts.
         elif counts := _from_counts(root, measure, own):
             observations.append(counts)
     return observations
+
+
+def _below_total(
+    root: Node, best: Node, measure: str, own: set[str], not_own: set[str]
+) -> Iterator[Observation]:
+    """Yield that counts beside a total, or all parts that are listed, are below it."""
+    total = _percent(best)
+    if counts := _from_counts(root, measure, own):
+        counted = float(counts.value)
+        if total - counted > CLOSE:
+            yield _doubt(best, f"the total is {total:g} %, by its counts {counted:.4g} %")
+    parts = []
+    for node in root.walk():
+        if _in_part(node) and not _WORST & _context(node, 4) and _says_share(node, own, not_own):
+            parts.append(_percent(node))
+    if len(parts) > 1 and total - max(parts) > CLOSE:
+        yield _doubt(best, f"the total is {total:g} %, that of no part above {max(parts):g} %")
+
+
+def _doubt(best: Node, text: str) -> Observation:
+    return observe("source.outcome", best, "conditional", label=text).model_copy(
+        update={"said": text}
+    )
 
 
 def _context(node: Node, depth: int = 2) -> set[str]:
@@ -64,10 +93,13 @@ def _context(node: Node, depth: int = 2) -> set[str]:
     return words_around
 
 
-def _is_share(node: Node, own: set[str], not_own: set[str]) -> bool:
-    """Whether a number is a coverage share of lines, branches or the whole, and of nothing else."""
+def _says_share(node: Node, own: set[str], not_own: set[str]) -> bool:
+    """Whether a number is a measured share of lines, branches or all code, and of nothing else."""
     number = node.number
-    if number is None or not 0 <= number <= 100 or _in_part(node):
+    if number is None or not 0 <= number <= 100 or node.nature in ("limit", "history"):
+        return False
+    # `lines: [1, null, 0]` and `s: {"0": 7}` are how often lines ran.
+    if node.place >= 0 or node.key.isdigit():
         return False
     key, context = set(node.words), _context(node, 1)
     # The coverage of a change says nothing of the whole.

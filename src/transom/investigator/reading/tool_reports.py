@@ -6,14 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from xml.etree.ElementTree import Element
 
-from transom.formats.coverage import (
-    Coverage,
-    CoverageShare,
-    read_coverage_json,
-    read_coverage_xml,
-    read_go_cover,
-    read_lcov,
-)
+from transom.formats.coverage import Coverage, CoverageShare
+from transom.formats.coverage_json import read_coverage_json
+from transom.formats.coverage_text import read_go_cover, read_lcov
+from transom.formats.coverage_xml import read_coverage_xml
 from transom.formats.json_tree import JsonNode, quote_of
 from transom.formats.k6 import LoadSummary, read_k6
 from transom.formats.load_tests import LoadResult, read_load_csv, read_load_json
@@ -228,6 +224,17 @@ def _of_coverage(coverage: Coverage, quote: Quote) -> ToolReport:
 
 
 def _of_share(measure: str, share: CoverageShare, quote: Quote) -> Observation:
+    if share.counted is not None:
+        covered, total = share.counted
+        return Observation(
+            measure=measure,
+            value=round(share.percent, 6),
+            unit="%",
+            locator=share.locator,
+            quote=f"{covered} of {total} ran",
+            formula=f"100 * {covered} / {total}",
+            at_most=False,
+        )
     places = (share.locator, share.over) if share.over else (share.locator,)
     quotes = [quote(place) for place in places]
     operands = list[Operand]()
