@@ -16,6 +16,8 @@ from transom.formats.text_decoding import decode_text
 from transom.formats.xml_paths import read_xml, tag_of
 from transom.investigator.reading.counts import case_status, failing_cases, read_counts
 from transom.investigator.reading.coverage import read_coverage
+from transom.investigator.reading.decided_rows import row_decisions
+from transom.investigator.reading.matters import CHECKING, TESTING, doubts_of_matter, speaks_of
 from transom.investigator.reading.outcomes import own_doubts
 from transom.investigator.reading.performance import read_performance
 from transom.investigator.reading.pipelines import read_pipeline
@@ -206,7 +208,8 @@ def _of_own_data(base: Reading, root: Node, analysis_type: str) -> Reading:
 
 def _unit_tests(root: Node) -> tuple[list[Observation], list[Remark]]:
     observations, remarks = read_counts(root, "tests")
-    return [*observations, *own_doubts(root)], remarks
+    doubts = [*own_doubts(root), *doubts_of_matter(root, observations, TESTING, CHECKING)]
+    return [*observations, *doubts], remarks
 
 
 def _coverage(root: Node) -> tuple[list[Observation], list[Remark]]:
@@ -220,7 +223,11 @@ def _coverage(root: Node) -> tuple[list[Observation], list[Remark]]:
 
 def _scan(root: Node) -> tuple[list[Observation], list[Remark]]:
     observations, remarks = read_severities(root, "vulnerabilities")
-    return [*observations, *own_doubts(root)], remarks
+    # Cases of tests have severities, too, which say nothing of the code's weaknesses.
+    doubts = [*own_doubts(root)]
+    if not speaks_of(CHECKING, root):
+        doubts += doubts_of_matter(root, observations, CHECKING, TESTING)
+    return [*observations, *doubts], remarks
 
 
 def _performance(root: Node) -> tuple[list[Observation], list[Remark]]:
@@ -245,8 +252,17 @@ def _performance(root: Node) -> tuple[list[Observation], list[Remark]]:
 
 def _security_review(root: Node) -> tuple[list[Observation], list[Remark]]:
     issues, remarks = read_severities(root, "review.issues")
-    decisions, doubts = read_decisions(root)
+    decisions, doubts = _decisions(root)
     return [*decisions, *issues, *_checks(root)], [*remarks, *doubts]
+
+
+def _decisions(root: Node) -> tuple[list[Observation], list[Remark]]:
+    """Return the decisions of a review: of the whole and of people, else those of its rows."""
+    decisions, doubts = read_decisions(root)
+    decided = ("review.decision", "review.person")
+    if not any(decision.measure in decided for decision in decisions):
+        decisions += row_decisions(root)
+    return decisions, doubts
 
 
 def _stakeholders(root: Node) -> tuple[list[Observation], list[Remark]]:
@@ -256,7 +272,7 @@ def _stakeholders(root: Node) -> tuple[list[Observation], list[Remark]]:
 def _uat(root: Node) -> tuple[list[Observation], list[Remark]]:
     counts, contradictions = read_counts(root, "uat")
     issues, remarks = read_severities(root, "uat.issues")
-    decisions, doubts = read_decisions(root)
+    decisions, doubts = _decisions(root)
     return [*counts, *issues, *decisions], [*contradictions, *remarks, *doubts]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from transom.investigator.reading.counts import read_counts
 from transom.investigator.reading.coverage import read_coverage
+from transom.investigator.reading.matters import CHECKING, TESTING, other_matter, speaks_of
 from transom.investigator.reading.performance import read_performance
 from transom.investigator.reading.pipelines import is_pipeline
 from transom.investigator.reading.reviews import read_decisions
@@ -18,6 +19,7 @@ PIPELINE = "metrics/pipeline_results"
 STAKEHOLDERS = "reviews/stakeholders"
 _COVERAGE = word_set("coverage covered")
 _COVERABLE = word_set("line branch statement instruction condition")
+_PASSED = word_set("passed pass")
 _SHARES = word_set("percent pct percentage rate")
 _REVIEWING = word_set(
     "review reviewer approver approved approval approve decision decided verdict stakeholder vote"
@@ -34,7 +36,11 @@ def _has_counts(root: Node) -> bool:
     """Return whether data counts tests; "no failure" alone is said by checkers of any kind."""
     observations, _ = read_counts(root, "tests")
     measured = {observation.measure: observation.number for observation in observations}
-    return bool(measured.get("tests.failed")) or "tests.executed" in measured
+    if not measured.get("tests.failed") and "tests.executed" not in measured:
+        return False
+    if other_matter(root, observations, TESTING, CHECKING) is not None:
+        return False
+    return speaks_of(TESTING | _PASSED, root)
 
 
 def _has_coverage(root: Node) -> bool:
