@@ -77,3 +77,42 @@ def test_cases_with_a_severity_are_no_scan(severity: str, tmp_path: Path) -> Non
     cases = [{"case": f"C-{n}", "status": "pass", "severity": severity} for n in range(9)]
     verdict, reasons = judged(FolderRow("cases", severity, {SCAN: {"tests": cases}}), tmp_path)
     assert verdict != "READY", reasons
+
+
+def suites(root: str, *names: str) -> str:
+    case = '<testcase classname="a" name="b"/>'
+    inner = "".join(f'<testsuite name="{name}" tests="1">{case}</testsuite>' for name in names)
+    return f'<testsuites name="{root}">{inner}</testsuites>'
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("Harbour scan results - have a quiet day!", "https://example.org/"),
+        ("", "terraform scan", "kubernetes scan"),
+        ("Image policy",),
+        ("", "Compliance"),
+        ("dependency audit report", "npm"),
+        ("Known vulnerabilities", "alpine"),
+    ],
+)
+def test_findings_in_the_form_of_cases_are_no_tests(names: tuple[str, ...], tmp_path: Path) -> None:
+    verdict, reasons = judged(FolderRow("suites", names[0], {UNIT: suites(*names, "")}), tmp_path)
+    assert verdict != "READY"
+    assert "another matter" in reasons, reasons
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("jest tests", "Scan button"),
+        ("", "Policy editor", "Compliance page"),
+        ("Tests of the scan", "a"),
+        ("", "terraform scan", "desk.RenewalTest"),
+        ("desk.PolicyTest", "a"),
+        ("", "security.policy.spec", "b"),
+    ],
+)
+def test_suites_about_scans_are_tests(names: tuple[str, ...], tmp_path: Path) -> None:
+    verdict, reasons = judged(FolderRow("suites", names[0], {UNIT: suites(*names)}), tmp_path)
+    assert verdict == "READY", reasons

@@ -6,18 +6,21 @@ images, settings and policies alike. A pass counts only for the matter that its 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 from transom.formats.measurements import Observation
 from transom.investigator.reading.quoting import observe
 from transom.investigator.reading.tree import Node
-from transom.investigator.reading.vocabulary import word_set
+from transom.investigator.reading.vocabulary import key_words, word_set
 
 TESTING = word_set("test case suite spec scenario assertion testcase junit")
 CHECKING = word_set(
     "policy violation vulnerability cve remediation compliance misconfiguration scan scanner"
     " advisory finding audit resource"
 )
+_RECORDS = word_set("result report output summary log")
+_CLAUSE = re.compile(r"[,;:!?(]| - ")
 # A longer key is a name: `test_the_policy_of_fees_is_read`.
 _MOST_WORDS = 3
 
@@ -57,6 +60,18 @@ def doubts_of_matter(
         yield observe("source.outcome", node, "conditional", label=text).model_copy(
             update={"said": text}
         )
+
+
+def is_named_after_checks(names: Sequence[str]) -> bool:
+    """Return whether suites are called after checks of another matter, by the last word of each:
+    `terraform scan` is none of tests, `Scan button` is.
+    """
+    return bool(names) and all(_is_called_a_check(name) for name in names)
+
+
+def _is_called_a_check(name: str) -> bool:
+    called = [word for word in key_words(_CLAUSE.split(name)[0]) if word not in _RECORDS]
+    return bool(called) and called[-1] in CHECKING and not TESTING & set(called)
 
 
 def _is_telling(node: Node) -> bool:

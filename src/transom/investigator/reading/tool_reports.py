@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from xml.etree.ElementTree import Element
 
@@ -19,8 +19,9 @@ from transom.formats.security_scans import GONE_SINCE_BASELINE, read_scan
 from transom.formats.test_runs import TestReport
 from transom.formats.test_runs_json import read_test_json
 from transom.formats.test_runs_xml import read_test_xml
-from transom.formats.xml_paths import value_at
+from transom.formats.xml_paths import tag_of, value_at
 from transom.formats.xml_scanners import read_scan_xml
+from transom.investigator.reading.matters import is_named_after_checks
 from transom.investigator.reading.quoting import plain_number
 
 TESTS = "metrics/unit_test_results"
@@ -86,11 +87,18 @@ def report_in_xml(root: Element) -> ToolReport | None:
         return _of_coverage(coverage, quote)
     run = read_test_xml(root)
     if run is not None:
-        return _of_run(run, quote)
+        return _of_run(run, quote, _suites(root))
     scan = read_scan_xml(root)
     if scan is not None:
         return _of_scan(scan, quote)
     return None
+
+
+def _suites(root: Element) -> list[str]:
+    """Return the name of a run of tests, or those of its suites."""
+    named = [root, *root] if tag_of(root) == "testsuites" else [root]
+    names = [element.get("name", "") for element in named]
+    return names[:1] if names[0] else [name for name in names if name]
 
 
 def report_in_text(text: str) -> ToolReport | None:
@@ -146,7 +154,7 @@ def _count(
     )
 
 
-def _of_run(run: TestReport, quote: Quote) -> ToolReport:
+def _of_run(run: TestReport, quote: Quote, suites: Sequence[str] = ()) -> ToolReport:
     operands = tuple(
         Operand(value="1", locator=test.locator, quote=test.name)
         for test in run.failures[:_MOST_SHOWN]
@@ -174,6 +182,10 @@ def _of_run(run: TestReport, quote: Quote) -> ToolReport:
                 quote=test.message[:240],
             )
         )
+    # Scanners write their findings in the form of test cases, too.
+    if is_named_after_checks(suites):
+        text = f"it is called {suites[0]!r}, which is another matter than tests"
+        observations.append(_problem(text, run.locator, quote))
     remarks = list[Remark]()
     for problem in run.problems:
         if run.failed and "counts" in problem.text:
