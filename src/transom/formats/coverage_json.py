@@ -58,12 +58,14 @@ def _coverage_py(data: Any) -> Coverage | None:
         summaries = [members_of(row.get("summary")) for row in rows]
         parts = add_up((summary.get(covered), summary.get(of)) for summary in summaries)
         problems += above_parts(share, parts, "files")
+        # Each file lists its lines, too, and the summary of a file may be as wrong as the total.
         ran = [
             (len(elements_of(row.get(lists[0]))), len(elements_of(row.get(lists[1]))))
             for row in rows
         ]
         problems += above_parts(share, add_up((hit, hit + missed) for hit, missed in ran), "lines")
         shares.append(share)
+    # The printed percentage is of lines and branches together.
     whole = [("covered_lines", "num_statements"), ("covered_branches", "num_branches")]
     both = share_of_count(add_up((totals.get(a), totals.get(b)) for a, b in whole), "")
     problems += above_rate(both, _number(totals.get("percent_covered")), "/totals/percent_covered")
@@ -96,6 +98,7 @@ def _llvm(data: Any) -> Coverage | None:
                 members_of(file) for entry in exports for file in elements_of(entry.get("files"))
             ]
             parts = [members_of(file.get("summary")) for file in files]
+            # `-summary-only` leaves the files out.
             if not any(parts):
                 parts = [members_of(entry.get("totals")) for entry in exports]
             return _of_parts(total, "/data/0/totals", "count", "percent", parts, "LLVM")
@@ -276,6 +279,7 @@ def _kcov(data: Any) -> Coverage | None:
 def _xcode(data: Any) -> Coverage | None:
     match data:
         case {"coveredLines": int(), "executableLines": int(), "targets": list(targets)}:
+            # Xcode counts lines alone, and a target is a product with its files.
             counts = ((_get(row, "coveredLines"), _get(row, "executableLines")) for row in targets)
             share = share_of_counts(
                 data["coveredLines"], data["executableLines"], "/coveredLines", "/executableLines"
@@ -311,6 +315,7 @@ def _tarpaulin(data: Any) -> Coverage | None:
             share = share_of_counts(
                 data.get("covered"), data.get("coverable"), "/covered", "/coverable"
             )
+            # Earlier versions write no total.
             share = share or share_of_count(counted, "/files")
             problems = [
                 *above_rate(share, _number(data.get("coverage")), "/coverage"),
@@ -374,6 +379,7 @@ def _number(value: object) -> float | None:
     return float(number.value) if isinstance(number, PrintedNumber) else None
 
 
+# The first that knows the keys of a report reads it; no two share their keys.
 _READERS: tuple[Callable[[Any], Coverage | None], ...] = (
     _coverage_py,
     _istanbul_summary,

@@ -126,6 +126,7 @@ def _jacoco(root: Element) -> Coverage:
             shares[counter.get("type", "")] = share
     lines, branches = shares.get("LINE"), shares.get("BRANCH")
     problems = list[Problem]()
+    # A report of several modules has groups around the packages.
     for part, what in (("package", "packages"), ("sourcefile", "files")):
         counters = [
             counter for element in _all(root, part) for counter in _children(element, "counter")
@@ -193,6 +194,7 @@ def _open_cover(root: Element) -> Coverage | None:
         place = child_path("/CoverageSession", root, summary)
         lines = _of_attributes(summary, "visitedSequencePoints", "numSequencePoints", place)
         branches = _of_attributes(summary, "visitedBranchPoints", "numBranchPoints", place)
+        # Each point of a method counts how often it was visited.
         points = [(int((_count(point, "vc") or 0) > 0), 1) for point in _all(root, "SequencePoint")]
         problems = tuple(above_parts(lines, add_up(points), "sequence points"))
         return Coverage(lines, branches, "OpenCover", problems)

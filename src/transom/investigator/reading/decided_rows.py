@@ -20,27 +20,31 @@ def row_decisions(root: Node) -> list[Observation]:
     A case that passed was not accepted by that: a column must be called a decision, or each of its
     words must be one. A row whose cell is empty is pending.
     """
-    rows = [row for row in root.children if isinstance(row.value, dict)]
-    if not rows or not isinstance(root.value, list) or len(rows) < len(root.children):
+    if not isinstance(root.value, list):
         return []
+    columns = dict[str, list[Node]]()
+    for row in root.children:
+        for cell in row.children:
+            columns.setdefault(cell.key, []).append(cell)
     observations = []
-    columns = dict.fromkeys(cell.key for row in rows for cell in row.children)
-    for column in columns:
-        cells = [row.get(column) for row in rows]
-        if _is_decided([cell for cell in cells if cell is not None], column):
-            for row, cell in zip(rows, cells, strict=True):
-                observations.append(_decision(row, cell))
+    for column, cells in columns.items():
+        if _is_decided(cells, column):
+            for row in root.children:
+                observations.append(_decision(row, row.get(column)))
     return observations
 
 
 def _is_decided(cells: list[Node], column: str) -> bool:
-    told = [cell for cell in cells if str(cell.value).strip()]
-    known = [cell for cell in told if words().status_of(cell.value) is not None]
+    told = known = decided = 0
+    for cell in cells:
+        if str(cell.value).strip():
+            told += 1
+            known += words().status_of(cell.value) is not None
+            decided += bool(_DECIDED & set(key_words(str(cell.value))))
     # Under "signed by" stand names.
-    if len(known) * 2 < len(told) or not known:
+    if known * 2 < told or not known:
         return False
-    called = bool(_DECIDING & set(key_words(column)))
-    return called or all(_DECIDED & set(key_words(str(cell.value))) for cell in told)
+    return bool(_DECIDING & set(key_words(column))) or decided == told
 
 
 def _decision(row: Node, cell: Node | None) -> Observation:
@@ -56,4 +60,5 @@ def _decision(row: Node, cell: Node | None) -> Observation:
 
 
 def _name(row: Node) -> str:
-    return str(next(iter(row.children)).value)
+    first = next(iter(row.children), row)
+    return str(first.value)

@@ -39,9 +39,9 @@ def other_matter(
     In data that names both matters, only keys around the observations count.
     """
     is_own = speaks_of(own, root)
-    places = {
-        observation.locator.partition("#")[2] or observation.locator for observation in observations
-    }
+    places = set[str]()
+    for observation in observations:
+        places.add(observation.locator)
     for node in root.walk():
         if not _is_telling(node) or not other & set(node.words) or own & set(node.words):
             continue
@@ -66,11 +66,14 @@ def is_named_after_checks(names: Sequence[str]) -> bool:
     """Return whether suites are called after checks of another matter, by the last word of each:
     `terraform scan` is none of tests, `Scan button` is.
     """
-    return bool(names) and all(_is_called_a_check(name) for name in names)
+    told = list(filter(None, names))
+    return bool(told) and all(map(_is_called_a_check, told))
 
 
 def _is_called_a_check(name: str) -> bool:
-    called = [word for word in key_words(_CLAUSE.split(name)[0]) if word not in _RECORDS]
+    called = list(key_words(_CLAUSE.split(name)[0]))
+    while called and called[-1] in _RECORDS:
+        called.pop()
     return bool(called) and called[-1] in CHECKING and not TESTING & set(called)
 
 

@@ -96,9 +96,10 @@ def report_in_xml(root: Element) -> ToolReport | None:
 
 def _suites(root: Element) -> list[str]:
     """Return the name of a run of tests, or those of its suites."""
-    named = [root, *root] if tag_of(root) == "testsuites" else [root]
-    names = [element.get("name", "") for element in named]
-    return names[:1] if names[0] else [name for name in names if name]
+    own = root.get("name", "")
+    if own or tag_of(root) != "testsuites":
+        return [own]
+    return [suite.get("name", "") for suite in root]
 
 
 def report_in_text(text: str) -> ToolReport | None:
@@ -184,7 +185,7 @@ def _of_run(run: TestReport, quote: Quote, suites: Sequence[str] = ()) -> ToolRe
         )
     # Scanners write their findings in the form of test cases, too.
     if is_named_after_checks(suites):
-        text = f"it is called {suites[0]!r}, which is another matter than tests"
+        text = f"it is called {next(filter(None, suites))!r}, which is another matter than tests"
         observations.append(_problem(text, run.locator, quote))
     remarks = list[Remark]()
     for problem in run.problems:
