@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from transom.checklist.claims.ranking import candidates_of_limit
 from transom.checklist.claims.written_limits import limit_in
 from transom.checklist.item import load_item
 from transom.checklist.manner import Places
@@ -111,3 +112,10 @@ def test_limits_of_a_range_are_not_mixed_up() -> None:
     found = limit_in("The slack is at least 5 ns and at most 7 ns.")
     assert found is not None
     assert found[1].comparator == ">=" and found[1].number.value == 5
+
+
+def test_a_denied_limit_is_offered_in_its_sense() -> None:
+    (candidate, *_) = candidates_of_limit("The clock never rises above 5 ns.")
+    assert candidate.row.parameters["limit"] == "<= 5 ns"
+    (candidate, *_) = candidates_of_limit("The clock stays below 5 ns.")
+    assert candidate.row.parameters["limit"] == "below 5 ns"

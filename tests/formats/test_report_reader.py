@@ -319,6 +319,24 @@ def test_what_precedes_a_report_is_known_by_its_format_and_trouble_still_counts(
     assert [shape.text for shape in behind.unexplained] == [known.strip()]
 
 
+def test_only_a_log_at_its_end_begins_anew_with_a_line_that_it_explains() -> None:
+    keys = {**LOG, "explained": ["^Own tool \\d", "^Bye$"]}
+    text = "Own tool 1\nOwn tool 1\nweight 2\nBye\nOwn tool 1\nloading\nweight 3\n"
+    reading = read(text, own_format("own.log", **keys))
+    states = [(section.first_line, section.completeness) for section in reading.sections]
+    assert states == [(1, "complete"), (5, "cut")]
+    assert unexplained(reading) == []
+
+
+def test_a_comment_of_an_echoed_script_tells_no_result_unless_it_names_a_fault() -> None:
+    script = ["# do not verify scan ports, which are not in the RTL", "# 3 cells failed", "# Bye"]
+    text = "\n".join(["Own tool 1", *script, "Bye", "# Don't look", "# ERROR"]) + "\n"
+    reading = read(text, own_format("own.log", **LOG, remark="^#"))
+    assert unexplained(reading) == [("trouble", "# 3 cells failed"), ("trouble", "# ERROR")]
+    reading = read(text, own_format("own.log", **LOG))
+    assert len(reading.unexplained) == 4
+
+
 def test_a_log_that_echoes_constraints_goes_on_behind_them() -> None:
     text = (
         "                             Design Compiler(R)\n"

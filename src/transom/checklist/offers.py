@@ -25,7 +25,7 @@ from transom.checklist.judging.claim_account import (
     evidence_of_claim,
     holds_matter,
 )
-from transom.checklist.judging.foreseeing import open_points, with_unit_of_reports
+from transom.checklist.judging.foreseeing import open_points, rows_by_unit
 from transom.checklist.line_candidates import line_candidates
 from transom.checklist.manner import Places
 from transom.checklist.marking import format_path
@@ -103,13 +103,13 @@ def _offers_of(item: Item, asked: str, places: Places, folder: Path) -> list[Off
     readings = readings_of_files(item, places, folder)
     offers = list[Offer]()
     for close_claim in close:
-        offers.append(_offer_of_claim(item, close_claim, clause, readings))
+        offers.extend(_offers_of_claim(item, close_claim, clause, readings))
         part = claim_of_one_check(close_claim.row, readings)
         # What the files measure of one check alone is offered as a claim of that check.
         if part is not None and all(other.row.name != part.name for other in close):
             title = f"{shipped_claims().claims[part.name].title} (the files measure no other check)"
             narrower = ClaimCandidate(part, title, close_claim.score)
-            offers.append(_offer_of_claim(item, narrower, clause, readings))
+            offers.extend(_offers_of_claim(item, narrower, clause, readings))
     # A claim that leaves nothing out needs no line beside it.
     is_whole = any(offer.has_evidence and "left_out" not in offer.row.reads_as for offer in offers)
     lines = list[Offer]()
@@ -126,36 +126,36 @@ def _offers_of(item: Item, asked: str, places: Places, folder: Path) -> list[Off
         found = measured_claims(description, readings, has_patterns=is_listed, listed=listed)
         others = [candidate for candidate in found if candidate.row.name not in names]
         for candidate in others[:_MOST_MEASURED]:
-            measured.append(_offer_of_claim(item, candidate, clause, readings))
+            measured.extend(_offers_of_claim(item, candidate, clause, readings))
     if not shown:
         # The nearest claim, of which the files hold nothing, stands behind those that they measure.
         measured, hidden = [*measured, *hidden[:1]], hidden[1:]
     return [*shown, *measured, *lines, *hidden][:MOST_CANDIDATES]
 
 
-def _offer_of_claim(
+def _offers_of_claim(
     item: Item, close_claim: ClaimCandidate, clause: str, readings: Sequence[FileReading]
-) -> Offer:
-    """Return a claim as it is offered."""
+) -> list[Offer]:
+    """Return a claim as it is offered: once for each unit that its values may be in."""
     candidate, advice = _with_waiver_clause(close_claim, clause, item)
-    claim_row, unit_clause = with_unit_of_reports(candidate.row, readings)
-    candidate, advice = replace(candidate, row=claim_row), unit_clause + advice
-    reads_as: dict[str, Json] = {"claim": candidate.row.name}
-    if candidate.row.parameters:
-        reads_as["parameters"] = dict(candidate.row.parameters)
-    if candidate.row.left_out:
-        reads_as["left_out"] = list(candidate.row.left_out)
-    evidence = evidence_of_claim(candidate.row, readings)
-    points = open_points(item, candidate.row, readings)
-    row = ReadingRow(
-        says=f"{candidate.sentence}{advice}",
-        reads_as=reads_as,
-        evidence=evidence,
-        accepts=points.accepts,
-        check=points.check,
-        shown=points.shown,
-    )
-    return Offer(row, has_evidence=holds_matter(candidate.row, readings))
+    offers = list[Offer]()
+    for claim_row, unit_clause in rows_by_unit(candidate.row, readings):
+        reads_as: dict[str, Json] = {"claim": claim_row.name}
+        if claim_row.parameters:
+            reads_as["parameters"] = dict(claim_row.parameters)
+        if claim_row.left_out:
+            reads_as["left_out"] = list(claim_row.left_out)
+        points = open_points(item, claim_row, readings)
+        row = ReadingRow(
+            says=f"{replace(candidate, row=claim_row).sentence}{unit_clause}{advice}",
+            reads_as=reads_as,
+            evidence=evidence_of_claim(claim_row, readings),
+            accepts=points.accepts,
+            check=points.check,
+            shown=points.shown,
+        )
+        offers.append(Offer(row, has_evidence=holds_matter(claim_row, readings)))
+    return offers
 
 
 def _files_of(item: Item, places: Places, folder: Path) -> Sequence[Path]:

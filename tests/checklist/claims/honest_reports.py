@@ -19,6 +19,7 @@ from tests.checklist.claims.test_claim_verdicts import (
     limit,
 )
 from transom.checklist.atoms import ClaimRow
+from transom.formats.reports.loading import SHIPPED, load_format
 
 Edit = tuple[str, str]
 
@@ -252,6 +253,13 @@ ROUTED = (
     "OpenROAD v2.0-14000\n[INFO DRT-0194] Start detail routing.\n[INFO DRT-0199]   Number of violations = 12.\n"
     "[INFO DRT-0199]   Number of violations = 0.\n[INFO DRT-0198] Complete detail routing.\n"
 )
+
+
+def example(name: str, number: int = 0) -> str:
+    """Return a good example of a shipped format."""
+    return load_format(SHIPPED / f"{name}.yaml").model.examples.good[number].text
+
+
 HONEST = [
     HonestReport("OpenSTA endpoints", named("setup_met"), ENDPOINTS, ("0.69 (MET)", "-0.69 (VIOLATED)"), "        |0.69| (MET)", "1.31 (MET)\n"),
     HonestReport("OpenSTA slack lines, setup", named("setup_met"), SLACKS, ("max 0.40", "max -0.40"), "slack max |0.40|\n"),
@@ -302,4 +310,8 @@ HONEST = [
     HonestReport("Quartus fitter", named("run_successful"), FITTER, ("Status : Successful", "Status : Failed"), "", "Total PLLs : 0 / 6 ( 0 % )\n"),
     HonestReport("router's log, violations", named("router_clean"), ROUTED, ("violations = 0.", "violations = 5."), "", "[INFO DRT-0198] Complete detail routing.\n", "OpenROAD"),
     HonestReport("limits, slew and capacitance", named("drv_met"), LIMITS, ("cap violation count 0", "cap violation count 3"), "slew violation count |0|\n", "max cap violation count 0\n"),
+    HonestReport("routing of ISE", named("nets_routed"), example("ise.par"), ("All signals are completely routed.", "3 signals are not completely routed."), "", "PAR done!\n"),
+    HonestReport("assertions of Questa", named("assertions_passed"), example("questa.assertions"), ("sv(96)                 0", "sv(96)                 4"), "", "Total Coverage By Instance (filtered view): 100.00%\n"),
+    HonestReport("scan rules of Genus", named("dft_rules_met"), example("genus.dft_rules"), ("of DFT violations: 0", "of DFT violations: 2"), "of DFT violations: |0|\n", "Percentage of total registers that are scannable: 100%\n"),
+    HonestReport("metal density of Innovus", named("density_met"), example("innovus.verification", -1), ("No density violations were found.", "A total of 4 density violations were found."), "", "No density violations were found.\n"),
 ]  # fmt: skip

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.checklist.claims.support import judge
+from tests.checklist.claims.test_claim_verdicts import TABLE
 from transom.checklist.atoms import ClaimRow
 from transom.checklist.item import Item, parse_item
-from transom.checklist.judging.foreseeing import open_points, with_unit_of_reports
+from transom.checklist.judging.foreseeing import open_points, rows_by_unit
 from transom.formats import reports
 from transom.formats.reports import FileReading, load_format, read_report, shipped_formats
 from transom.formats.yaml_files import dump_yaml
@@ -193,12 +194,48 @@ def test_a_limit_has_the_unit_of_the_reports(
     (report, *_) = [each.text for each in examples if "cell_area" in str(each.yields)]
     item, readings = prepared(tmp_path, report)
     row = ClaimRow(name="number_limit", parameters={"measure": "cell_area", "limit": limit})
-    row, words = with_unit_of_reports(row, readings)
+    ((row, words),) = rows_by_unit(row, readings)
     assert (row.parameters["limit"], row.left_out) == (changed, left_out)
     assert clause in words
     # The person who takes the unit for that of the report says so with the same answer.
     caps = tuple(f'not checked: "{text}"' for text in left_out)
     assert open_points(item, row, readings).accepts == caps
+
+
+PATHS = """\
+****************************************
+Report : qor
+Design : blinker
+Version: O-2018.06-SP1
+****************************************
+
+Timing Path Group 'clk'
+  Critical Path Slack:          {value}
+  Total Negative Slack:         0.00
+  No. of Violating Paths:       0
+
+1
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "statuses"), [("0.16", ["PASS", "FAIL"]), ("0.06", ["FAIL", "FAIL"])]
+)
+def test_whoever_chooses_a_limit_states_the_unit_that_no_report_prints(
+    tmp_path: Path, value: str, statuses: list[str]
+) -> None:
+    report = PATHS.format(value=value)
+    _, readings = prepared(tmp_path, report)
+    parameters = {"measure": "worst_slack", "check": "setup", "limit": "at least 100 ps"}
+    row = ClaimRow(name="number_limit", parameters=parameters)
+    rows = [row for row, _ in rows_by_unit(row, readings)]
+    assert [row.parameters["limit"] for row in rows] == [">= 0.1", ">= 100"]
+    assert [row.left_out for row in rows] == [("the unit ns",), ("the unit ps",)]
+    verdicts = [judge(tmp_path / row.parameters["values_in"], row, report) for row in rows]
+    found = [verdict.would_be or verdict.status for verdict in verdicts]
+    assert found == statuses
+    # A report of tomorrow that prints a unit is not compared with a limit without one.
+    assert judge(tmp_path / "printed", rows[0], TABLE).status not in ("PASS", "FAIL")
 
 
 NARROWED = """\

@@ -33,7 +33,8 @@ def limit_of(parameters: Mapping[str, str]) -> NumberLimit | None:
             hint='write it as "at least 0.1 ns" or "< 50 %"',
         )
     measure = limited_measure(parameters)
-    if measure is not None and not fits_measure(bound, measure):
+    is_plain = "values_in" in parameters and not bound.number.unit
+    if measure is not None and not is_plain and not fits_measure(bound, measure):
         raise InputError(
             f"the limit {parameters['limit']!r} is no {measure.quantity}",
             place="reads_as.parameters.limit",

@@ -41,6 +41,7 @@ from transom.checklist.claims.sentences import (
 from transom.checklist.claims.written_limits import (
     limit_in,
     limit_parameters,
+    limit_text,
     measure_parameters,
     plain_limit,
     read_limit_sentence,
@@ -238,7 +239,7 @@ def candidates_of_limit(description: str) -> list[ClaimCandidate]:
     for measure in shipped_claims().measures:
         if measure.says and bound.number.unit and fits_measure(bound, measure):
             filled = (
-                measure_parameters(measure, words),
+                measure_parameters(measure, limit_text(words, bound)),
                 [words, *_WORD.findall(" ".join(measure.says))],
             )
             candidate = candidate_of("number_limit", claim, description, (), filled)

@@ -57,8 +57,14 @@ _NO_UNIT: Final = re.compile(r"\s(?:and|or|in|for|of|at|on|per|the)$", re.IGNORE
 def limit_in(description: str) -> tuple[str, NumberLimit] | None:
     """Return the limit that a description sets on a number, as written and as read, or None."""
     match = _LIMIT.search(" ".join(plain_limit(description).split()))
-    if match is None:
-        return None
+    return match and _limit_of_match(match)
+
+
+def _limit_of_match(match: re.Match[str]) -> tuple[str, NumberLimit] | None:
+    """Return the limit of a comparison, as written and as read, or None.
+
+    "Not above 80 %" is at most 80 %; a denied "at least" is no limit that anybody writes.
+    """
     words = _limit_words(match)
     bound = read_bound(words, decimal_mark=".")
     if not isinstance(bound, NumberLimit):
@@ -68,6 +74,15 @@ def limit_in(description: str) -> tuple[str, NumberLimit] | None:
             return None
         bound = replace(bound, comparator=_DENIED[bound.comparator])
     return words, bound
+
+
+def limit_text(words: str, bound: NumberLimit) -> str:
+    """Return a limit as a parameter: as it is written, or in its sense if a word denies that."""
+    plain = read_bound(words, decimal_mark=".")
+    if isinstance(plain, NumberLimit) and plain.comparator == bound.comparator:
+        return words
+    amount = re.search(r"-?\d.*", words)
+    return f"{bound.comparator} {amount[0] if amount else ''}"
 
 
 def plain_limit(description: str) -> str:
@@ -162,17 +177,11 @@ def limit_parameters(description: str) -> tuple[dict[str, str], list[str]] | Non
     match = _LIMIT.search(description)
     if match is None:
         return None
-    words = _limit_words(match)
-    bound = read_bound(words, decimal_mark=".")
-    if not isinstance(bound, NumberLimit):
+    written = _limit_of_match(match)
+    if written is None:
         return None
-    limit = words
-    if match["denial"]:
-        # "Not above 80 %" is at most 80 %; a denied "at least" is no limit that anybody writes.
-        if bound.comparator not in _DENIED:
-            return None
-        amount = re.search(r"-?\d.*", words)
-        limit = f"{_DENIED[bound.comparator]} {amount[0] if amount else ''}"
+    words, bound = written
+    limit = limit_text(words, bound)
     phrase, name = _metric_in(description[: match.start()])
     if name:
         return _metric_limit(name, limit), [phrase, words, match[0].strip(" .,;")]

@@ -269,7 +269,8 @@ def _account_of(
     # A checker that a model wrote has no claim; then its entries alone explain lines.
     of_claim = ClaimAccount()
     if claim is not None and file.is_input:
-        of_claim = account_for_claim(claim, file.shown_name, reading)
+        others = [other for other in readings.values() if other.path != reading.path]
+        of_claim = account_for_claim(claim, file.shown_name, reading, others)
         judged.texts.update(excused_lines(claim, reading.measurements))
     # One log may hold reports of several stages; the identity is that of the part which was judged.
     sections = _sections_of(reading, judged)

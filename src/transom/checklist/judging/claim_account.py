@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -50,8 +50,17 @@ class ClaimAccount:
     measured_at: int | None = None
 
 
-def account_for_claim(row: ClaimRow, path: str, reading: FileReading) -> ClaimAccount:
-    """Return what a claim finds in a file."""
+def account_for_claim(
+    row: ClaimRow, path: str, reading: FileReading, others: Collection[FileReading] = ()
+) -> ClaimAccount:
+    """Return what a claim finds in a file.
+
+    Args:
+        row: the claim.
+        path: the path, as the verdict shows it.
+        reading: what was read of the file.
+        others: what was read of the other inputs of the item.
+    """
     claim = claim_of_row(row)
     # An older checker may name a claim that this version does not ship any more.
     if claim is None:
@@ -63,7 +72,7 @@ def account_for_claim(row: ClaimRow, path: str, reading: FileReading) -> ClaimAc
     measurements, stated = with_stated_check(row, reading.measurements, names)
     view = ClaimView(claim, row, path, measurements, limit)
     caps = [
-        *view.caps_of_proof(),
+        *view.caps_of_proof(_groups_of_other_half(view, reading, others)),
         *view.caps_of_parts(),
         *view.caps_of_numbers(),
         *view.caps_of_unnamed_checks(),
@@ -72,7 +81,37 @@ def account_for_claim(row: ClaimRow, path: str, reading: FileReading) -> ClaimAc
     ]
     unread = tuple(view.unread())
     other_facts, measured_at = view.other_facts(), view.measured_at()
+    # The file may be of that part of the description which the claim does not check.
+    if other_facts and row.left_out and holds_matter(row, others):
+        caps = [Cap("files", f"{path} was given, and the claim does not check it", path)]
+        other_facts = ""
     return ClaimAccount(tuple(dict.fromkeys(caps)), other_facts, unread, stated, measured_at)
+
+
+def _groups_of_other_half(
+    view: ClaimView, reading: FileReading, others: Iterable[FileReading]
+) -> set[int]:
+    """Return the groups of a proof that another file of the same design measures.
+
+    A report of setup and one of hold are halves: each measures what the other one lacks.
+    """
+    groups = set[int]()
+    own, design = view.measured_groups(), _designs_of(reading)
+    for other in others:
+        if len(design) != 1 or _designs_of(other) != design:
+            continue
+        measured = replace(view, path=other.path, measurements=other.measurements).measured_groups()
+        if own - measured:
+            groups |= measured
+    return groups
+
+
+def _designs_of(reading: FileReading) -> set[str]:
+    """Return the designs that the reports of a file are of."""
+    designs = set[str]()
+    for section in reading.sections:
+        designs.update(fact.text for fact in section.identity.facts if fact.facet == "design")
+    return designs
 
 
 def checks_to_choose(row: ClaimRow, readings: Iterable[FileReading]) -> dict[str, str]:
@@ -157,10 +196,7 @@ def share_of_proof(row: ClaimRow, readings: Iterable[FileReading]) -> float:
     claim = shipped_claims().claims[row.name]
     measured = set[int]()
     for reading in readings:
-        view = ClaimView(claim, row, reading.path, reading.measurements)
-        for number, group in enumerate(view.proof):
-            if next(view.matching(group), None) is not None:
-                measured.add(number)
+        measured |= ClaimView(claim, row, reading.path, reading.measurements).measured_groups()
     return len(measured) / len(claim.proof)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -103,11 +103,24 @@ class ClaimView:
                     yield fact
                     break
 
-    def caps_of_proof(self) -> Iterator[Cap]:
-        """Yield a cap for each group of the proof of which nothing was measured."""
-        for group in self.proof:
+    def measured_groups(self) -> set[int]:
+        """Return the places of the groups of the proof of which the file measures something."""
+        measured = set[int]()
+        for number, group in enumerate(self.proof):
             # A fact without a number is held back for itself.
-            if next(self.matching(group), None) is None:
+            if next(self.matching(group), None) is not None:
+                measured.add(number)
+        return measured
+
+    def caps_of_proof(self, elsewhere: Collection[int] = ()) -> Iterator[Cap]:
+        """Yield a cap for each group of the proof of which nothing was measured.
+
+        Args:
+            elsewhere: the groups that another file measures.
+        """
+        measured = {*self.measured_groups(), *elsewhere}
+        for number, group in enumerate(self.proof):
+            if number not in measured:
                 names = " or ".join(self.names(group))
                 yield Cap("measured", f"{names} was not measured", self.path)
         yield from self._cap_of_end()

@@ -40,11 +40,13 @@ from transom.checklist.judging.mild_lines import (
     is_plain,
 )
 from transom.checklist.taught_format import NO_END
-from transom.evidence.numbers import PrintedNumber
+from transom.evidence.numbers import PrintedNumber, convert
 from transom.formats.reports import FileReading
 from transom.formats.text_files import TextFile
 
 _UNEXPLAINED: Final = "no rule explains "
+# The units in which tools print what they do not print the unit of, the usual one first.
+_UNITS_OF_TOOLS: Final = {"time": ("ns", "ps"), "power": ("mW", "W"), "frequency": ("MHz",)}
 _UNREAD: Final = "it is trouble (unread line)"
 _NOT_CHECKED: Final = re.compile(r'not checked: "(?P<words>.*)"', re.DOTALL)
 
@@ -113,16 +115,20 @@ def open_points(
     return OpenPoints(taken.accepts, check, taken.shown)
 
 
-def with_unit_of_reports(row: ClaimRow, readings: Sequence[FileReading]) -> tuple[ClaimRow, str]:
-    """Return a claim whose limit has the unit of the reports, and a clause that says so, or "".
+def rows_by_unit(row: ClaimRow, readings: Sequence[FileReading]) -> list[tuple[ClaimRow, str]]:
+    """Return what a claim with a limit may mean in the unit of the reports.
 
     "Below 60000" is below 60000 um2 where each report prints um2. Where the reports print no unit,
-    that of the limit is left out, and nothing checks it.
+    that of the limit is left out, and a person states in which one the values are: "at least 100
+    ps" is 0.1 among values in ns.
+
+    Returns:
+        Each claim with a clause that says so, or "".
     """
     limit = limit_of(row.parameters)
     measure = limited_measure(row.parameters)
-    if limit is None or limit.number.value == 0 or measure is None or measure.quantity:
-        return row, ""
+    if limit is None or limit.number.value == 0 or measure is None:
+        return [(row, "")]
     units = set[str]()
     for reading in readings:
         view = _view(row, reading)
@@ -131,13 +137,21 @@ def with_unit_of_reports(row: ClaimRow, readings: Sequence[FileReading]) -> tupl
     wanted = limit.number.unit
     if not wanted and len(units) == 1 and (unit := units.pop()):
         parameters = {**row.parameters, "limit": f"{row.parameters['limit']} {unit}"}
-        return row.model_copy(update={"parameters": parameters}), f"; {unit} as in the report"
-    if wanted and units == {""}:
-        parameters = {**row.parameters, "limit": f"{limit.comparator} {limit.number.value:f}"}
-        left_out = (*row.left_out, f"the unit {wanted}")
-        update = {"parameters": parameters, "left_out": left_out}
-        return row.model_copy(update=update), f"; {wanted} is assumed, since the report has no unit"
-    return row, ""
+        return [(row.model_copy(update={"parameters": parameters}), f"; {unit} as in the report")]
+    if not wanted or units != {""}:
+        return [(row, "")]
+    rows = list[tuple[ClaimRow, str]]()
+    for unit in _UNITS_OF_TOOLS.get(measure.quantity or "", (wanted,)):
+        number = convert(limit.number, unit)
+        if not isinstance(number, PrintedNumber):
+            continue
+        parameters = {**row.parameters, "limit": f"{limit.comparator} {number.value.normalize():f}"}
+        if measure.quantity:
+            parameters["values_in"] = unit
+        update = {"parameters": parameters, "left_out": (*row.left_out, f"the unit {unit}")}
+        clause = f"; {unit} is assumed, since the report has no unit"
+        rows.append((row.model_copy(update=update), clause))
+    return rows or [(row, "")]
 
 
 def _check_to_state(row: ClaimRow, readings: Sequence[FileReading]) -> str:

@@ -30,6 +30,7 @@ class LinePlan:
         begins: formats that may begin with the line.
         has_effect: false if such a line can be skipped.
         may_restart: the current section may begin anew with the line.
+        is_explained: the format explains the line, too: only a log at its end begins anew with it.
         may_change_state: another state of the pass may follow.
         rest_is_quiet: what the rules leave of the line has no word of trouble.
         may_be_command: the line may echo a command.
@@ -44,12 +45,14 @@ class LinePlan:
     may_be_command: bool = False
     may_print: bool = False
     may_restart: bool = False
+    is_explained: bool = False
     may_change_state: bool = False
 
     def __post_init__(self) -> None:
         kinds = {rule.kind for rule in self.rules}
-        # Some tools print the line of their beginning again at the end, which is then explained.
-        self.may_restart = "begin" in kinds and "explained" not in kinds
+        self.may_restart = "begin" in kinds
+        # A tool may print the line of its beginning again, such as the time of its start.
+        self.is_explained = "explained" in kinds
         self.may_change_state = bool(
             self.begins or self.outer_rules or kinds & {"begin", "end", "part_begin", "part_end"}
         )

@@ -233,6 +233,8 @@ class ReportFormat(_Part):
         shares: keys of the context that hold for later reports of the file, too.
         end_is_last: behind the end of a log no line may be unknown.
         prompt: matches the prompt before a command, which is taken away.
+        remark: matches a comment of a script that the log echoes. What it denies is an instruction
+            or a reason, no result; each fault that it names counts.
         separator: parts two commands on one line, such as `;`; blank if one line is one command.
         joins_lines: a line that ends with a backslash goes on in the next one.
         topic: words of the matter; a line of a log that has one must be known.
@@ -260,6 +262,7 @@ class ReportFormat(_Part):
     shares: tuple[str, ...] = ()
     end_is_last: bool = True
     prompt: Pattern = ""
+    remark: Pattern = ""
     separator: Literal["", ";"] = ""
     joins_lines: bool = False
     topic: tuple[str, ...] = ()

@@ -18,9 +18,11 @@ from transom.formats.reports.readings import (
     SectionReading,
     UnexplainedReason,
 )
+from transom.formats.reports.report_format import compiled
 
 Span = tuple[int, int]
 
+_INSTRUCTION = re.compile(r"\b(?:do not|don't)\b", re.IGNORECASE)
 _NUMBER_BEGINS = re.compile(r"[-+]?[.,]?\d")
 # It keeps two words apart that would otherwise read as one phrase of trouble.
 _CUT = " ; "
@@ -83,12 +85,17 @@ class SectionPass:
         return self.format.ends > 0 and len(self._ends_seen) == self.format.ends
 
     @property
+    def is_ended_log(self) -> bool:
+        """Whether it is a log of which only another run can follow."""
+        return self.format.model.is_log and self.format.model.end_is_last and self.is_finished
+
+    @property
     def needs_each_line(self) -> bool:
         """Whether each line at this place must be known."""
         model = self.format.model
         if not model.is_log or self.part:
             return True
-        return model.end_is_last and self.is_finished
+        return self.is_ended_log
 
     def begin_again(self, number: int) -> None:
         """Begin the report anew in the same section."""
@@ -164,7 +171,12 @@ class SectionPass:
 
     def take_unknown(self, number: int, line: str) -> None:
         """Read a line that no rule matches."""
-        troubles = self.format.finder.in_line(line)
+        is_remark = self._is_remark(line)
+        # "# do not verify scan ports" is an instruction, not a result.
+        said = _INSTRUCTION.sub(" ", line) if is_remark else line
+        troubles = self.format.finder.in_line(said)
+        if is_remark and all(trouble.state == "denied" for trouble in troubles):
+            return
         if troubles:
             self._unexplained.add(number, line, "trouble", [trouble.word for trouble in troubles])
         # In a table, an unknown line may be a row that nobody reads, perhaps a violation.
@@ -174,6 +186,11 @@ class SectionPass:
             words = self.format.topic.findall(line.lower())
             if words:
                 self._unexplained.add(number, line, "topic", words)
+
+    def _is_remark(self, line: str) -> bool:
+        """Return whether a line is a comment of a script that the log echoes."""
+        remark = self.format.model.remark
+        return bool(remark) and compiled(remark).search(line) is not None
 
     def _search(self, number: int, line: str, remainder: str) -> None:
         """List the line if what the rules leave of it has words of trouble."""
