@@ -322,10 +322,12 @@ def test_what_precedes_a_report_is_known_by_its_format_and_trouble_still_counts(
 def test_only_a_log_at_its_end_begins_anew_with_a_line_that_it_explains() -> None:
     keys = {**LOG, "explained": ["^Own tool \\d", "^Bye$"]}
     text = "Own tool 1\nOwn tool 1\nweight 2\nBye\nOwn tool 1\nloading\nweight 3\n"
-    reading = read(text, own_format("own.log", **keys))
+    reading = read(text, own_format("own.log", **keys, restarts=True))
     states = [(section.first_line, section.completeness) for section in reading.sections]
     assert states == [(1, "complete"), (5, "cut")]
     assert unexplained(reading) == []
+    # A tool that prints the line again at its end begins nothing with it.
+    assert len(read(text, own_format("own.log", **keys)).sections) == 1
 
 
 def test_a_comment_of_an_echoed_script_tells_no_result_unless_it_names_a_fault() -> None:

@@ -109,6 +109,7 @@ def test_a_file_of_what_a_claim_leaves_out_is_a_question_and_no_wrong_file(tmp_p
     verdict = judge_both(tmp_path / "part", part, *files)
     assert verdict.status == "NEEDS_REVIEW"
     texts = [cap.text for cap in verdict.capped_by]
-    assert texts == ['not checked: "aborted"', "a.rpt was given, and the claim does not check it"]
+    assert texts[0] == 'not checked: "aborted"'
+    assert "a.rpt was given, and the claim does not check it" in texts
     # Without a file of the claim there is no half that anybody could judge.
     assert judge_both(tmp_path / "none", part, files[0], files[0]).status == "ERROR"

@@ -83,7 +83,7 @@ def account_for_claim(
     other_facts, measured_at = view.other_facts(), view.measured_at()
     # The file may be of that part of the description which the claim does not check.
     if other_facts and row.left_out and holds_matter(row, others):
-        caps = [Cap("files", f"{path} was given, and the claim does not check it", path)]
+        caps.append(Cap("files", f"{path} was given, and the claim does not check it", path))
         other_facts = ""
     return ClaimAccount(tuple(dict.fromkeys(caps)), other_facts, unread, stated, measured_at)
 

@@ -239,7 +239,7 @@ class FilePass:
         if current is not None:
             if current.format.prompt is not None:
                 command = current.format.prompt.sub("", line)
-            goes_on = plan.is_explained and not current.is_ended_log
+            goes_on = plan.is_explained and not current.awaits_run
             if plan.may_restart and not goes_on and matches_begin(current.format, command):
                 self._begin(current.format, number, command)
                 current = self._open.innermost

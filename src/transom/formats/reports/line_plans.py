@@ -30,7 +30,7 @@ class LinePlan:
         begins: formats that may begin with the line.
         has_effect: false if such a line can be skipped.
         may_restart: the current section may begin anew with the line.
-        is_explained: the format explains the line, too: only a log at its end begins anew with it.
+        is_explained: the format explains the line, too, so the section goes on with it.
         may_change_state: another state of the pass may follow.
         rest_is_quiet: what the rules leave of the line has no word of trouble.
         may_be_command: the line may echo a command.

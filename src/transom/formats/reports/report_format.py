@@ -231,6 +231,8 @@ class ReportFormat(_Part):
             without one of them the report is an excerpt, or the tool prints no end. None if the end
             is always printed.
         shares: keys of the context that hold for later reports of the file, too.
+        restarts: a line that `begins` matches begins another run behind the end, though the format
+            explains it, too; else a tool may print it again.
         end_is_last: behind the end of a log no line may be unknown.
         prompt: matches the prompt before a command, which is taken away.
         remark: matches a comment of a script that the log echoes. What it denies is an instruction
@@ -261,6 +263,7 @@ class ReportFormat(_Part):
     ends_after: tuple[Pattern, ...] = ()
     shares: tuple[str, ...] = ()
     end_is_last: bool = True
+    restarts: bool = False
     prompt: Pattern = ""
     remark: Pattern = ""
     separator: Literal["", ";"] = ""

@@ -85,9 +85,9 @@ class SectionPass:
         return self.format.ends > 0 and len(self._ends_seen) == self.format.ends
 
     @property
-    def is_ended_log(self) -> bool:
-        """Whether it is a log of which only another run can follow."""
-        return self.format.model.is_log and self.format.model.end_is_last and self.is_finished
+    def awaits_run(self) -> bool:
+        """Whether it is a log at its end behind which another run may begin."""
+        return self.format.model.restarts and self.is_finished
 
     @property
     def needs_each_line(self) -> bool:
@@ -95,7 +95,7 @@ class SectionPass:
         model = self.format.model
         if not model.is_log or self.part:
             return True
-        return self.is_ended_log
+        return model.end_is_last and self.is_finished
 
     def begin_again(self, number: int) -> None:
         """Begin the report anew in the same section."""
