@@ -22,7 +22,8 @@ PAGES = {
     ("/api/releases", "get"), ("/api/stories", "get"), ("/api/studies", "get"), ("/api/studies/{name}", "get"),
     ("/api/playbook", "get"), ("/api/playbook/{item_id}", "get"),
     ("/api/costs", "get"), ("/api/evals", "get"), ("/api/evals/{run_id}", "get"),
-    ("/api/memory", "get"), ("/api/settings", "get"),
+    ("/api/memory", "get"), ("/api/settings", "get"), ("/api/checks", "get"), ("/api/start", "get"),
+    ("/api/runs/{run_id}/stages", "get"), ("/api/runs/{run_id}/calls/{number}", "get"),
 }  # fmt: skip
 
 

@@ -222,7 +222,9 @@ def test_the_page_of_a_run_that_there_is_not_says_so(browser: TestClient) -> Non
 def test_empty_pages_say_what_will_be_there(browser: TestClient) -> None:
     assert "Nothing is running. Start a check" in browser.get("/").text
     assert "No question is open" in browser.get("/waiting").text
-    assert "No run is here" in browser.get("/runs").text
+    assert "Nothing was run here yet" in browser.get("/runs").text
+    assert "Nothing was checked here yet" in browser.get("/checks").text
+    assert "of this kind and state" in browser.get("/runs?status=FAIL").text
 
 
 # -- one run in depth ------------------------------------------------------------------------------
@@ -296,3 +298,79 @@ def test_a_verdict_shows_the_line_that_decided_as_text(
     other = finish(history, "other", "done")
     assert browser.get(f"/api/runs/{other}/result").status_code == 404
     assert f'href="/runs/{run}"' in browser.get("/checks").text
+
+
+# -- what goes wrong -------------------------------------------------------------------------------
+
+
+def test_an_error_says_what_to_do_and_leads_to_the_pages(browser: TestClient) -> None:
+    for path, status, words in (
+        ("/nowhere", 404, "There is no page at this address"),
+        ("/start/check", 405, "takes a form"),
+        ("/runs?offset=x", 422, "cannot be used: offset"),
+    ):
+        answer = browser.get(path)
+        assert (answer.status_code, words in answer.text) == (status, True), path
+        assert 'href="/waiting"' in answer.text and 'aria-current="page"' not in answer.text
+
+
+def test_who_signs_in_comes_to_the_page_that_was_asked_for(browser: TestClient) -> None:
+    browser.cookies.clear()
+    for path in ("/runs?kind=check&status=FAIL", "/waiting"):
+        page = browser.get(path)
+        (target,) = re.findall(r'name="target" value="([^"]*)"', page.text)
+        form = {"token": TOKEN, "target": target.replace("&amp;", "&")}
+        answer = browser.post("/login", data=form, follow_redirects=False)
+        assert answer.headers["Location"] == path
+        browser.cookies.clear()
+    # A form of a page whose server was started again leads back to this page.
+    referer = {"Referer": f"{URL}/playbook?query=a"}
+    page = browser.post("/waiting/x", data={"answer": "yes"}, headers=referer)
+    assert 'name="target" value="/playbook?query=a"' in page.text
+    for elsewhere in ("//evil.example", "/\\evil.example", "https://evil.example", "", "/\t/e"):
+        form = {"token": TOKEN, "target": elsewhere}
+        answer = browser.post("/login", data=form, follow_redirects=False)
+        assert answer.headers["Location"] == "/", elsewhere
+
+
+def test_a_question_that_was_not_answered_keeps_what_was_filled_in(
+    browser: TestClient, history: RunHistory
+) -> None:
+    run = ask(history, "a", "What does it mean?")
+    (question,) = browser.get("/api/waiting").json()["questions"]
+    form = {"csrf": csrf_of(browser.get("/waiting").text), "question": question["question"]}
+    form |= {"answer": NASTY, "by": "", "reason": "seen"}
+    answer = browser.post(f"/waiting/{run}", data=form, headers={"HX-Request": "true"})
+    assert 'role="alert"' in answer.text and "Not answered: the answer has no name" in answer.text
+    assert 'value="seen"' in answer.text and "&lt;script&gt;" in answer.text
+    assert markup_in(answer.text) == []
+    done = browser.post(
+        f"/waiting/{run}", data=form | {"by": "Ann Lee"}, headers={"HX-Request": "true"}
+    )
+    assert "Answered" in done.text and "<form" not in done.text
+
+
+def test_every_page_leads_to_its_data_with_the_same_filters(
+    browser: TestClient, history: RunHistory
+) -> None:
+    run = finish(history, "one", "FAIL", kind="check")
+    finish(history, "two", "PASS", kind="study")
+    for path in (
+        *(
+            "/",
+            "/waiting",
+            "/start",
+            "/runs?kind=study",
+            "/checks?status=FAIL",
+            "/playbook?query=a",
+        ),
+        *("/releases", "/stories", "/studies", "/costs?days=7", "/evals", "/memory", "/settings"),
+        *(f"/runs/{run}", f"/runs/{run}/stages", f"/runs/{run}/calls", f"/runs/{run}/trace"),
+    ):
+        (address,) = re.findall(r'<a href="(/api/[^"]*)"', browser.get(path).text)
+        address = address.replace("&amp;", "&")
+        assert browser.get(address).status_code == 200, address
+        assert path.partition("?")[2] in address, address
+    assert browser.get("/api/checks").json()["total"] == 1
+    assert browser.get("/api/runs?status=PASS").json()["total"] == 1
+    assert browser.get(f"/api/runs/{run}/calls/1").status_code == 404

@@ -113,3 +113,40 @@ def test_texts_of_the_products_are_never_markup(
     for path in (*paths, f"/playbook/{insight.id}", f"/playbook/{insight.id}?done={NASTY}"):
         answer = browser.get(path)
         assert (answer.status_code, markup_in(answer.text)) == (200, []), path
+
+
+def test_a_person_answers_what_the_playbook_asks_to_review(
+    browser: TestClient, book: Playbook
+) -> None:
+    insight = book.add_insight(InsightCategory.STRATEGY, "Read the header first")
+    for helped in (True, True, False, False):
+        book.record_outcome(insight.id, helped, followed=True, source=InsightSource(by="Bo"))
+    assert "To review" in browser.get("/playbook").text
+    (question,) = browser.get("/api/playbook").json()["questions"]
+    assert (question["kind"], question["insight"]) == ("uncertain", insight.id)
+    address = f"/playbook/{insight.id}"
+    page = browser.get(address).text
+    assert question["text"] in page and ">It holds</button>" in page
+    form = {"csrf": csrf_of(page), "by": "Ann Lee", "change": "confirm"}
+    assert "Confirmed" in browser.post(address, data=form).text
+    assert book.events(insight.id)[-1].kind == "confirmed"
+    assert book.require(insight.id).for_count == 3
+
+
+def test_all_that_came_of_a_run_is_listed_and_forgotten(
+    browser: TestClient, book: Playbook
+) -> None:
+    of_run = InsightSource(run="20261201-010134-11704b7f87", by="checklist")
+    taught = book.add_insight(InsightCategory.STRATEGY, "Read the header first", source=of_run)
+    other = book.add_insight(InsightCategory.MISTAKE, "Never trust a stale netlist")
+    unrelated = book.add_insight(InsightCategory.TOOL, "Use the newest reader")
+    book.record_outcome(other.id, True, followed=True, source=of_run)
+    address = f"/playbook?origin={of_run.run}"
+    page = browser.get(address).text
+    assert taught.id in page and other.id in page and unrelated.id not in page
+    form = {"csrf": csrf_of(page), "origin": of_run.run}
+    assert browser.post("/playbook", data=form).status_code == 422
+    answer = browser.post("/playbook", data=form | {"by": "Ann Lee"})
+    assert "Retired insights: 1; outcomes taken back: 1." in answer.text
+    assert book.require(taught.id).retired and not book.require(other.id).retired
+    assert book.require(other.id).net_score == 0

@@ -232,15 +232,19 @@ class Curator:
         self._living(key)
         return self._append("distinct", key, {"by": by})
 
-    def questions(self, limit: int | None = 10) -> list[ReviewQuestion]:
+    def questions(
+        self, limit: int | None = 10, insights: Mapping[str, Insight] | None = None
+    ) -> list[ReviewQuestion]:
         """Return the questions to ask first: mixed evidence, then near insights, then insights
         that were not used for the longest time.
 
         Args:
             limit: number of questions at most; None for all of them.
+            insights: the living insights that they are about, by their ids [those in the
+                playbook's view].
         """
         current_time = self._playbook.clock()
-        living = self._playbook.items
+        living = self._playbook.items if insights is None else insights
         uncertain: list[tuple[int, str, ReviewQuestion]] = []
         stale: list[ReviewQuestion] = []
         idle_days: dict[str, float] = {}

@@ -72,7 +72,10 @@ class _DescribedApp(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
         document = super().openapi()
-        for path, example in json.loads(_EXAMPLES.read_text(encoding="utf-8")).items():
+        examples = json.loads(_EXAMPLES.read_text(encoding="utf-8"))
+        for path, example in examples.items():
+            # An answer that looks like that of another path names this path.
+            example = examples[example] if isinstance(example, str) else example
             answer = document["paths"][path]["get"]["responses"]["200"]
             answer["content"]["application/json"]["example"] = example
         return document

@@ -163,4 +163,5 @@ def filled(kind: str, fields: Mapping[str, str]) -> StartForm:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
-        raise InputError(str(first["msg"]), place=place, hint="correct the form") from error
+        hint = "go back to the form, in which your browser keeps what you typed"
+        raise InputError(str(first["msg"]), place=place, hint=hint) from error

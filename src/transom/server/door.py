@@ -47,6 +47,8 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 """The names under which a machine reaches itself."""
 
 _HOST = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::\d{1,5})?")
+# Browsers read a backslash as a slash, and two slashes as the begin of another host.
+_OWN_ADDRESS = re.compile(r"/(?![/\\])[!-~]*")
 _log = logging.getLogger(__name__)
 
 
@@ -159,23 +161,26 @@ class Door:
         return None
 
     def _login(self, scope: Scope, body: bytes) -> Response | None:
-        """Return the answer to a browser that brings the token: a cookie, and the first page.
+        """Return the answer to a browser that brings the token: a cookie, and the page that it
+        asked for, else the first one.
 
         The address that follows is without the token, so that no history and no link keeps it.
         """
+        target = "/"
         if scope["path"] == "/" and scope["method"] == "GET":
             tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
         elif scope["path"] == LOGIN and scope["method"] == "POST":
-            tokens = [form_of(body).get("token", "")]
+            form = form_of(body)
+            tokens, target = [form.get("token", "")], _own_address(form.get("target", "/"))
         else:
             return None
         if not tokens:
             return None
         if len(tokens) != 1 or not self._is_token(tokens[0]):
-            return login_page("That is not the token of this server.")
+            return login_page("That is not the token of this server.", target)
         # The cookie proves the token and does not contain it: it is of no use with another server.
         session = secrets.token_urlsafe(16)
-        response = RedirectResponse("/", 303)
+        response = RedirectResponse(target, 303)
         # `Strict` would keep the cookie back where the address was opened from a mail or a chat.
         response.set_cookie(
             self._cookie,
@@ -206,7 +211,7 @@ class Door:
             )
             return _error(scope, 403, detail)
         if wants_page(scope):
-            return login_page()
+            return login_page(target=_page_of(scope))
         detail = (
             "the token is missing or wrong; send Authorization: Bearer and what `transom serve`"
             " printed"
@@ -243,6 +248,22 @@ class Door:
 
 def _error(scope: Scope, status: int, detail: str) -> Response:
     return error_page(status, detail) if wants_page(scope) else problem(status, detail)
+
+
+def _page_of(scope: Scope) -> str:
+    """Return the address of the page that a person looks at, or wants to look at."""
+    if scope["method"] == "GET":
+        query = scope["query_string"].decode("latin-1")
+        own_path: bytes = scope["raw_path"]
+        return own_path.decode("latin-1") + (f"?{query}" if query else "")
+    # A form leads nowhere by itself; the page that it stands on can be shown again.
+    _, _, path = "".join(_values(scope, b"referer")).partition("//")
+    return _own_address(f"/{path.partition('/')[2]}")
+
+
+def _own_address(text: str) -> str:
+    """Return an address below this server; `/` instead of one that leads elsewhere."""
+    return text if _OWN_ADDRESS.fullmatch(text) else "/"
 
 
 def _page_token(scope: Scope, body: bytes) -> str:

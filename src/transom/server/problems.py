@@ -19,6 +19,10 @@ from transom.server.rendering import error_page, wants_page
 MEDIA_TYPE = "application/problem+json"
 _METHODS = ("GET", "POST", "DELETE")
 """The methods that endpoints of this server have."""
+_ADDRESSES = {
+    404: "There is no page at this address.",
+    405: "This address takes a form, and has no page.",
+}
 
 
 class Problem(BaseModel):
@@ -74,7 +78,11 @@ async def _refused(request: Request, error: Exception) -> Response:
     headers = {**(error.headers or {})}
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         headers["Allow"] = ", ".join(_methods_of(request))
-    return answer_error(request, error.status_code, error.detail, headers)
+    detail = error.detail
+    # The words of Starlette repeat the status.
+    if wants_page(request.scope) and error.status_code in _ADDRESSES:
+        detail = f"{_ADDRESSES[error.status_code]} The links above lead to all pages."
+    return answer_error(request, error.status_code, detail, headers)
 
 
 def _methods_of(request: Request) -> list[str]:
@@ -95,7 +103,8 @@ async def _unusable(request: Request, error: Exception) -> Response:
         place = ".".join(map(str, finding["loc"]))
         errors.append({"where": place, "what": str(finding["msg"])})
     if wants_page(request.scope):
-        return error_page(422, "the address of this page has a value that cannot be used")
+        values = ", ".join(str(finding["loc"][-1]) for finding in error.errors())
+        return error_page(422, f"This address cannot be used: {values} is wrong. Go back.")
     return problem(
         422, "the request is invalid; see `errors`, and /openapi.json", _printable(errors)
     )

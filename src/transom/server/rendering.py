@@ -47,6 +47,16 @@ _COLOURS = {
     "running": ("running",),
 }
 
+# The phrases of HTTP tell a person little.
+_ERRORS = {
+    403: "Refused",
+    404: "Not found",
+    405: "Not possible here",
+    422: "This does not fit",
+    500: "The server failed",
+    503: "Not possible now",
+}
+
 
 @cache
 def environment() -> Environment:
@@ -92,14 +102,16 @@ def page(request: Request, template: str, values: Mapping[str, Any]) -> HTMLResp
 
 def error_page(status: int, detail: str, headers: Mapping[str, str] | None = None) -> HTMLResponse:
     """Return the page of an error: what happened, and what to do."""
-    title = HTTPStatus(status).phrase
-    return HTMLResponse(render("error.html", title=title, detail=detail), status, headers)
+    title = _ERRORS.get(status, HTTPStatus(status).phrase)
+    # It stands outside of any session, and knows of no run.
+    values = {"title": title, "detail": detail, "csrf": "", "path": "", "waiting_count": 0}
+    return HTMLResponse(render("error.html", **values), status, headers)
 
 
-def login_page(problem: str = "") -> HTMLResponse:
-    """Return the page that asks for the token."""
+def login_page(problem: str = "", target: str = "/") -> HTMLResponse:
+    """Return the page that asks for the token, and then leads to the address `target`."""
     headers = {"WWW-Authenticate": "Bearer"}
-    return HTMLResponse(render("login.html", problem=problem), 401, headers)
+    return HTMLResponse(render("login.html", problem=problem, target=target), 401, headers)
 
 
 def wants_page(scope: Scope) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from transom.server.pages.runs import list_page
+from transom.server.pages.runs import list_page, list_runs
 from transom.server.schemas import Offset
 
 router = APIRouter(include_in_schema=False)
@@ -16,3 +18,9 @@ api = APIRouter(prefix="/api")
 def show_checks(request: Request, status: str = "", offset: Offset = 0) -> Response:
     """List the checks, the newest first."""
     return list_page(request, "/checks", "check", status, offset)
+
+
+@api.get("/checks")
+def list_checks(request: Request, status: str = "", offset: Offset = 0) -> dict[str, Any]:
+    """List checks, the newest first."""
+    return list_runs(request, "check", status, offset)

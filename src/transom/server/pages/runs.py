@@ -60,12 +60,16 @@ def list_page(request: Request, path: str, kind: str, status: str, offset: int) 
     if path == "/runs":
         facets = {"kind": _facets(path, counts, chosen, "kind", "status"), **facets}
     rows = site.rows(site.runs.page(_filter(kind, status), limit=PAGE_ROWS, offset=offset))
-    total = 0
-    for group in counts:
-        if kind in ("", group.kind) and status in ("", group.status):
-            total += group.count
+    total = _total(counts, kind, status)
     values = {"rows": rows, "facets": facets, "total": total, "offset": offset, "list_path": path}
-    return page(request, "runs.html", values | {"chosen": chosen, "page_rows": PAGE_ROWS})
+    values |= {"chosen": chosen, "page_rows": PAGE_ROWS, "query": _query(path, chosen)}
+    return page(request, "runs.html", values)
+
+
+def _total(counts: Sequence[SummaryCount], kind: str, status: str) -> int:
+    """Return how many runs a filter lets through."""
+    fitting = [group for group in counts if kind in ("", group.kind)]
+    return sum(group.count for group in fitting if status in ("", group.status))
 
 
 def _facets(
@@ -87,12 +91,17 @@ def _facets(
 
 def _address(path: str, chosen: Mapping[str, str], name: str, value: str) -> str:
     # Without the offset: another filter has other pages.
-    filters = {key: text for key, text in chosen.items() if text and key != name}
+    query = _query(path, {**chosen, name: "" if chosen[name] == value else value})
+    return f"{path}?{query}" if query else path
+
+
+def _query(path: str, chosen: Mapping[str, str]) -> str:
+    """Return the filters of a list as they stand in its address."""
+    known = {key: text for key, text in chosen.items() if text}
+    # The list of one kind has an address of its own.
     if path != "/runs":
-        filters.pop("kind", None)
-    if chosen[name] != value:
-        filters[name] = value
-    return f"{path}?{urlencode(filters)}" if filters else path
+        known.pop("kind", None)
+    return urlencode(known)
 
 
 @router.get("/runs/{run_id}")
@@ -153,18 +162,23 @@ def list_runs(
     """List runs, the newest first."""
     site: Site = request.app.state.site
     limit = min(max(1, limit), 1_000)
+    total = _total(site.runs.store.count_summaries(), kind, status)
     runs = site.runs.page(_filter(kind, status), limit=limit, offset=offset)
-    return {"schema": "transom.runs/1", "runs": [row.to_json() for row in site.rows(runs)]}
+    rows = [row.to_json() for row in site.rows(runs)]
+    return {"schema": "transom.runs/1", "total": total, "runs": rows}
 
 
+@api.get("/runs/{run_id}/stages")
 @api.get("/runs/{run_id}")
 def get_run(request: Request, run_id: str) -> dict[str, Any]:
-    """Get a run with its stages and open questions."""
+    """Get a run with its stages, its open questions, what it was given, and where its files are."""
     site: Site = request.app.state.site
     run = site.runs.run(run_id)
-    document = {"schema": "transom.run/1", **_row(site, run_id).to_json(), "status": run.status}
-    document["stages"] = [stage.to_json() for stage in stages_of(run)]
-    return document | {"questions": [question.to_json() for question in questions_of(run)]}
+    head = _head_of(site, run)
+    document = {"schema": "transom.run/1", **head["row"].to_json(), "status": run.status}
+    for name in ("stages", "questions"):
+        document[name] = [entry.to_json() for entry in head[name]]
+    return document | {name: head[name] for name in ("inputs", "folder")}
 
 
 @api.get("/runs/{run_id}/result")

@@ -7,6 +7,7 @@ import secrets
 import shlex
 import time
 from pathlib import Path
+from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -45,10 +46,16 @@ def _remove_old_logs(site: Site) -> None:
 @router.get("/start")
 def show_forms(request: Request) -> Response:
     """Show a form for each command."""
+    return page(request, "start.html", list_forms())
+
+
+@api.get("/start")
+def list_forms() -> dict[str, Any]:
+    """Get the commands that the page starts, each with the JSON Schema of its fields."""
     forms = {
         kind: model.model_json_schema() | {"button": model.button} for kind, model in FORMS.items()
     }
-    return page(request, "start.html", {"forms": forms, "folder": str(Path.cwd())})
+    return {"schema": "transom.start/1", "folder": str(Path.cwd()), "forms": forms}
 
 
 @router.post("/start/{kind}")

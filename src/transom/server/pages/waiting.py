@@ -18,6 +18,7 @@ from transom.runs.open_questions import (
     OpenQuestion,
     WaitingRun,
     open_questions,
+    questions_of,
     waiting_runs,
 )
 from transom.runs.questions import in_full, short_name
@@ -133,8 +134,9 @@ def show_waiting(request: Request, offset: Offset = 0, answered: str = "") -> Re
     site: Site = request.app.state.site
     name = name_of(request)
     waiting = waiting_of(site, offset)
-    values = {"waiting": waiting, "offset": offset, "rows": PAGE_ROWS}
-    return page(request, "waiting.html", values | {"name": name, "answered": answered})
+    values = {"waiting": waiting, "offset": offset, "rows": PAGE_ROWS, "name": name}
+    values |= {"answered": answered, "given": {}, "problem": ""}
+    return page(request, "waiting.html", values)
 
 
 @router.get("/waiting/sheet")
@@ -194,6 +196,12 @@ async def answer(request: Request, run_id: str) -> Response:
         if not is_fragment:
             raise
         note = f"Not answered: {error}"
+        for question in questions_of(run):
+            if question.question == form.get("question", ""):
+                asked = AskedQuestion(question, run, _evidence(site, run, question))
+                # The form stays, with what the person filled in.
+                values = {"asked": asked, "given": form, "problem": note, "name": reply.person}
+                return page(request, "_question.html", values)
     if is_fragment:
         response: Response = page(request, "_answered.html", {"note": note, "run_id": run_id})
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,15 +129,20 @@ def show_call(request: Request, run_id: str, number: int) -> Response:
     """Show one call in full."""
     site: Site = request.app.state.site
     calls = calls_of(site, run_id)
-    if not 1 <= number <= len(calls):
-        problem = f"run {run_id} has no call {number}"
-        raise NotFoundError(problem, hint=f"it has calls 1 to {len(calls)}")
-    view = call_view(calls[number - 1])
+    view = call_view(_numbered(calls, number, run_id))
     run = site.runs.summary(run_id)
     values = {"run": run, "title": site.title(run), "call": view, "total": len(calls)}
     reply_text = json.dumps(view.call.reply["reply"], indent=2, ensure_ascii=False)
     values |= {"width": BAR_WIDTH, "reply_text": reply_text}
     return page(request, "call.html", values | {"sent": render(view.call.request).as_text()})
+
+
+def _numbered(calls: Sequence[JournaledCall], number: int, run_id: str) -> JournaledCall:
+    """Return a call by its number; NotFoundError if the run has none of it."""
+    if not 1 <= number <= len(calls):
+        problem = f"run {run_id} has no call {number}"
+        raise NotFoundError(problem, hint=f"it has calls 1 to {len(calls)}")
+    return calls[number - 1]
 
 
 @api.get("/runs/{run_id}/calls")
@@ -145,3 +151,10 @@ def list_calls(request: Request, run_id: str) -> dict[str, Any]:
     calls = calls_of(request.app.state.site, run_id)
     documents = [call.to_json() for call in calls]
     return {"schema": "transom.window/1", "run_id": run_id, "calls": documents}
+
+
+@api.get("/runs/{run_id}/calls/{number}")
+def get_call(request: Request, run_id: str, number: int) -> dict[str, Any]:
+    """Get what one call of a run saw, and its reply."""
+    call = _numbered(calls_of(request.app.state.site, run_id), number, run_id)
+    return {"schema": "transom.call/1", "run_id": run_id, **call.to_json(), "reply": call.reply}
