@@ -183,8 +183,11 @@ def _key_of(file: Path, rows: Mapping[str, StatusLine]) -> str | None:
     match = re.fullmatch(STORY_FILE, file.name)
     if match is None:
         return None
-    number = f"{match[1]}-{match[2]}"
-    fitting = [key for key in rows if key.startswith(f"{number}-")]
+    fitting = []
+    for key in rows:
+        parts = read_story_key(key)
+        if parts and not parts.prefix and (parts.epic, parts.number) == (match[1], match[2]):
+            fitting.append(key)
     # Titles change after the sheet was written; the number alone decides if it is unique.
     return fitting[0] if len(fitting) == 1 else None
 

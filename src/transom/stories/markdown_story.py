@@ -180,6 +180,8 @@ def read_epics(text: str, source: str) -> tuple[Story, ...]:
             extra |= {"status": read_status(status.text), "status_text": status.text}
         extra["depends_on"] = tuple(dict.fromkeys(re.findall(r"\b\d+\.\d+[a-z]?\b", waits)))
         identity = match[1].replace("-", ".")
+        if "." not in identity and (epic := _epic_above(parts, number)):
+            identity = f"{epic}.{identity}"
         story = _story(body, id=identity, title=match[2], text=story_text, **extra)
         unclear = _finished_mark(story, body)
         if story.status not in CLOSED and (outer := outer_mark(parts, number)):
@@ -204,6 +206,17 @@ def read_epics(text: str, source: str) -> tuple[Story, ...]:
             problem, place = f"has two stories {story.id}", f"{source}:{story.line}"
             raise InputError(problem, place=place, hint="number them apart")
     return tuple(stories)
+
+
+def _epic_above(parts: Sequence[MarkdownPart], number: int) -> str:
+    """Return the number of the epic in whose section a heading is, or ""."""
+    level = parts[number].level
+    for part in reversed(parts[:number]):
+        if 0 < part.level < level:
+            level = part.level
+            if match := _EPIC.match(bare_title(part)):
+                return match[1]
+    return ""
 
 
 def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, ...]:

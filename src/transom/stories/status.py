@@ -24,6 +24,7 @@ SECTION = "development_status"
 _STORY_KEY = re.compile(
     r"^(?:(?P<prefix>[A-Za-z]\w*?)-)?(?P<epic>\d+[a-z]?)-(?P<number>\d+[a-z]?)-(?P<slug>.+)$"
 )
+_BARE_KEY = re.compile(r"^epic-(?P<prefix>)(?P<epic>\d+[a-z]?)-(?P<number>\d+[a-z]?)(?P<slug>)$")
 _CRITERIA = re.compile(r"acceptance\b|ACs?\b", re.IGNORECASE)
 _STATUS_LINE = re.compile(r"^status:?\s*[:=–—-]\s*(.+)$", re.IGNORECASE)
 # One key whose value begins with a placeholder in braces.
@@ -81,7 +82,9 @@ class StoryKey:
 
 def read_story_key(key: str) -> StoryKey | None:
     """Return the parts of a story's key; None if it is no key of a story."""
-    match = _STORY_KEY.match(key)
+    match = _STORY_KEY.match(key.removeprefix("epic-"))
+    # The word before the epic's number is no team: `epic-3-5` is story 5 of epic 3.
+    match = match or _STORY_KEY.match(key) or _BARE_KEY.match(key)
     if match is None:
         return None
     return StoryKey(match["prefix"] or "", match["epic"], match["number"], match["slug"])
@@ -142,7 +145,7 @@ def read_sprint_status(file: YamlFile, source: str) -> SprintStatus:
             raise InputError(
                 f"the status of {key} is {value!r}", place=place, hint="write e.g. ready-for-dev"
             )
-        if _STORY_KEY.match(key):
+        if read_story_key(key):
             stories[key] = StatusLine(file.line_of(SECTION, key), value, _V6)
         # Rows of epics and retrospectives are known and no stories.
         elif not re.search(r"\bepic-\d", key):
