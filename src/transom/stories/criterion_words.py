@@ -65,7 +65,9 @@ _ANSWER_LENGTH = 160
 _ERRORS = re.compile(
     r"\(\w*(?:Error|Exception)(?:, \w*(?:Error|Exception))+\)"
     r"|[^\n;{]{0,80}\binstanceof\b[^\n;{]{0,80}\|\|[^\n;{]{0,80}"
-    r"|!errors\.(?:Is|As)\([^()\n]{1,80}\) && |&& !errors\.(?:Is|As)\([^()\n]{1,80}\)"
+    # A row of a table that says whether it fails takes no other error.
+    r"|!errors\.(?:Is|As)\([^()\n]{1,80}\) && (?=!errors|err [!=]= nil)"
+    r"|\berr [!=]= nil && !errors\.(?:Is|As)\([^()\n]{1,80}\)"
 )
 _ONLY_IF_OK = re.compile(r"\bok && [^{\n]{1,80}!=")
 _SAME = re.compile(
