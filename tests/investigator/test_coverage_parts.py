@@ -267,6 +267,18 @@ def test_a_total_that_is_that_of_its_parts_is_ready(name: str, tmp_path: Path) -
     assert verdict == "READY", reasons
 
 
+@pytest.mark.parametrize(("of", "ready"), [(1000, True), (1, False)])
+def test_a_report_that_lists_few_of_its_lines_is_no_lie(
+    of: int, ready: bool, tmp_path: Path
+) -> None:
+    lines = '<lines><line number="1" hits="4"/><line number="2" hits="0"/></lines>'
+    classes = f'<classes><class filename="a.py" line-rate="0.93">{lines}</class></classes>'
+    counts = f'line-rate="0.93" lines-valid="{of}"'
+    report = f"<coverage {counts}><packages><package>{classes}</package></packages></coverage>"
+    verdict, reasons = verdict_of(report, "xml", tmp_path)
+    assert (verdict == "READY") is ready, reasons
+
+
 def test_a_file_that_a_merged_report_lists_again_counts_once(tmp_path: Path) -> None:
     verdict, reasons = verdict_of(lcov_of_one_file_again(98, 61), "info", tmp_path)
     assert verdict != "READY"

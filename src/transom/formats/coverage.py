@@ -40,12 +40,14 @@ class CoverageShare:
         locator: place of the value that it is read from: a JSON pointer or a path of `xml_paths`.
         over: place of the divisor, if the report has only counts.
         counted: the lines or branches that the reader counted, if the report has no total.
+        total: the lines or branches that the share is of; 0 if the report does not tell.
     """
 
     percent: float
     locator: str
     over: str = ""
     counted: CodeCount | None = None
+    total: int = 0
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def share_of_counts(covered: object, of: object, locator: str, over: str) -> Cov
     # Of nothing no share was measured, whatever the tool writes.
     if of == 0:
         return None
-    return CoverageShare(100 * covered / of, locator, over)
+    return CoverageShare(100 * covered / of, locator, over, total=of)
 
 
 def share_of_units(units: Iterable[tuple[Hashable, int]], locator: str) -> CoverageShare | None:
@@ -110,12 +112,16 @@ def above_parts(
 ) -> Iterator[Problem]:
     """Yield that a total is above what its parts add up to; a report need not list parts.
 
-    A total below them is no danger: whatever it meets, the parts meet as well.
+    A total below them is no danger: whatever it meets, the parts meet as well. A report that lists
+    fewer lines than its total is of proves less: those that it leaves out may all have run.
 
     Args:
         what: the parts: files, lines.
     """
-    if share is None or not parts.total or share.percent - parts.percent <= close:
+    if share is None or not parts.total:
+        return
+    left_out = max(0, share.total - parts.total)
+    if share.percent - CodeCount(parts.covered + left_out, parts.total + left_out).percent <= close:
         return
     added = f"by its {what} {parts.covered} of {parts.total}, {parts.percent:.4g} %"
     yield f"the total is {share.percent:.4g} %, {added}", share.locator

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from xml.etree.ElementTree import Element
 
 from transom.evidence.numbers import PrintedNumber, read_number
@@ -59,6 +60,8 @@ def _cobertura(root: Element) -> Coverage:
     has_lines = root.get("lines-valid", "?") != "0"
     has_branches = root.get("branches-valid", "0") != "0"
     lines = _rate(root, "line-rate") if has_lines else None
+    if lines is not None:
+        lines = replace(lines, total=_count(root, "lines-valid") or 0)
     branches = _rate(root, "branch-rate") if has_branches else None
     problems = list[Problem]()
     for share, covered, of in (
@@ -122,7 +125,7 @@ def _jacoco(root: Element) -> Coverage:
         # A module without branches has a counter of 0 and 0.
         if count.total:
             place = child_path("/report", root, counter)
-            share = CoverageShare(count.percent, f"{place}/@covered")
+            share = CoverageShare(count.percent, f"{place}/@covered", total=count.total)
             shares[counter.get("type", "")] = share
     lines, branches = shares.get("LINE"), shares.get("BRANCH")
     problems = list[Problem]()
