@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.documents.door import FAN, MODEL, REPLIES, Door, FanModel, fan_door
+from tests.documents.door import FAN, MODEL, REPLIES, Door, FanModel, fan_door, inside
 from tests.documents.rows import row, shared
 from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.checklist.calls import CheckOptions
@@ -186,31 +186,29 @@ def test_no_values(fan: Door) -> None:
 
 
 @pytest.mark.slow
-@row("the workflow as a graph of LangGraph", "transom.runs.walk:as_langgraph")
+@row("the workflow as a graph of LangGraph, which builds", "transom.checklist.calls:build_table")
 def test_graph(fan: Door) -> None:
     pytest.importorskip("langgraph")
-    from transom.checklist.building import routes
-    from transom.checklist.building.state import BuildState
-    from transom.runs import FlowTable, as_langgraph
+    from transom.checklist import CheckOptions, build_flow, run
+    from transom.runs import as_langgraph
 
-    async def node(state: BuildState) -> BuildState:
-        return state
+    async def stream() -> tuple[list[str], Any]:
+        options = CheckOptions(model=MODEL, out="out")
+        async with build_flow("out/FAN-1_ItemSpec.md", "FAN-1.yaml", options) as flow:
+            graph = as_langgraph(flow.table, type(flow.start))
+            nodes, last = list[str](), None
+            async for update in graph.astream(vars(flow.start)):
+                ((node, last),) = update.items()
+                nodes.append(node)
+            return nodes, last
 
-    nodes = dict.fromkeys((*routes.ROUTES, *routes.ENDS), node)
-    table: FlowTable[BuildState] = FlowTable(
-        name="build", start="load_spec", nodes=nodes, routes=routes.ROUTES, most_steps=20
-    )
-    graph = as_langgraph(table, BuildState)
-    drawn = {*graph.get_graph().nodes}
-    assert drawn >= {
-        "load_spec",
-        "preprocess",
-        "parser",
-        "logic",
-        "validate",
-        "repair_a",
-        "repair_b",
-    }
+    assert fan("check", "spec", "FAN-1.yaml", "--model", MODEL, "-o", "out", "-q").code == 0
+    with inside(fan.here):
+        nodes, last = asyncio.run(stream())
+        verdict = asyncio.run(run("out/FAN-1_checker", "FAN-1.yaml"))
+    assert nodes == ["load_spec", "preprocess", "parser", "logic", "validate", "done"]
+    assert last["result"].status == "done"
+    assert verdict.status == "PASS"
 
 
 @row(

@@ -8,9 +8,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from transom.checklist.calls import BuildFlow as BuildFlow
     from transom.checklist.calls import CheckOptions as CheckOptions
     from transom.checklist.calls import CodeReport as CodeReport
     from transom.checklist.calls import build as build
+    from transom.checklist.calls import build_flow as build_flow
     from transom.checklist.calls import check_all as check_all
     from transom.checklist.calls import run as run
     from transom.checklist.calls import specify as specify
@@ -19,9 +21,11 @@ if TYPE_CHECKING:
 
 # Imported at their first use: who runs a checker needs neither the writer nor the builder.
 __all__ = [
+    "BuildFlow",
     "CheckOptions",
     "CodeReport",
     "build",
+    "build_flow",
     "check_all",
     "run",
     "specify",

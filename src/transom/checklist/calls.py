@@ -19,9 +19,10 @@ from typing import TypeAlias
 
 from transom.canonical import Json
 from transom.checklist import pipeline
-from transom.checklist.building.flow import BuiltChecker
+from transom.checklist.building.flow import BuiltChecker, build_table, start_of
 from transom.checklist.building.gates import read_config, run_code_gates, static_rows
 from transom.checklist.building.settings import BuildSettings
+from transom.checklist.building.state import BuildState
 from transom.checklist.claim_gate import claim_row
 from transom.checklist.embedded import embedded_default
 from transom.checklist.item import Item, load_item
@@ -39,7 +40,7 @@ from transom.evidence.findings import Finding
 from transom.formats.yaml_files import read_text
 from transom.llm import Chain, Provider
 from transom.llm.naming import Surroundings, named_chain
-from transom.runs import Run, Workspace
+from transom.runs import FlowTable, Run, Workspace
 from transom.sandbox import Sandbox
 
 Model: TypeAlias = str | Provider | Chain
@@ -93,6 +94,14 @@ class CodeReport:
         return all(self.gate_results.values())
 
 
+@dataclass(frozen=True)
+class BuildFlow:
+    """The flow of a build: nodes and routes, and the state with which it starts."""
+
+    table: FlowTable[BuildState]
+    start: BuildState
+
+
 async def specify(item: FilePath, options: CheckOptions | None = None) -> SpecResult:
     """Write the ItemSpec of an item.
 
@@ -124,6 +133,41 @@ async def build(
         InputError: the ItemSpec does not pass its gate, or belongs to another item.
     """
     options = options or CheckOptions()
+    async with _building(itemspec, item, options) as (run, text, loaded, places, manner):
+        item_id = loaded.item_id if loaded else parse_spec(text).item_id
+        folder = places.out / checker_folder(item_id) if places.out else None
+        built = await pipeline.checker_of(run, text, loaded, places, manner, folder=folder)
+        result = built.result if isinstance(built, BuiltChecker) else built
+        if isinstance(built, BuiltChecker) and built.judges and loaded:
+            await try_scenarios(run, built.folder, loaded, places, manner)
+        await run.finish(result.status)
+    return result
+
+
+@asynccontextmanager
+async def build_flow(
+    itemspec: FilePath, item: FilePath | None = None, options: CheckOptions | None = None
+) -> AsyncIterator[BuildFlow]:
+    """Open the flow of `build` as a table of nodes and routes, to be walked by another program.
+
+    The arguments and errors are those of `build`. The run is open as long as the context; a walk
+    that stops on the way is continued by the next one, or by `build`.
+    """
+    options = options or CheckOptions()
+    async with _building(itemspec, item, options) as (run, text, loaded, places, manner):
+        inputs = pipeline.build_inputs(text, loaded, places, run.folder)
+        folder = places.out / checker_folder(inputs.item_id) if places.out else None
+        start = start_of(run, inputs, manner.build.max_iterations)
+        yield BuildFlow(
+            build_table(run, manner.sandbox, manner.build, folder, start.repairs), start
+        )
+
+
+@asynccontextmanager
+async def _building(
+    itemspec: FilePath, item: FilePath | None, options: CheckOptions
+) -> AsyncIterator[tuple[Run, str, Item | None, Places, Manner]]:
+    """Open the run of a build, with its ItemSpec, the item, the places and the manner."""
     loaded = load_item(Path(item)) if item else None
     path = Path(itemspec)
     text, item_id = pipeline.read_spec(path, loaded)
@@ -138,14 +182,7 @@ async def build(
         # Without an item, relative paths start beside the ItemSpec.
         if loaded is None:
             places = replace(places, base=path.absolute().parent)
-        folder = places.out / checker_folder(item_id) if places.out else None
-        manner = _manner(options, settings)
-        built = await pipeline.checker_of(run, text, loaded, places, manner, folder=folder)
-        result = built.result if isinstance(built, BuiltChecker) else built
-        if isinstance(built, BuiltChecker) and built.judges and loaded:
-            await try_scenarios(run, built.folder, loaded, places, manner)
-        await run.finish(result.status)
-    return result
+        yield run, text, loaded, places, _manner(options, settings)
 
 
 async def _known_item(options: CheckOptions, itemspec: Path, item_id: str) -> Item | None:

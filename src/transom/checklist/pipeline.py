@@ -87,9 +87,30 @@ async def checker_of(
             status="done", item_id=item.item_id, checker_path=str(folder or checker), run_id=run.id
         )
         return BuiltChecker(checker, result)
-    roots = places.roots(item, run.folder)
+    inputs = build_inputs(spec, item, places, run.folder)
+    try:
+        built = await build_checker(run, inputs, manner.sandbox, manner.build, folder)
+    except NeedsModel as error:
+        return BuildResult(
+            status="NEEDS_MODEL", item_id=inputs.item_id, needs_model=_words(error), run_id=run.id
+        )
+    if manner.memory and built.done:
+        document = parse_spec(inputs.spec_text)
+        await remember_spec(run, manner.memory, inputs.item_id, inputs.description, document)
+    return built
+
+
+def build_inputs(
+    spec: Artifact[str] | str, item: Item | None, places: Places, folder: Path
+) -> BuildInputs:
+    """Return the inputs of a build; without an item, relative paths start at `folder`.
+
+    Raises:
+        InputError: the ItemSpec lacks a section, a variable is not defined.
+    """
+    roots = places.roots(item, folder)
     document = parse_spec(spec.value if isinstance(spec, Artifact) else spec)
-    inputs = BuildInputs(
+    return BuildInputs(
         item_id=item.item_id if item else document.item_id,
         description=item.description if item else document.description,
         item_text=item.text if item else None,
@@ -98,15 +119,6 @@ async def checker_of(
         roots=tuple(roots.readable()),
         variables={**roots.defaults, **roots.values},
     )
-    try:
-        built = await build_checker(run, inputs, manner.sandbox, manner.build, folder)
-    except NeedsModel as error:
-        return BuildResult(
-            status="NEEDS_MODEL", item_id=inputs.item_id, needs_model=_words(error), run_id=run.id
-        )
-    if manner.memory and built.done:
-        await remember_spec(run, manner.memory, inputs.item_id, inputs.description, document)
-    return built
 
 
 async def check_all(
