@@ -20,6 +20,14 @@ from transom.stories.progress import describe_stage
             "US1/proof#2/bodies-named-1",
             "US1: the tests run again, with a failure in what a criterion names",
         ),
+        (
+            "1.2/proof#1/usual-arguments-2",
+            "1.2: the tests run again, with usual values where no criterion names others",
+        ),
+        (
+            "1.2/proof#1/without-function-1",
+            "1.2: the tests run again, with a failure in what a test replaces",
+        ),
         ("1.2/tests-before", "1.2: the tests run on the baseline"),
         ("tests-trial/run", "the test command is tried with a test that fails"),
         ("1.2/dev#1/begin", ""),
