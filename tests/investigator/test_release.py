@@ -14,6 +14,9 @@ import pytest
 
 from tests.investigator.folders import ISSUE, PLAN, SECURITY, UNIT, issue, ready, review, text_of
 from tests.investigator.reports import junit
+from tests.npm import npm_script
+from tests.server.browsing import started_browser
+from tests.server.test_accessible import findings
 from transom.cli import main
 from transom.errors import InputError
 from transom.investigator.policy import load_policy
@@ -125,6 +128,34 @@ def test_each_format_shows_features_criteria_and_tasks(three: Path) -> None:
     failures = [int(suite.get("failures", 0)) for suite in suites]
     assert failures == [2, 1, 0]
     assert [len(suite.findall("testcase/failure")) for suite in suites] == failures
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_shows_each_criterion_at_any_width(
+    three: Path, tmp_path: Path, width: int, scheme: str
+) -> None:
+    path = tmp_path / "release.html"
+    path.write_text(RELEASE_FORMATS["html"](assessed(three)), encoding="utf-8")
+    size = {"width": width, "height": 900}
+    with started_browser() as browser:
+        page = browser.new_context(viewport=size, color_scheme=scheme).new_page()
+        page.goto(path.as_uri())
+        root = page.locator("html")
+        assert root.evaluate("root => root.scrollWidth == root.clientWidth")
+        # Every cell has its sign in sight, inside of its own box.
+        cells = page.locator("td.criterion:has(.sign)")
+        assert cells.count() > 30
+        inside = "cell => cell.querySelector('.sign').offsetWidth <= cell.clientWidth"
+        box = page.locator("table").bounding_box()
+        assert box is not None and box["x"] + box["width"] <= width
+        for cell in cells.all():
+            assert cell.locator(".sign").is_visible() and cell.evaluate(inside)
+        failed = page.locator("td.fail").first
+        assert failed.locator(".name").is_visible() == (width == 390)
+        # The policy of the page stops scripts, but not those of the driver.
+        assert findings(page, npm_script("axe-core/axe.min.js")) == []
 
 
 def test_markup_in_names_stays_text(tmp_path: Path) -> None:

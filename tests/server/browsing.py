@@ -112,6 +112,13 @@ class Watched:
 
 @contextmanager
 def chromium(server: Served) -> Iterator[Watched]:
+    """Start a browser for a server, or skip the test where there is none."""
+    with started_browser() as browser:
+        yield Watched(browser, server)
+
+
+@contextmanager
+def started_browser() -> Iterator[Any]:
     """Start Debian's Chromium, or skip the test where it or its driver is missing."""
     program = shutil.which("chromium")
     missing = "Debian's chromium" if program is None else "the package playwright"
@@ -125,6 +132,6 @@ def chromium(server: Served) -> Iterator[Watched]:
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=arguments)
         try:
-            yield Watched(browser, server)
+            yield browser
         finally:
             browser.close()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,11 @@ def folder(tmp_path: Path) -> Path:
     done = subprocess.run(command, cwd=tmp_path, env=clean_environment(), check=False)
     assert done.returncode == 3
     return tmp_path
+
+
+def shown_score(page: Any) -> float:
+    """Return the score of the insight that a page shows."""
+    return float(page.locator(".head .state").inner_text().removeprefix("score "))
 
 
 def is_too_wide(page: object) -> bool:
@@ -142,8 +148,12 @@ def test_a_person_starts_a_check_reads_its_verdict_and_judges_an_insight(folder:
         page.get_by_role("link", name="Playbook").click()
         page.locator("main table a").first.click()
         page.get_by_label("Your name").fill("Ann Lee")
+        page.get_by_role("button", name="Helpful").click()
+        page.get_by_text("Counted as helpful").wait_for()
+        score = shown_score(page)
         page.get_by_role("button", name="Harmful").click()
         page.get_by_text("1 against it").wait_for()
+        assert 0 < shown_score(page) < score
         insight = page.url.partition("?")[0].removeprefix(server.url)
         page.get_by_role("link", name="Waiting").click()
         keep_picture(page, "browser-waiting", folder)

@@ -38,3 +38,7 @@ def test_the_command_writes_the_file_with_calls_and_trace(tmp_path: Path) -> Non
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert text.startswith("<!doctype html>") and "<code>one</code>" in text
     assert text.count('<section class="call">') == 2 and "stage one" in text
+    # A segment of a bar leads to its text in the same file.
+    targets = re.findall(r'<a href="#([^"]+)" aria-label', text)
+    assert len(targets) > 2 and len({*targets}) == len(targets)
+    assert all(f'<pre id="{target}"' in text for target in targets)

@@ -11,6 +11,13 @@ from transom.investigator.release import FeatureRow, OwnerTask, ReleaseAssessmen
 from transom.investigator.report import escaped, page_template, printable
 
 _SIGNS: Final = {"pass": "+", "fail": "-", "unknown": "?", "waived": "~", "not_applicable": "."}
+_PAGE_SIGNS: Final = {
+    "fail": "✕",
+    "unknown": "●",
+    "pass": "✓",
+    "waived": "~",
+    "not_applicable": "–",
+}
 _WORDS: Final = {
     "pass": "met",
     "fail": "not met",
@@ -132,6 +139,7 @@ def html_release(release: ReleaseAssessment) -> str:
         rows=rows,
         owners=by_owner(release),
         words=_WORDS,
+        signs=_PAGE_SIGNS,
     )
     return page
 

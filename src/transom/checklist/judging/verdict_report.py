@@ -233,7 +233,8 @@ def _sections(verdict: Verdict) -> Iterator[Section]:
         unused.append(PageEntry(f"{waiver.pattern}: {waiver.why}", "warn"))
     yield Section("Unused waivers", tuple(unused))
     for word in ("holds", "found"):
-        yield _judged(word, by_word[word], lines, closed=verdict.exit_code == 1)
+        # Good entries are folded, so that a reader sees at once what else there is.
+        yield _judged(word, by_word[word], lines, closed=True)
     judged = verdict.checker_type is not None or verdict.status == "ERROR"
     yield Section("Warnings" if judged else "", _notes("warn", verdict.warnings))
     differences = []
