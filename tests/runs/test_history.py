@@ -20,9 +20,11 @@ from tests.cli.helpers import clean_environment, walked
 from tests.cli.test_runs import both_changed
 from transom.errors import InputError
 from transom.llm import Chain, ScriptedProvider, Usage
+from transom.llm.prices import Prices
 from transom.runs import Run, Workspace
 from transom.runs.answering import GivenAnswer, give_answer
 from transom.runs.history import RunHistory, all_runs, view
+from transom.runs.spending import costs_of
 from transom.runs.summarising import RunRow, Summariser
 from transom.runs.workspace import RunLock
 from transom.store import Record, Store, summarise_records
@@ -168,7 +170,9 @@ async def test_the_figures_of_a_killed_run_are_those_of_its_journal(tmp_path: Pa
         assert (run.status, run.calls, run.usage) == ("interrupted", 8, {"quick": Usage(24, 16)})
         (last_at,) = [record.at for record in records if record.kind == "model_reply"][-1:]
         assert run.last_at == last_at
-        assert history.with_calls("", 9) == (1, [run])
+        assert history.count_since(datetime.now(UTC) + timedelta(hours=1)) == 0
+        costs = costs_of(history, Prices.load(), 1)
+        assert (costs.runs, costs.total.runs, costs.total.usage) == (1, 1, Usage(24, 16))
         # The eight replies came within a second, so none of them wrote the row.
         facts: Any = stored.data
         assert facts["calls"] == 0

@@ -522,6 +522,13 @@ class StoreConformance:
             assert [each.stream for each in closed] == ["run/1"]
             assert [each.stream for each in store.summaries(limit=1, offset=1)] == ["run/1"]
             assert not store.summaries(SummaryFilter(kinds=("none",)))
+            for only, name in (
+                (SummaryFilter(first="run/2"), "run/2"),
+                (SummaryFilter(before="run/2"), "run/1"),
+                (SummaryFilter(lacking="3"), "run/2"),
+            ):
+                assert [each.stream for each in store.summaries(only)] == [name]
+                assert [each.count for each in store.count_summaries(only)] == [1]
             counts = {(each.kind, each.status): each.count for each in store.count_summaries()}
             assert counts == {("test", "opened"): 1, ("test", "closed"): 1}
             await store.forget("run/1")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, cast
 
 from transom.errors import NotFoundError, RunError
@@ -18,6 +19,7 @@ RUNNING = "running"
 _PAUSED, _INTERRUPTED = "paused", "interrupted"
 _EVERY = SummaryFilter()
 _WITHOUT_SUMMARY = SummaryFilter(kinds=(OUTDATED,))
+_PART = 250
 
 
 @dataclass(frozen=True)
@@ -125,27 +127,28 @@ class RunHistory:
                 runs.append(self._as_it_stands(summary))
         return runs
 
-    def with_calls(self, since: str, at_most: int) -> tuple[int, list[RunSummary]]:
-        """Return how many runs began at a time or later, and those of them that asked a model.
+    def count_since(self, since: datetime) -> int:
+        """Return how many runs began at a time (UTC) or later."""
+        counts = self.store.count_summaries(SummaryFilter(first=_first_stream(since)))
+        return sum(group.count for group in counts if group.kind != OUTDATED)
 
-        Args:
-            since: UTC, ISO 8601.
-            at_most: the number of runs that are looked at, the newest first.
-        """
-        count = 0
-        runs: list[RunSummary] = []
-        for stored in self.store.summaries(limit=at_most):
-            if stored.kind == OUTDATED:
-                continue
-            summary = self._counted_to_the_end(stored)
-            facts: Any = summary.data
-            if facts["started_at"] < since:
-                break
-            count += 1
-            # Most runs ask the rules alone, and a summary in full costs as much as its row.
-            if facts["usage"]:
-                runs.append(self._as_it_stands(summary))
-        return count, runs
+    def with_calls(self, since: datetime) -> Iterator[StreamSummary]:
+        """Yield the summaries of the runs that began at a time (UTC) or later and had an answer."""
+        # The rows of runs that run may miss their answers, and few runs run at a time.
+        period = SummaryFilter(first=_first_stream(since))
+        running: set[str] = set()
+        for stored in self.store.summaries(replace(period, statuses=(RUNNING,))):
+            running.add(stored.stream)
+            yield self._counted_to_the_end(stored)
+        # The database skips the others, since reading a summary takes ten times as long. A part of
+        # the list is gone before the next one is read: collecting garbage among ten thousand
+        # summaries takes longer than reading them.
+        part = replace(period, lacking='"usage":{}')
+        while summaries := self.store.summaries(part, limit=_PART):
+            for stored in summaries:
+                if stored.kind != OUTDATED and stored.stream not in running:
+                    yield stored
+            part = replace(part, before=summaries[-1].stream)
 
     def all_summaries(self) -> list[RunSummary]:
         """Return all runs, also those without a summary, whose journals are read."""
@@ -226,6 +229,11 @@ class RunHistory:
         if run.status != RUNNING or self.workspace.is_held(self.store, run.id):
             return run
         return replace(run, status=_PAUSED if run.waits else _INTERRUPTED)
+
+
+def _first_stream(since: datetime) -> str:
+    """Return the least name that a run may have that began at a time, which its id begins with."""
+    return f"{STREAM}{since:%Y%m%d-%H%M%S}"
 
 
 def _folded(store: Store, row: RunRow) -> StreamSummary:

@@ -92,12 +92,19 @@ class SummaryFilter:
     Attributes:
         kinds, statuses, waits: the values that are taken.
         streams: the names of the streams that are taken.
+        first, before: the names that are taken begin with the one and end before the other, as
+            bytes are compared.
+        lacking: text that the JSON of `data`, which is compact, must not contain; without `%` and
+            `_`.
     """
 
     kinds: tuple[str, ...] = ()
     statuses: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
     streams: tuple[str, ...] = ()
+    first: str = ""
+    before: str = ""
+    lacking: str = ""
 
 
 EVERY = SummaryFilter()
@@ -197,7 +204,7 @@ class Store(Protocol):
         """
         ...
 
-    def count_summaries(self) -> list[SummaryCount]:
+    def count_summaries(self, only: SummaryFilter = EVERY) -> list[SummaryCount]:
         """Return how many summaries there are of each kind, status and `waits`."""
         ...
 

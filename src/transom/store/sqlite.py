@@ -33,8 +33,8 @@ from transom.store.protocol import (
 from transom.store.read_only import connect_for_reading
 from transom.store.sqlite_errors import damaged, typed_errors
 from transom.store.summaries import (
-    COUNT,
     FORGET,
+    count_of,
     keep_summary,
     list_of,
     summarise_records,
@@ -194,8 +194,9 @@ class SqliteStore:
         except (ValueError, TypeError) as error:
             raise damaged(self._path, "a row of the table summaries") from error
 
-    def count_summaries(self) -> list[SummaryCount]:
-        return [SummaryCount(*row) for row in self._query(COUNT)]
+    def count_summaries(self, only: SummaryFilter = EVERY) -> list[SummaryCount]:
+        sql, values = count_of(only)
+        return [SummaryCount(*row) for row in self._query(sql, *values)]
 
     async def summarise_again(self, stream: str, summarise: Summarise) -> None:
         def work(connection: sqlite3.Connection) -> None:

@@ -34,7 +34,6 @@ _recent: dict[str, tuple[tuple[Any, ...], StreamSummary]] = {}
 """The rows that this process wrote last, by stream, and what they hold. A row that is read as it
 was written is not decoded again, which is half of what a summary costs at each reply of a model.
 """
-COUNT = "SELECT kind, status, waits, count(*) FROM summaries GROUP BY kind, status, waits"
 FORGET = "DELETE FROM summaries WHERE stream = ?"
 
 
@@ -52,6 +51,14 @@ def list_of(
     return sql, values
 
 
+def count_of(only: SummaryFilter) -> tuple[str, list[str]]:
+    """Return the SELECT that counts summaries, and its values."""
+    condition, values = _condition(only)
+    places = "kind, status, waits"
+    sql = f"SELECT {places}, count(*) FROM summaries WHERE {condition} GROUP BY {places}"
+    return sql, values
+
+
 def _condition(only: SummaryFilter) -> tuple[str, list[str]]:
     """Return the condition of a SELECT, and its values."""
     conditions = ["stream <> ''"]
@@ -66,6 +73,15 @@ def _condition(only: SummaryFilter) -> tuple[str, list[str]]:
         if accepted:
             conditions.append(f"{column} IN ({', '.join('?' * len(accepted))})")
             values += accepted
+    lacking = only.lacking and f"%{only.lacking}%"
+    for comparison, value in (
+        ("stream >= ?", only.first),
+        ("stream < ?", only.before),
+        ("data NOT LIKE ?", lacking),
+    ):
+        if value:
+            conditions.append(comparison)
+            values.append(value)
     return " AND ".join(conditions), values
 
 

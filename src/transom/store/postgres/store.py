@@ -38,9 +38,9 @@ from transom.store.protocol import (
     keep_unchanged,
 )
 from transom.store.summaries import (
-    COUNT,
     FORGET,
     READ,
+    count_of,
     keep_summary,
     list_of,
     reads_summary,
@@ -215,8 +215,9 @@ class PostgresStore:
         sql, values = list_of(only, limit, offset, by_stream=by_stream)
         return [summary_of(row) for row in self._query(translate(sql), *values)]
 
-    def count_summaries(self) -> list[SummaryCount]:
-        return [SummaryCount(*row) for row in self._query(COUNT)]
+    def count_summaries(self, only: SummaryFilter = EVERY) -> list[SummaryCount]:
+        sql, values = count_of(only)
+        return [SummaryCount(*row) for row in self._query(translate(sql), *values)]
 
     async def summarise_again(self, stream: str, summarise: Summarise) -> None:
         def work(connection: PostgresConnection) -> None:
