@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.cli.checks import EXAMPLES, Desk
-from transom.cli.stage_lines import LABELS
+from transom.runs.stage_lines import LABELS
 
 STAGE_NAME = re.compile(
     r"^(?:spec|build|run|gather|advice)/\S+|: working\b|, reused$", re.MULTILINE

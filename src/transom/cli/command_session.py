@@ -20,7 +20,6 @@ from transom.canonical import Json
 from transom.cli.chains import build_chain, without_credentials
 from transom.cli.common_options import CommonOptions, Format
 from transom.cli.output import Live, ReportFile, print_json, print_text, printable, say
-from transom.cli.stage_lines import LABELS
 from transom.cli.typed_commands import with_workspace
 from transom.config import Settings, load_settings
 from transom.config.runtime_sections import Notice
@@ -34,6 +33,7 @@ from transom.llm.shared_purse import SharedPurse
 from transom.runs import Run, Workspace, find_workspace, write_file
 from transom.runs.history import view
 from transom.runs.notices import notice_of, send_notice
+from transom.runs.stage_lines import LABELS
 from transom.runs.summarising import RunRow
 from transom.store import LeasingStore, Store, StoreLocation
 from transom.telemetry import Redactor, configure

@@ -14,6 +14,8 @@ MOST_MARKS = 1_000
 """Marks of one chart; more are thinned, and the chart says so."""
 LEFT, RIGHT, TOP, BOTTOM = 64.0, 624.0, 12.0, 204.0
 """Where the marks of a chart may be."""
+SPAN_WIDTH = 360.0
+"""The width of a row of a waterfall or a timeline."""
 
 
 @dataclass(frozen=True)
@@ -106,3 +108,16 @@ def thinned(rows: Sequence[_Row], noun: str) -> tuple[Sequence[_Row], str]:
 def short_number(value: float) -> str:
     """Return a number as it stands at the end of an axis."""
     return f"{value:.4g}"
+
+
+def span_place(begin: float, end: float, first: float, last: float) -> tuple[float, float]:
+    """Return where the bar of a span begins in a row of `SPAN_WIDTH`, and how wide it is.
+
+    Args:
+        begin, end: of the span, in any unit of time.
+        first, last: of all rows.
+    """
+    scale = SPAN_WIDTH / ((last - first) or 1)
+    x = min(SPAN_WIDTH - 2, (begin - first) * scale)
+    # Also a span of no length has to be seen.
+    return round(x, 2), round(max(2.0, (end - begin) * scale), 2)

@@ -8,7 +8,7 @@ read of them.
     error_logs/iteration_n.json                  what was wrong with attempt n, so that it was
                                                  written again
 
-These files are written and never read: the journal alone decides. So none of them is synced.
+No run reads these files: the journal alone decides. So none of them is synced.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class CheckpointFiles:
         fields_with_output = fields | {"output": _readable(path)}
         if self.settings.retention_policy != "latest":
             self._write(checkpoint.file, fields_with_output)
-        self._write(f"stage_outputs/{checkpoint.stage.replace('/', '_')}.json", fields_with_output)
+        self._write(_output_file(checkpoint.stage), fields_with_output)
         self._write("checkpoint_latest.json", fields)
         # Only these make files too many, or too old. Looking costs as much as writing.
         self._counts[checkpoint.hour] += 1
@@ -179,6 +179,18 @@ class CheckpointFiles:
             with suppress(OSError):
                 half.unlink()
             self.tell(f"{path}: cannot write: {error.strerror}; {HOW_TO_WRITE}")
+
+
+def stage_output(folder: Path, stage: str) -> Json:
+    """Return what a stage of a run wrote last; None if the file for people is not there."""
+    with suppress(OSError, ValueError, KeyError, RecursionError):
+        output: Json = json.loads((folder / _output_file(stage)).read_bytes())["output"]
+        return output
+    return None
+
+
+def _output_file(stage: str) -> str:
+    return f"stage_outputs/{stage.replace('/', '_')}.json"
 
 
 def _readable(path: Path) -> Json:

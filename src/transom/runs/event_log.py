@@ -18,6 +18,7 @@ from transom.llm.purse import Purse
 from transom.runs.checkpoints import LEAVES_FILES, CheckpointFiles
 from transom.runs.journal import apply, fold
 from transom.runs.questions import (
+    TO_GO_ON,
     Choice,
     PersonAnswer,
     answered,
@@ -317,7 +318,7 @@ class RunHost:
             options: further options of the command, e.g. ` --max-cost 5`.
         """
         command = self.next_command or f"transom resume {self.id}"
-        return f"to continue, run: {command}{options}"
+        return f"{TO_GO_ON}{command}{options}"
 
     async def decide(
         self, answer: str, question: str | None = None, reason: str = "", *, by: str = ""

@@ -184,9 +184,7 @@ def apply(state: RunState, kind: str, data: Any) -> None:
         case "failed" | "paused":
             if data.get("stage"):
                 state.stage(data["stage"]).last = kind
-            state.status, state.paused = kind, data.get("reason")
-            if data.get("choice"):
-                state.open_choices[slot(data["choice"])] = data["choice"]
+            _apply_stop(state, kind, data)
         case "decided":
             state.decisions[data["stage"], data["fingerprint"], data["edited"]] = data
             state.open_choices.pop(slot(data), None)
@@ -208,6 +206,16 @@ def apply(state: RunState, kind: str, data: Any) -> None:
             state.gave_up = False
         case "handed":
             state.handed, state.gave_up = data, True
+
+
+def _apply_stop(state: RunState, kind: str, data: Any) -> None:
+    """Apply a record after which the run does not run."""
+    state.status, choice = kind, data.get("choice")
+    # While a question is open it is the reason; the program that asked it may add how it ended.
+    if choice or not state.open_choices:
+        state.paused = data.get("reason")
+    if choice:
+        state.open_choices[slot(choice)] = choice
 
 
 def _apply_event(state: RunState, kind: str, data: Any) -> None:

@@ -29,6 +29,8 @@ Slot: TypeAlias = tuple[str, str]
 APPROVAL, BEGUN, QUESTION = "approval", "begun", "question"
 # digits of a fingerprint that a person is shown and types; equal ones are none that anybody meets
 _SHORT = 8
+_TO_ANSWER, TO_GO_ON = "answer with: ", "to continue, run: "
+"""What the clauses begin with that name a command; an error has them after a semicolon."""
 _CUT = 500  # characters of arguments in an error
 
 
@@ -110,11 +112,20 @@ def command(run_id: str, question: str, options: Sequence[str], *, needs_name: b
     return " ".join(parts)
 
 
+def without_command(reason: str) -> str:
+    """Return why a run waits without the command to give in a terminal, for a page that has a
+    button or a link for it.
+    """
+    for clause in (f"; {_TO_ANSWER}", f"; {TO_GO_ON}", " See: git "):
+        reason = reason.partition(clause)[0]
+    return reason
+
+
 def how_to_answer(run_id: str, choice: Choice) -> str:
     """Return how to answer a choice, and which call it is about."""
     options = options_of(choice)
     needs_name = bool(choice.get("needs_name"))
-    line = f"answer with: {command(run_id, short_name(choice), options, needs_name=needs_name)}"
+    line = f"{_TO_ANSWER}{command(run_id, short_name(choice), options, needs_name=needs_name)}"
     if "--choose" in line:
         return f"{line}, where {_numbered(options)}"
     if "tool" not in choice:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
+from transom.formats.charts import span_place
 from transom.runs.history import RunView
+from transom.runs.stage_lines import LABELS, words_of_stage
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,9 @@ class RunStage:
         answered_by: who answered them.
         error: why it failed or paused; None if it did not.
         began_at, ended_at: of its first and its last record, UTC, ISO 8601.
+        words: what it does, as a person says it; "" if nobody described it.
+        after, seconds: from the first stage to its begin, and how long it took.
+        x, width: where its bar stands, see `span_place`.
     """
 
     name: str
@@ -30,20 +37,34 @@ class RunStage:
     error: str | None
     began_at: str
     ended_at: str
+    words: str = ""
+    after: float = 0.0
+    seconds: float = 0.0
+    x: float = 0.0
+    width: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         return {
             "stage": self.name,
+            "words": self.words,
             "status": self.status,
             "attempts": self.attempts,
             "calls": self.calls,
             "answered_by": [*self.answered_by],
             "error": self.error,
+            "began_at": self.began_at,
+            "ended_at": self.ended_at,
         }
 
 
-def stages_of(run: RunView) -> list[RunStage]:
-    """Return the stages of a run, in the order in which they began."""
+def stages_of(run: RunView, label: Callable[[str], str] | None = None) -> list[RunStage]:
+    """Return the stages of a run, in the order in which they began.
+
+    Args:
+        run: the run.
+        label: how its stages are described, if `LABELS` does not say it.
+    """
+    label = label or LABELS.get(run.row.kind)
     errors: dict[str, str | None] = {}
     answered_by: dict[str, list[str]] = {}
     times: dict[str, tuple[str, str]] = {}
@@ -65,6 +86,26 @@ def stages_of(run: RunView) -> list[RunStage]:
         error = errors.get(name) if has_stopped else None
         attempts, span = len(stage.attempts), times.get(name, ("", ""))
         names = tuple(sorted(set(providers)))
-        row = RunStage(name, stage.last, attempts, len(providers), names, error, *span)
+        words = words_of_stage(label, name)
+        row = RunStage(name, stage.last, attempts, len(providers), names, error, *span, words)
         rows.append(row)
-    return rows
+    return _on_timeline(rows)
+
+
+def _on_timeline(rows: list[RunStage]) -> list[RunStage]:
+    """Return stages with their places on one timeline."""
+    if not rows:
+        return rows
+    spans: list[tuple[float, float]] = []
+    for row in rows:
+        if not row.began_at:
+            return rows
+        times = map(datetime.fromisoformat, (row.began_at, row.ended_at))
+        began, ended = (time.timestamp() for time in times)
+        spans.append((began, ended))
+    placed: list[RunStage] = []
+    first, last = min(spans)[0], max(end for _, end in spans)
+    for row, (began, ended) in zip(rows, spans, strict=True):
+        x, width = span_place(began, ended, first, last)
+        placed.append(replace(row, after=began - first, seconds=ended - began, x=x, width=width))
+    return placed

@@ -178,7 +178,10 @@ def _take(facts: dict[str, Any], status: str, record: Record) -> str:
         case "decided" | "settled" | "handed":
             _take_choice(facts, record.kind, data)
         case "failed" | "paused":
-            facts["reason"] = data.get("reason") or ""
+            # While a question is open it is the reason; the program that asked it may add how it
+            # ended.
+            if data.get("choice") or not facts["slots"]:
+                facts["reason"] = data.get("reason") or ""
             _take_choice(facts, record.kind, data)
             return record.kind
         case "closed":

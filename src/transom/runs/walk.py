@@ -154,10 +154,12 @@ def folder_of(key: str) -> str:
 # -- a person in the loop of a flow ----------------------------------------------------------------
 
 
-async def hand_over(run: RunHost, after: int, files: Sequence[Path]) -> None:
-    """Record that a flow cannot go on without a person."""
+async def hand_over(
+    run: RunHost, after: int, files: Sequence[Path], findings: Sequence[str] = ()
+) -> None:
+    """Record that a flow cannot go on without a person, and what is wrong."""
     names = [path.relative_to(run.folder).as_posix() for path in files]
-    await run.append("handed", {"after": after, "files": names})
+    await run.append("handed", {"after": after, "files": names, "findings": [*findings]})
 
 
 async def give_help(run: RunHost, guidance: str = "", *, reset: bool = False) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from transom.runs.history import RunHistory
 from transom.server import context
 from transom.server.dashboard import Dashboards
 from transom.server.door import Door, Proxy
-from transom.server.live import Feed
+from transom.server.live import Feeds
 from transom.server.pages import (
     checklist,
     costs,
@@ -106,10 +105,10 @@ def build_app(
     )
     known_settings = known_settings or Settings()
     site = Site(history, Prices.load(known_settings.paths.prices), playbook)
-    feed = Feed(history.store, partial(now.draw_now, site))
+    feeds = Feeds(history.store)
     # Endpoints read these by `Depends`: modules of endpoints keep no state of their own.
     app.state.playbook, app.state.workspace = playbook, history.workspace.root
-    app.state.site, app.state.feed, app.state.settings = site, feed, known_settings
+    app.state.site, app.state.feeds, app.state.settings = site, feeds, known_settings
     app.state.started, app.state.dashboards = {}, Dashboards(site, token)
     app.include_router(context.router)
     # The token is documented here; `Door` checks it.
@@ -122,7 +121,7 @@ def build_app(
     add_handlers(app)
     # Outside of the application, so that no request reaches it unchecked.
     proxy = Proxy(proxy_name, known_settings.serve.user_header) if proxy_name else None
-    return Door(app, token, host, on_stop=feed.close, proxy=proxy)
+    return Door(app, token, host, on_stop=feeds.close, proxy=proxy)
 
 
 def build_agent_app(

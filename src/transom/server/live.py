@@ -93,6 +93,27 @@ class Feed:
         self._next_event = asyncio.Event()
 
 
+class Feeds:
+    """The feeds of an application, each by the address of its stream.
+
+    Args:
+        store: the store whose changes count.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._feeds: dict[str, Feed] = {}
+
+    def feed(self, address: str, draw: Callable[[], str]) -> Feed:
+        """Return the feed of an address, which `draw` fills."""
+        return self._feeds.setdefault(address, Feed(self._store, draw))
+
+    def close(self) -> None:
+        """End all streams."""
+        for feed in self._feeds.values():
+            feed.close()
+
+
 def _event(fragment: str) -> bytes:
     """Return a server-sent event."""
     # The format ends an event at an empty line, so each line has its prefix.

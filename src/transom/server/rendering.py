@@ -18,6 +18,8 @@ from starlette.responses import HTMLResponse
 from starlette.types import Scope
 
 from transom import __version__
+from transom.formats.charts import SPAN_WIDTH
+from transom.runs.questions import without_command
 
 STATIC = "/static"
 LOGIN = "/login"
@@ -76,11 +78,12 @@ def environment() -> Environment:
         # The style is a file of ours, and has no `<`.
         "own_style": Markup,
         "usd": usd,
+        "without_command": without_command,
         # A slash in a name would begin another segment of the path.
         "segment": lambda text: quote(str(text), safe=""),
     }
     templates.globals |= {"colour": colour, "sign": sign, "static": STATIC, "login": LOGIN}
-    templates.globals["version"] = __version__
+    templates.globals |= {"version": __version__, "span_width": SPAN_WIDTH}
     return templates
 
 

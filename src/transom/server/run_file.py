@@ -6,12 +6,13 @@ import base64
 import hashlib
 import re
 
+from transom.runs.attempts import attempts_of
 from transom.runs.stage_rows import stages_of
-from transom.server.pages.traces import MOST_SPANS, WATERFALL_WIDTH, bars_of, spans_of
+from transom.server.pages.traces import MOST_SPANS, bars_of, spans_of
 from transom.server.pages.windows import BAR_WIDTH, call_view, calls_of
 from transom.server.rendering import STATIC_FOLDER, render
 from transom.server.run_results import result_of
-from transom.server.site import Site
+from transom.server.site import Site, label_of
 
 _MOST_CALLS = 200
 # Links to other pages of the server lead nowhere in a file. Text cannot look like one: its
@@ -38,14 +39,14 @@ def run_file(site: Site, run_id: str) -> str:
     values = {
         "row": site.rows([site.runs.summary(run_id)])[0],
         "status": run.status,
-        "stages": stages_of(run),
+        "attempts": attempts_of(run, site.runs.workspace.run_folder(run.row.name, run.row.id)),
+        "stages": stages_of(run, label_of(run.row.kind)),
         "result": result,
         "calls": views,
         "call_count": len(calls),
         "bars": bars[:MOST_SPANS],
         "span_count": len(bars),
         "bar_width": BAR_WIDTH,
-        "waterfall_width": WATERFALL_WIDTH,
         "style": style,
         "digest": digest,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from statistics import median
@@ -12,8 +12,11 @@ from transom.learning import Playbook
 from transom.llm.prices import Prices
 from transom.llm.rules import RULES
 from transom.runs.history import RUNNING, RunHistory
+from transom.runs.stage_lines import LABELS, words_of_stage
 from transom.runs.summarising import WAITS_FOR_ANSWER, WAITS_FOR_WORK, RunRow, RunSummary
 from transom.store import SummaryFilter
+from transom.stories.progress import describe_stage
+from transom.studies.progress import StudyProgress
 
 PAGE_ROWS = 50
 _WAITING = SummaryFilter(waits=(WAITS_FOR_ANSWER, WAITS_FOR_WORK))
@@ -39,16 +42,19 @@ class Cost:
 
 @dataclass(frozen=True)
 class Forecast:
-    """How long runs of a kind took, by which the rest of one is estimated.
+    """How long a run is expected to take.
 
     Attributes:
-        seconds, steps: the median of the earlier runs.
-        runs: their number.
+        seconds, steps: of the whole run.
+        basis: by what they are estimated.
+        step, noun: the step at work, and what a step is called.
     """
 
     seconds: float
     steps: int
-    runs: int
+    basis: str
+    step: int = 0
+    noun: str = "Step"
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,11 @@ class RunRowView:
     cost: Cost
     seconds: float
     forecast: Forecast | None
+
+    @property
+    def words(self) -> str:
+        """What the run does now."""
+        return words_of_stage(label_of(self.run.kind), self.run.stage) or self.run.stage
 
     @property
     def seconds_left(self) -> float | None:
@@ -168,10 +179,9 @@ class Site:
             if forecasts is not None:
                 if run.kind not in forecasts:
                     forecasts[run.kind] = self._forecast(run.kind)
-                forecast = forecasts[run.kind]
-            rows.append(
-                RunRowView(run, self.title(run), self._cost(run), _seconds_of(run), forecast)
-            )
+                forecast = self._own_forecast(run) or forecasts[run.kind]
+            seconds = _seconds_of(run)
+            rows.append(RunRowView(run, self.title(run), self._cost(run), seconds, forecast))
         return rows
 
     def title(self, run: RunSummary) -> str:
@@ -191,15 +201,33 @@ class Site:
                 total += dollars
         return Cost(total, tuple(unpriced), models)
 
+    def _own_forecast(self, run: RunSummary) -> Forecast | None:
+        """Return how long a study takes by its own designs: studies of a kind are not alike."""
+        folder = self.runs.workspace.root / "studies" / run.name
+        progress = StudyProgress.read(folder) if run.kind == "study" else None
+        if progress is None:
+            return None
+        seconds, step = _seconds_of(run) + progress.left_now(), progress.ended + 1
+        return Forecast(seconds, progress.budget, "its own designs", step, "Design")
+
     def _forecast(self, kind: str) -> Forecast | None:
         """Return how long the newest runs of a kind took that came to their end."""
+        # A study of ten designs says nothing about one of ten thousand.
+        if kind == "study":
+            return None
         earlier = self.runs.page(SummaryFilter(kinds=(kind,), waits=("",)), limit=_EARLIER)
         ended = [run for run in earlier if run.is_closed]
         if not ended:
             return None
         # The median: a single run that waited for a night says nothing about the next one.
         seconds = median(run.seconds for run in ended)
-        return Forecast(seconds, round(median(run.steps for run in ended)), len(ended))
+        basis = f"{len(ended)} earlier run{'' if len(ended) == 1 else 's'}"
+        return Forecast(seconds, round(median(run.steps for run in ended)), basis)
+
+
+def label_of(kind: str) -> Callable[[str], str] | None:
+    """Return how the stages of a kind of run are described."""
+    return describe_stage if kind == "story" else LABELS.get(kind)
 
 
 def title_of(row: RunRow) -> str:

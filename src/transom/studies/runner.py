@@ -35,6 +35,7 @@ from transom.studies.opening import (
     stored_values,
     stored_violations,
 )
+from transom.studies.progress import StudyProgress, forget_progress
 from transom.studies.rehearsal import rehearsal_lines
 from transom.studies.solver import Solved, Solver, make_solver
 from transom.studies.solving import DesignSolver
@@ -232,6 +233,7 @@ class StudyRunner:
         self.solver.check()
         budget = trials or self.study.budget.trials
         self._began, self._done_before = time.monotonic(), spent(self.trials())
+        forget_progress(self.folder)
         if self._done_before < budget:
             # Of two processes that start at once, the second one sees what the first one found.
             with self.recording():
@@ -463,9 +465,9 @@ class StudyRunner:
         trials = self.trials()
         solved = sum(trial.kind in ("solved", "failed") for trial in trials)
         each = (time.monotonic() - self._began) / max(1, solved - self._done_before)
-        self.progress(
-            progress_line(self.study, trials, ended, budget, each * max(0, budget - solved))
-        )
+        seconds_left = each * max(0, budget - solved)
+        StudyProgress.of(solved, budget, seconds_left).write(self.folder)
+        self.progress(progress_line(self.study, trials, ended, budget, seconds_left))
 
 
 def _timestamp() -> str:

@@ -262,6 +262,7 @@ class _Nodes:
             self.run,
             state.iteration,
             [artifact.path for artifact in artifacts.values() if artifact],
+            [str(finding) for finding in report.last_validation_errors],
         )
         # The summary is all that a list of runs shows of the build.
         waits = f"{report.failure_summary}; see {target / REPORT_FILE}"

@@ -23,14 +23,10 @@ def show_now(request: Request) -> Response:
 @router.get("/now/events")
 async def now_events(request: Request) -> StreamingResponse:
     """Stream the middle of the page, whole, whenever it changes."""
+    site: Site = request.app.state.site
     # The whole fragment, since a viewer may have missed earlier changes.
-    events = request.app.state.feed.events()
-    return StreamingResponse(events, media_type="text/event-stream")
-
-
-def draw_now(site: Site) -> str:
-    """Return the middle of the page."""
-    return render("_now.html", now=site.now())
+    feed = request.app.state.feeds.feed("/now", lambda: render("_now.html", now=site.now()))
+    return StreamingResponse(feed.events(), media_type="text/event-stream")
 
 
 api = APIRouter(prefix="/api")

@@ -8,18 +8,19 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
 from transom.errors import NotFoundError
+from transom.runs.attempts import attempts_of
 from transom.runs.history import RUNNING, RunView
 from transom.runs.open_questions import questions_of
 from transom.runs.stage_rows import stages_of
 from transom.runs.summarising import RunSummary
 from transom.server.children import resume
-from transom.server.rendering import page
+from transom.server.rendering import page, render
 from transom.server.run_results import result_of
 from transom.server.schemas import Offset
-from transom.server.site import PAGE_ROWS, RunRowView, Site
+from transom.server.site import PAGE_ROWS, RunRowView, Site, label_of
 from transom.store import SummaryCount, SummaryFilter
 
 _STOPPED = ("failed", "paused", "interrupted")
@@ -112,26 +113,46 @@ def show_run(request: Request, run_id: str) -> Response:
     result = result_of(site, run)
     values = _head_of(site, run)
     if result is None:
-        return page(request, "stages.html", values)
-    return page(request, "run.html", values | {"result": result} | result.values)
+        return page(request, "stages.html", values | {"shows_stages": True})
+    values |= {"result": result, "shows_stages": False}
+    return page(request, "run.html", values | result.values)
 
 
 @router.get("/runs/{run_id}/stages")
 def show_stages(request: Request, run_id: str) -> Response:
     """Show how a run came to its result: its stages, its inputs, and where its files are."""
     site: Site = request.app.state.site
-    return page(request, "stages.html", _head_of(site, site.runs.run(run_id)))
+    values = _head_of(site, site.runs.run(run_id)) | {"shows_stages": True}
+    return page(request, "stages.html", values)
+
+
+@router.get("/runs/{run_id}/events")
+def run_events(request: Request, run_id: str, stages: bool = False) -> StreamingResponse:
+    """Stream the head of the page of a run, and its stages, whole, whenever they change."""
+    site: Site = request.app.state.site
+
+    def draw() -> str:
+        return render(
+            "_run_live.html", **_head_of(site, site.runs.run(run_id)), shows_stages=stages
+        )
+
+    # No feed is kept for a run that there is not.
+    site.runs.summary(run_id)
+    feed = request.app.state.feeds.feed(f"{run_id}?{stages}", draw)
+    return StreamingResponse(feed.events(), media_type="text/event-stream")
 
 
 def _head_of(site: Site, run: RunView) -> dict[str, Any]:
     """Return what every view of a run shows."""
     row = _row(site, run.row.id)
+    folder = site.runs.workspace.run_folder(run.row.name, run.row.id)
     is_stopped = run.status != RUNNING and (bool(row.run.waits) or run.status in _STOPPED)
     return {
         "row": row,
-        "stages": stages_of(run),
+        "attempts": attempts_of(run, folder),
+        "stages": stages_of(run, label_of(run.row.kind)),
         "questions": [*questions_of(run)],
-        "folder": str(site.runs.workspace.run_folder(run.row.name, run.row.id)),
+        "folder": str(folder),
         "inputs": run.row.inputs,
         "is_resumable": row.run.is_resumable and is_stopped,
         "status": run.status,
@@ -176,7 +197,7 @@ def get_run(request: Request, run_id: str) -> dict[str, Any]:
     run = site.runs.run(run_id)
     head = _head_of(site, run)
     document = {"schema": "transom.run/1", **head["row"].to_json(), "status": run.status}
-    for name in ("stages", "questions"):
+    for name in ("stages", "attempts", "questions"):
         document[name] = [entry.to_json() for entry in head[name]]
     return document | {name: head[name] for name in ("inputs", "folder")}
 

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from transom.errors import InputError
+from transom.formats.charts import span_place
 from transom.runs import trace_id
 from transom.server.rendering import page
 from transom.server.site import Site
@@ -17,7 +18,6 @@ from transom.telemetry import SpanRow, failures, read_trace, span_tree
 router = APIRouter(include_in_schema=False)
 api = APIRouter(prefix="/api")
 
-WATERFALL_WIDTH = 360.0
 MOST_SPANS = 500
 """Spans of one page; a longer trace says how many are left out."""
 
@@ -59,17 +59,14 @@ def bars_of(spans: list[SpanRow]) -> list[SpanBar]:
         return []
     begin = min(span.start for span in spans)
     last = max(max(span.start, span.end or 0) for span in spans)
-    scale = WATERFALL_WIDTH / max(1, last - begin)
     bars: list[SpanBar] = []
     for span, depth in span_tree(spans):
         # A span that never ended reaches to the right end.
         end = last if span.end is None else span.end
         seconds = None if span.end is None else (span.end - span.start) / 1e9
-        # Also a span of no length has to be seen.
-        width = max(2.0, (end - span.start) * scale)
-        x = min(WATERFALL_WIDTH - 2, (span.start - begin) * scale)
         after = (span.start - begin) / 1e9
-        bars.append(SpanBar(span, depth, after, seconds, round(x, 2), round(width, 2)))
+        place = span_place(span.start, end, begin, last)
+        bars.append(SpanBar(span, depth, after, seconds, *place))
     return bars
 
 
@@ -86,7 +83,6 @@ def show_trace(request: Request, run_id: str) -> Response:
         "problems": failures(spans),
         "bars": bars[:MOST_SPANS],
         "total": len(bars),
-        "waterfall_width": WATERFALL_WIDTH,
     }
     return page(request, "trace.html", values)
 

@@ -13,6 +13,7 @@ from transom.checklist.acceptance import is_accepted
 from transom.errors import InputError, TransomError
 from transom.investigator.report import page_parts
 from transom.runs.answering import GivenAnswer, give_answer
+from transom.runs.attempts import edit_in_question
 from transom.runs.history import RunView
 from transom.runs.open_questions import (
     OpenQuestion,
@@ -46,6 +47,7 @@ class QuestionEvidence:
 
     Attributes:
         parts: of an investigation, see `page_parts`; empty if it judges none.
+        findings: what is wrong with the work of a flow that gave up.
         text: the matter in full, e.g. the arguments of a tool call, or a diff.
         hidden: how many characters of it are not shown.
     """
@@ -53,6 +55,7 @@ class QuestionEvidence:
     parts: dict[str, Any] = field(default_factory=dict)
     text: str = ""
     hidden: int = 0
+    findings: tuple[str, ...] = ()
 
     @property
     def is_diff(self) -> bool:
@@ -62,7 +65,7 @@ class QuestionEvidence:
     def to_json(self) -> dict[str, Any]:
         criteria = [row.model_dump(mode="json") for row in self.parts.get("ordered", ())]
         text = {"text": self.text, "hidden": self.hidden, "is_diff": self.is_diff}
-        return {"criteria": criteria, **text}
+        return {"criteria": criteria, "findings": [*self.findings], **text}
 
 
 @dataclass(frozen=True)
@@ -237,10 +240,15 @@ def waiting_document(request: Request, offset: Offset = 0) -> dict[str, Any]:
 
 def _evidence(site: Site, run: RunView, question: OpenQuestion) -> QuestionEvidence:
     """Return what a question rests on."""
+    if not question.question and run.state.handed:
+        return QuestionEvidence(findings=tuple(run.state.handed.get("findings", ())))
+    folder = site.runs.workspace.run_folder(run.row.name, run.row.id)
     for choice in run.state.waiting.values():
         if short_name(choice) != question.question:
             continue
         text = str(choice.get("evidence", "")) or (in_full(choice) if "tool" in choice else "")
+        if "file" in choice:
+            text = edit_in_question(choice, folder)
         if text:
             hidden = max(0, len(text) - _SHOWN_CHARACTERS)
             return QuestionEvidence(text=text[:_SHOWN_CHARACTERS], hidden=hidden)

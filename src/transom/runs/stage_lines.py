@@ -1,4 +1,5 @@
-"""Describes the stages of runs in lines of progress, in words that users of the product know.
+"""Describes the stages of runs in words that users of the product know, for lines of progress and
+for pages.
 
 The stages of a story are described by `stories.progress`, which knows its attempts.
 """
@@ -85,10 +86,25 @@ def _described(name: str, lines: Mapping[str, str]) -> str:
     line = lines.get(match["stage"])
     # A stage that nobody described is shown all the same.
     if line is None:
-        return f"{name}: working"
+        return _undescribed(name)
     if line and match["iteration"]:
         return f"{line} (iteration {match['iteration']})"
     return line
+
+
+def words_of_stage(label: Callable[[str], str] | None, name: str) -> str:
+    """Return the words for a stage on a page; "" for a stage that nobody described.
+
+    Args:
+        label: how the stages of the run are described, see `LABELS`; None if nothing is known.
+        name: the stage.
+    """
+    words = label(name) if label else ""
+    return "" if words == _undescribed(name) else words
+
+
+def _undescribed(name: str) -> str:
+    return f"{name}: working"
 
 
 LABELS: Mapping[str, Callable[[str], str]] = {
