@@ -64,6 +64,10 @@ def test_a_person_approves_a_merge_at_its_diff(folder: Path) -> None:
             page.wait_for_timeout(500)
             page.reload()
         assert page.locator("tr", has_text="story-1").get_by_text("done").count()
+        # The diff stays to be seen.
+        page.get_by_role("link", name="story-1").click()
+        page.get_by_text("The diff that was merged").click()
+        page.locator("pre.diff .added", has_text="def discount").wait_for()
         assert watched.trouble == []
     assert "def discount" in git(project, "show", "main:till/discounts.py")
 

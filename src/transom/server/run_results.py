@@ -22,7 +22,7 @@ from transom.investigator.result import Investigation
 from transom.runs.history import RunView, all_runs
 from transom.runs.summarising import RunRow
 from transom.server.site import Site
-from transom.stories import StoryResult, kept_results
+from transom.stories import StoryResult, kept_diffs, kept_results
 from transom.studies.charts import study_charts
 
 _MOST_ITEMS = 300
@@ -179,12 +179,14 @@ def _reading() -> Any:
 
 
 def _epic(site: Site, run: RunView) -> RunResult | None:
-    stories = kept_results(site.runs.workspace.run_folder(run.row.name, run.row.id))
+    folder = site.runs.workspace.run_folder(run.row.name, run.row.id)
+    stories = kept_results(folder)
     if not stories:
         return None
     lanes = {story.id: lane_of(story) for story in stories}
     document = {"stories": [_document(story) for story in stories]}
-    return RunResult("_result_epic.html", document, {"stories": stories, "lanes": lanes})
+    values = {"stories": stories, "lanes": lanes, "diffs": kept_diffs(folder)}
+    return RunResult("_result_epic.html", document, values)
 
 
 def lane_of(story: StoryResult) -> Mapping[str, list[Any]]:

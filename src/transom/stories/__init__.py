@@ -2,7 +2,7 @@
 
 from transom.stories.backlog import find_backlog
 from transom.stories.backlog_search import Backlog
-from transom.stories.epic import kept_results, plan, run_epic
+from transom.stories.epic import kept_diffs, kept_results, plan, run_epic
 from transom.stories.handoff import AgentValidator, StoryHandoff
 from transom.stories.results import EpicResult, StageRow, StoryResult
 from transom.stories.shared import Epic, StorySettings
@@ -19,6 +19,7 @@ __all__ = [
     "StoryResult",
     "StorySettings",
     "find_backlog",
+    "kept_diffs",
     "kept_results",
     "plan",
     "run_epic",

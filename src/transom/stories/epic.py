@@ -15,7 +15,7 @@ from transom.stories.backlog_search import Backlog
 from transom.stories.git import Git
 from transom.stories.handoff import STAGES, AgentValidator, StoryHandoff
 from transom.stories.pipeline import StoryFlow
-from transom.stories.results import EpicResult, State, StoryResult
+from transom.stories.results import MERGED_DIFF, EpicResult, State, StoryResult
 from transom.stories.seats import blocks_for, make_role
 from transom.stories.shared import Epic, Stopped, StorySettings
 from transom.stories.story import CLOSED, Story
@@ -45,6 +45,18 @@ def kept_results(folder: Path) -> list[StoryResult]:
     """Return the results of stories in the folder of an epic's run, by the stories' folders."""
     paths = sorted(folder.glob(f"*/{_RESULT.name}"))
     return [*map(_RESULT.read, paths)]
+
+
+def kept_diffs(folder: Path) -> dict[str, str]:
+    """Return what the merged stories changed, as diffs by the stories' ids, from the folder of an
+    epic's run.
+    """
+    diffs: dict[str, str] = {}
+    for result in folder.glob(f"*/{_RESULT.name}"):
+        path = result.with_name(MERGED_DIFF)
+        if path.is_file():
+            diffs[_RESULT.read(result).id] = path.read_text(encoding="utf-8")
+    return diffs
 
 
 async def open_project(path: Path) -> Path:

@@ -21,6 +21,7 @@ from transom.canonical import Json
 from transom.errors import InputError, NeedsModel, Paused, ProviderError, ReplyError, WindowOverflow
 from transom.llm import Usage
 from transom.runs import Artifact, Stage, model_file
+from transom.runs.artifact import write_file
 from transom.stories.acceptance import Capped, Lack, Work, accept_lacks
 from transom.stories.approval import ApprovalFlow, token_counts
 from transom.stories.criteria import Covering
@@ -30,7 +31,7 @@ from transom.stories.git import Change, Git
 from transom.stories.handoff import AgentValidator, timestamp
 from transom.stories.judging import StoryJudge
 from transom.stories.merge import merge
-from transom.stories.results import FileChange, StoryResult, score_work
+from transom.stories.results import MERGED_DIFF, FileChange, StoryResult, score_work
 from transom.stories.seats import Seats
 from transom.stories.shared import Baseline, MergeResult, SeatReply, Stopped
 from transom.stories.story import Story
@@ -409,3 +410,5 @@ class StoryFlow(ApprovalFlow):
             raise Stopped("paused", f"the work is done and not merged: {merged_result.problem}")
         await self.epic.places.remove(self.base.branch)
         self.result.commits = [head, merged_result.commit]
+        text = await self._diff_for_person(head)
+        write_file(self.run.folder / self.story.slug / MERGED_DIFF, text.encode("utf-8", "replace"))

@@ -11,6 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from transom.stories.criteria import Covering
 from transom.stories.story import Action, Story
 
+MERGED_DIFF = "merged.diff"
+"""File beside a story's result with the diff that was merged, for people."""
+
 _BOASTS = ("all tests pass", "tests are green", "everything works", "tests passed")
 _SHORT_WORD = 4
 
