@@ -46,15 +46,17 @@ class RunStage:
     def to_json(self) -> dict[str, Any]:
         return {
             "stage": self.name,
-            "words": self.words,
             "status": self.status,
             "attempts": self.attempts,
             "calls": self.calls,
             "answered_by": [*self.answered_by],
             "error": self.error,
-            "began_at": self.began_at,
-            "ended_at": self.ended_at,
         }
+
+    def described(self) -> dict[str, Any]:
+        """Return its JSON with its words and its times."""
+        times = {"began_at": self.began_at, "ended_at": self.ended_at}
+        return {**self.to_json(), "words": self.words, **times}
 
 
 def stages_of(run: RunView, label: Callable[[str], str] | None = None) -> list[RunStage]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from statistics import median
 from typing import Any
 
 from transom.learning import Playbook
 from transom.llm.prices import Prices
 from transom.llm.rules import RULES
+from transom.runs.forecast import Forecast, forecast_of, worked_seconds
 from transom.runs.history import RUNNING, RunHistory
 from transom.runs.stage_lines import LABELS, words_of_stage
 from transom.runs.summarising import WAITS_FOR_ANSWER, WAITS_FOR_WORK, RunRow, RunSummary
@@ -20,8 +19,6 @@ from transom.studies.progress import StudyProgress
 
 PAGE_ROWS = 50
 _WAITING = SummaryFilter(waits=(WAITS_FOR_ANSWER, WAITS_FOR_WORK))
-_EARLIER = 20
-"""Earlier runs of a kind by which the time that is left is estimated."""
 _MOST_RUNNING = 200
 
 
@@ -38,23 +35,6 @@ class Cost:
     usd: float
     unpriced: tuple[str, ...]
     models: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Forecast:
-    """How long a run is expected to take.
-
-    Attributes:
-        seconds, steps: of the whole run.
-        basis: by what they are estimated.
-        step, noun: the step at work, and what a step is called.
-    """
-
-    seconds: float
-    steps: int
-    basis: str
-    step: int = 0
-    noun: str = "Step"
 
 
 @dataclass(frozen=True)
@@ -178,9 +158,11 @@ class Site:
             # Runs of one kind share a forecast, which costs a query.
             if forecasts is not None:
                 if run.kind not in forecasts:
-                    forecasts[run.kind] = self._forecast(run.kind)
+                    # A study of ten designs says nothing about one of ten thousand.
+                    is_study = run.kind == "study"
+                    forecasts[run.kind] = None if is_study else forecast_of(self.runs, run.kind)
                 forecast = self._own_forecast(run) or forecasts[run.kind]
-            seconds = _seconds_of(run)
+            seconds = worked_seconds(run)
             rows.append(RunRowView(run, self.title(run), self._cost(run), seconds, forecast))
         return rows
 
@@ -207,22 +189,8 @@ class Site:
         progress = StudyProgress.read(folder) if run.kind == "study" else None
         if progress is None:
             return None
-        seconds, step = _seconds_of(run) + progress.left_now(), progress.ended + 1
+        seconds, step = worked_seconds(run) + progress.left_now(), progress.ended + 1
         return Forecast(seconds, progress.budget, "its own designs", step, "Design")
-
-    def _forecast(self, kind: str) -> Forecast | None:
-        """Return how long the newest runs of a kind took that came to their end."""
-        # A study of ten designs says nothing about one of ten thousand.
-        if kind == "study":
-            return None
-        earlier = self.runs.page(SummaryFilter(kinds=(kind,), waits=("",)), limit=_EARLIER)
-        ended = [run for run in earlier if run.is_closed]
-        if not ended:
-            return None
-        # The median: a single run that waited for a night says nothing about the next one.
-        seconds = median(run.seconds for run in ended)
-        basis = f"{len(ended)} earlier run{'' if len(ended) == 1 else 's'}"
-        return Forecast(seconds, round(median(run.steps for run in ended)), basis)
 
 
 def label_of(kind: str) -> Callable[[str], str] | None:
@@ -234,12 +202,3 @@ def title_of(row: RunRow) -> str:
     """Return what a person calls a run: the question that it answers, else its name."""
     question = row.inputs.get("question")
     return question if isinstance(question, str) and question.strip() else row.name
-
-
-def _seconds_of(run: RunSummary) -> float:
-    """Return how long processes worked on a run, up to now if one still does."""
-    if run.status != RUNNING or not run.last_at:
-        return run.seconds
-    # The stored seconds end with the last record.
-    since = datetime.now(UTC) - datetime.fromisoformat(run.last_at)
-    return run.seconds + max(0.0, since.total_seconds())

@@ -197,7 +197,8 @@ def get_run(request: Request, run_id: str) -> dict[str, Any]:
     run = site.runs.run(run_id)
     head = _head_of(site, run)
     document = {"schema": "transom.run/1", **head["row"].to_json(), "status": run.status}
-    for name in ("stages", "attempts", "questions"):
+    document["stages"] = [stage.described() for stage in head["stages"]]
+    for name in ("attempts", "questions"):
         document[name] = [entry.to_json() for entry in head[name]]
     return document | {name: head[name] for name in ("inputs", "folder")}
 
