@@ -139,6 +139,9 @@ def test_a_study_is_estimated_by_its_own_designs(browser: TestClient, history: R
             live = (await asyncio.to_thread(browser.get, f"/runs/{run.id}")).text
             assert f'hx-sse:connect="/runs/{run.id}/events?stages=true"' in live
             assert "by its own designs" in live
+            # An event replaces what follows the run, and would close what a person has opened.
+            followed, _, _ = live.partition('id="live"')[2].partition("</div>\n<details>")
+            assert "Design 8 of 10,000" in followed and "<details" not in followed
             await run.finish("done")
             return page, document
 
