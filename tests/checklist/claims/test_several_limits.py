@@ -61,7 +61,9 @@ def test_other_numbers_are_no_alternatives_of_a_limit(description: str) -> None:
             "Skew below 40 ps and setup and hold slack above 0 ns in all corners",
             ["Skew below 40 ps", "setup and hold slack above 0 ns in all corners"],
         ),
-        ("Skew and latency are below 40 ps", []),
+        ("Skew and latency are below 40 ps", ["Skew below 40 ps", "latency are below 40 ps"]),
+        ("Setup and hold slack is at least 1 ns", []),
+        ("Skew and insertion delay below 40 ps", []),
         ("No opens and no shorts", []),
     ],
 )
