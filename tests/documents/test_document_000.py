@@ -646,6 +646,27 @@ def test_several_limits(heads: Door) -> None:
         assert heads.json("check", "all", "HEAD-1.yaml")["status"] == status
 
 
+SHARED_LIMIT_LOGS = {
+    "PASS": "tree q: skew 0.031 ns, depth 7\ntree q: jitter 2 ps, latency 39 ps\nTree done.\n",
+    "FAIL": "tree q: skew 0.031 ns, depth 7\ntree q: jitter 2 ps, latency 41 ps\nTree done.\n",
+    "NEEDS_REVIEW": "tree q: skew 0.031 ns, depth 7\nTree done.\n",
+}
+
+
+@pytest.mark.slow
+@row(
+    "one limit for two figures: each has a line, and the number behind its own label counts",
+    "transom.checklist.claims.several_limits:limits_apart",
+)
+def test_shared_limit(heads: Door) -> None:
+    heads.write("logs/sta.log", SHARED_LIMIT_LOGS["PASS"])
+    heads.item("HEAD-1.yaml", {**HEADERS, "description": "Skew and latency below 40 ps"})
+    choose(heads, "HEAD-1.yaml")
+    for status, log in SHARED_LIMIT_LOGS.items():
+        heads.write("logs/sta.log", log)
+        assert heads.json("check", "all", "HEAD-1.yaml")["status"] == status
+
+
 @pytest.mark.slow
 @row(
     "a limit with alternatives is a question that names each of them",

@@ -19,6 +19,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
+from transom.checklist.claims.claim_data import shipped_claims
 from transom.checklist.labelled_limits import (
     SHARES,
     WORD,
@@ -171,7 +172,46 @@ def _number_at(
             fitting.append(index)
     if wish.unit == "%" and not fitting:
         return _in_column_of_shares(parts, text, header)
-    return fitting[0] if len(fitting) == 1 else None
+    return fitting[0] if len(fitting) == 1 else _labelled_number(parts, fitting, {*wish.words})
+
+
+def _labelled_number(
+    parts: Sequence[LineToken], fitting: Sequence[int], wanted: Collection[str]
+) -> int | None:
+    """Return the index of the one number right behind its label, or None.
+
+    In "skew 31 ps latency 410 ps" each label stands before its number; if words stand behind the
+    last one, the labels may stand behind their numbers, and nothing tells which is whose.
+    """
+    labels = dict[int, list[str]]()
+    begin = 0
+    for index, part in enumerate(parts):
+        if part.kind == "number":
+            labels[index] = _label_of(parts[begin:index])
+            begin = index + 1
+            unit = _unit_behind(parts, index)
+            # A unit belongs to the number before it, and begins no label.
+            while quantity_of(unit) is not None and not parts[begin - 1].text.endswith(unit):
+                begin += 1
+    # In "96 % of 98 %" the second number has no label.
+    if not all(map(labels.get, fitting)) or _label_of(parts[begin:]):
+        return None
+    counts = Counter[int]()
+    for index in fitting:
+        if words_in(labels[index][-1]) & {*wanted}:
+            counts[index] = len(words_in(" ".join(labels[index])) & {*wanted})
+    first, second = [*counts.most_common(2), (None, 0), (None, 0)][:2]
+    # "Setup slack 2 ns hold slack 3 ns": which slack is meant, only more words tell.
+    return first[0] if first[1] > second[1] else None
+
+
+def _label_of(parts: Sequence[LineToken]) -> list[str]:
+    """Return the words and names that stand before a number; nothing if all are grammar."""
+    label = list[str]()
+    for part in parts:
+        if part.kind in ("word", "name"):
+            label.append(part.text)
+    return label if {*map(str.lower, label)} - {*shipped_claims().grammar} else []
 
 
 def _unit_behind(parts: Sequence[LineToken], index: int) -> str:

@@ -41,6 +41,13 @@ LIMITS = [
     ("Timing slips are 0", "Timing slips: {value}  Score: 12\n", "0", "37"),
     ("The global skew is below 50 ps", "clock a: global skew {value} ns\n", "0.045", "0.0501"),
     ("Insertion delay: at least 0.2 ns", "insertion delay {value} ps\n", "200", "199.5"),
+    (
+        "The insertion delay is below 300 ps",
+        "q skew=21 ps  insertion delay={value} ps\n",
+        "240",
+        "301",
+    ),
+    ("Hold slack: at least 1 ns", "setup slack 3 ns hold slack {value} ns\n", "1.5", "0.9"),
     ("usage of DSPs stays below 70 %", "  DSPs | 26/368  {value}%\n", "7", "74"),
 ]
 
@@ -80,6 +87,10 @@ NOT_OFFERED = [
     ("Functional coverage is at least 95 %", "Functional Coverage: not measured\n"),
     # Which of two numbers is meant nobody can tell.
     ("Functional coverage is at least 95 %", "Functional Coverage: 96 % of 98 %\n"),
+    ("The skew is at most 3 ns", "skew 2 ns 4 ns\n"),
+    ("The latency is at most 3 ns", "tree: 1 ns skew, 2 ns latency\n"),
+    ("The latency is at most 3 ns", "latency: max 2 ns mean 1 ns\n"),
+    ("The slack is at least 1 ns", "setup slack 2 ns hold slack 3 ns\n"),
     # A unit of another quantity, and other words.
     ("The latency is at most 3 ns", "latency 12 mV\n"),
     ("The insertion delay is at most 3 ns", "latency 2 ns\n"),

@@ -2,6 +2,7 @@
 
     "The clock frequency is at least 1.2GHz or 1.5GHz"    -> the same with 1.2GHz, and with 1.5GHz
     "Skew is below 40 ps and latency is below 0.5 ns"     -> a sentence for skew, one for latency
+    "Skew and latency are below 40 ps"                    -> the same, with one limit
 
 Which of two alternatives is meant, only a person can say.
 """
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from transom.checklist.claims.claim_data import shipped_claims
 from transom.checklist.claims.written_limits import limit_in, plain_limit
 from transom.evidence.number_limits import NumberLimit, read_bound
 from transom.evidence.units import quantity_of
@@ -115,15 +117,38 @@ def _is_one_comparison(text: str, run: Sequence[_Amount], first_limit: str) -> b
 def limits_apart(description: str) -> list[str]:
     """Return the parts of a description that each set one limit; nothing unless there are two."""
     parts, words = list[str](), ""
-    for piece in _JOINT.split(" ".join(plain_limit(description).split())):
+    text = " ".join(plain_limit(description).split())
+    for piece in _JOINT.split(text):
         words = f"{words} and {piece}" if words else piece
         if limit_in(words) is not None:
             parts.append(words)
             words = ""
     if len(parts) < _SEVERAL:
-        return []
+        return _subjects_apart(text)
     # What stands behind the last limit may narrow it.
     return [*parts[:-1], f"{parts[-1]} {words}".strip()]
+
+
+def _subjects_apart(text: str) -> list[str]:
+    """Return a sentence for each subject of the one limit of a text, or nothing without two.
+
+    In "setup and hold slack" the subjects share a noun, which nothing tells from "skew and slew".
+    """
+    limit = limit_in(text)
+    if limit is None:
+        return []
+    subject, words, behind = text.partition(limit[0])
+    names = list(map(str.strip, _JOINT.split(subject)))
+    if not words or len(names) < _SEVERAL or {*map(_length, names)} != {1}:
+        return []
+    return [f"{name} {words}{behind}" for name in names]
+
+
+def _length(name: str) -> int:
+    """Return the number of words of a name, without grammar and without what it is of."""
+    grammar = shipped_claims().grammar
+    head, _, _ = name.partition(" of ")
+    return sum(word not in grammar for word in head.lower().split())
 
 
 _SEVERAL: Final = 2
