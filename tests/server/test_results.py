@@ -121,7 +121,8 @@ def test_a_study_shows_its_best_design_and_its_charts(
     result = browser.get(f"/api/runs/{run}/result").json()
     assert f"Trial {result['best']['number']}" in text
     solved, failed = result["trials"]["complete"], result["trials"]["failed"]
-    assert text.count("<circle") == solved + failed
+    history_chart = text.partition('<svg class="plot"')[2].partition("</svg>")[0]
+    assert history_chart.count("<circle") == solved + failed
     # One line for each solved design, and one for the best so far.
     assert text.count("<polyline") == solved + 1
     assert "Failures by class" in text and "geometry error" in text
