@@ -6,9 +6,12 @@ import asyncio
 import json
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from starlette.testclient import TestClient
 
 from tests.agent.helpers import SEAT
@@ -129,6 +132,35 @@ def test_memory_is_searched(browser: TestClient, tmp_path: Path) -> None:
     entries = browser.get("/api/memory?query=checkout").json()["entries"]
     assert [entry["id"] for entry in entries] == ["checkout"]
     assert "No entry has one of these words" in browser.get("/memory?query=zebra").text
+    # Without a vector there is no nearness by meaning.
+    assert "No entry is near to it" in browser.get("/memory?near=checkout").text
+    assert browser.get("/memory?near=zebra").status_code == 404
+
+
+class Directions:
+    """Texts as directions in a plane, by their first letter; no model is needed."""
+
+    model = "directions"
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        angles = np.array([ord(text[0]) - ord("a") for text in texts]) / 16
+        vectors: NDArray[np.float32] = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        return vectors.astype(np.float32)
+
+
+def test_memory_shows_what_is_near_by_meaning(browser: TestClient, tmp_path: Path) -> None:
+    async def fill() -> None:
+        async with SqliteMemory.open(tmp_path / "state.db", Directions()) as memory:
+            for text in ("apple", "berry", "cherry", "zebra"):
+                await memory.store(text, key=text)
+
+    asyncio.run(fill())
+    assert browser.get("/memory").text.count("near it</a>") == 4
+    entries = browser.get("/api/memory?near=cherry").json()["entries"]
+    # The page compares stored vectors, so it needs no model. What is too far away is left out.
+    assert [entry["id"] for entry in entries] == ["berry", "apple"]
+    text = browser.get("/memory?near=apple").text
+    assert "Near to <code>apple</code>" in text and "1.00" in text and "zebra" not in text
 
 
 def test_evaluations_are_listed_by_suite(browser: TestClient, history: RunHistory) -> None:

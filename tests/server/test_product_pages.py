@@ -134,6 +134,38 @@ def test_a_person_answers_what_the_playbook_asks_to_review(
     assert book.require(insight.id).for_count == 3
 
 
+def test_a_near_insight_is_edited_or_merged(browser: TestClient, book: Playbook) -> None:
+    of_run = InsightSource(run="20261201-010134-11704b7f87", stage="build", by="checklist")
+    kept = book.add_insight(
+        InsightCategory.STRATEGY, "Read the header of the report first, always", source=of_run
+    )
+    near = book.add_insight(
+        InsightCategory.STRATEGY, "Always read the header of a report first", source=of_run
+    )
+    book.record_outcome(near.id, True, followed=True, source=of_run)
+    (question,) = browser.get("/api/playbook").json()["questions"]
+    assert (question["kind"], question["insight"], question["other"]) == ("near", near.id, kept.id)
+    address = f"/playbook/{near.id}"
+    page = browser.get(address).text
+    assert f"Merge {kept.id} into it" in page and markup_in(page) == []
+    form = {"csrf": csrf_of(page), "by": "Ann Lee"}
+    assert browser.post(address, data=form | {"change": "edit", "content": " "}).status_code == 422
+    text = f"Read the header of a report first {NASTY}"
+    answer = browser.post(address, data=form | {"change": "edit", "content": text})
+    assert "Edited" in answer.text and markup_in(answer.text) == []
+    assert book.require(near.id).content == text
+    assert "before, it was" in answer.text
+    assert browser.post(address, data=form | {"change": "merge no-00099"}).status_code >= 400
+    answer = browser.post(address, data=form | {"change": f"merge {kept.id}"})
+    assert f"Merged: {kept.id} is part of it" in answer.text
+    assert book.require(kept.id).merged_into == near.id
+    # The graph leads to the run that taught it, to what was merged into it, and to outcomes.
+    graph = answer.text.partition('class="plot graph"')[2].partition("</svg>")[0]
+    assert f'href="/runs/{of_run.run}"' in graph and f'href="/playbook/{kept.id}"' in graph
+    assert "1 for, 0 against" in graph and markup_in(graph) == []
+    assert graph.count("<circle") == 4 and graph.count("<path") == 3
+
+
 def test_all_that_came_of_a_run_is_listed_and_forgotten(
     browser: TestClient, book: Playbook
 ) -> None:

@@ -122,7 +122,13 @@ def test_a_study_shows_its_best_design_and_its_charts(
     assert f"Trial {result['best']['number']}" in text
     solved, failed = result["trials"]["complete"], result["trials"]["failed"]
     history_chart = text.partition('<svg class="plot"')[2].partition("</svg>")[0]
+    figures = text.split("<figure")[1:]
+    slices = [figure for figure in figures if 'aria-label="mass over ' in figure]
     assert history_chart.count("<circle") == solved + failed
+    # A slice for each variable, with each solved design, and the best one above the others.
+    assert len(slices) == len(result["best"]["params"])
+    assert {figure.count("<circle") for figure in slices} == {solved + 1}
+    assert all(figure.count("<title>trial ") == solved + 1 for figure in slices)
     # One line for each solved design, and one for the best so far.
     assert text.count("<polyline") == solved + 1
     assert "Failures by class" in text and "geometry error" in text

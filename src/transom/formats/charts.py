@@ -76,7 +76,7 @@ class Bar:
 
 def bars_of(numbers: Mapping[str, int]) -> tuple[Bar, ...]:
     """Return a bar for each number; the longest is 240 units wide."""
-    greatest = max(numbers.values(), default=1)
+    greatest = max(numbers.values(), default=1) or 1
     bars: list[Bar] = []
     for name, number in numbers.items():
         bars.append(Bar(name.replace("_", " "), number, round(number / greatest * 240, 2)))
@@ -97,9 +97,9 @@ def scale(values: Sequence[float], first: float, last: float) -> Callable[[float
     return place
 
 
-def thinned(rows: Sequence[_Row], noun: str) -> tuple[Sequence[_Row], str]:
+def thinned(rows: Sequence[_Row], noun: str, most: int = MOST_MARKS) -> tuple[Sequence[_Row], str]:
     """Return as many rows as a chart shows, and a note on what it leaves out."""
-    step = -(-len(rows) // MOST_MARKS)
+    step = -(-len(rows) // most)
     if step <= 1:
         return rows, ""
     return rows[::step], f"one in {step} of {len(rows)} {noun} is drawn"

@@ -188,6 +188,23 @@ class Index:
         hits = [_hit(item, scores.get(item, 0.0), cosines.get(item)) for item in items]
         return sorted(hits, key=lambda hit: (-hit.score, hit.item))[:limit]
 
+    def nearest(self, item: int, limit: int) -> list[Hit]:
+        """Return the texts that are nearest to a text by meaning, nearest first, without itself;
+        none if it has no vector.
+        """
+        stored = self.vector(item)
+        if stored is None:
+            return []
+        model, vector = stored
+        # Those of the same model, which need not be the one of this index.
+        vectors = Vectors(self._tables, self._name, model)
+        among = f"SELECT item FROM {self._name}_vectors"
+        hits: list[Hit] = []
+        for other, cosine in vectors.near(lambda: vector, limit + 1, (), among, ()).items():
+            if other != item and cosine >= _LEAST_LIKENESS:
+                hits.append(Hit(other, cosine, cosine))
+        return hits[:limit]
+
     def _counts(self, terms: Collection[str]) -> list[tuple[str, int]]:
         """Return the terms that occur in texts, with the number of texts; rarest first."""
         ordered = sorted(terms)

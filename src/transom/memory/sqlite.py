@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
 from transom.canonical import Json, compact_json
-from transom.errors import InputError, MemoryUnavailable, StoreError
+from transom.errors import InputError, MemoryUnavailable, NotFoundError, StoreError
 from transom.llm.turns import Egress
 from transom.memory.embedding import Embedder
 from transom.memory.entry import (
@@ -21,7 +21,7 @@ from transom.memory.entry import (
     check_entry,
     id_of,
 )
-from transom.memory.index import Index, index_steps, vectors_content
+from transom.memory.index import Hit, Index, index_steps, vectors_content
 from transom.memory.observing import observed
 from transom.memory.protocol import ABILITIES
 from transom.store import (
@@ -150,6 +150,26 @@ class SqliteMemory:
             span.set(keys.FOUND, len(entries))
             return entries
 
+    async def nearest(self, key: str, limit: int = 10) -> list[Recalled]:
+        """Return the entries that are nearest to one by meaning, nearest first, without itself.
+
+        No model is loaded: stored vectors are compared. An entry without one has no neighbours.
+
+        Raises:
+            NotFoundError: there is no such entry.
+        """
+
+        def search() -> list[Recalled]:
+            rows = self._tables.query("SELECT number FROM memories WHERE id = ?", (key,))
+            if not rows:
+                raise NotFoundError(f"unknown entry {key!r}", hint="see: transom memory search")
+            return self._recalled(self._index.nearest(rows[0][0], limit))
+
+        with observed("neighbours") as span:
+            entries = await self._do(search)
+            span.set(keys.FOUND, len(entries))
+            return entries
+
     async def relate(self, source: str, target: str, relationship: str) -> None:
         if not relationship.strip():
             raise InputError(
@@ -240,7 +260,9 @@ class SqliteMemory:
         if not query.strip():
             return self._newest(limit, condition, values)
         allowed = f"SELECT number FROM memories {condition}"
-        hits = self._index.search(query, limit, allowed, values)
+        return self._recalled(self._index.search(query, limit, allowed, values))
+
+    def _recalled(self, hits: Sequence[Hit]) -> list[Recalled]:
         rows = self._tables.query(
             f"SELECT number, id FROM memories WHERE number IN ({_parameters(hits)})",
             [hit.item for hit in hits],

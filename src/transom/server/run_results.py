@@ -23,7 +23,6 @@ from transom.runs.history import RunView, all_runs
 from transom.runs.summarising import RunRow
 from transom.server.site import Site
 from transom.stories import StoryResult, kept_diffs, kept_results
-from transom.studies.charts import study_charts
 
 _MOST_ITEMS = 300
 """Items of a batch whose verdicts its page reads."""
@@ -151,8 +150,7 @@ def study_result(site: Site, name: str) -> RunResult:
     if name not in studies_of(site):
         raise NotFoundError(f"unknown study {name!r}", hint="see the page Studies")
     record = _reading().read_study(name, _folder_of(site), site.playbook)
-    charts = study_charts(record.study, record.trials)
-    values = {"kept": record, "study": record.study, "charts": charts}
+    values = {"kept": record, "study": record.study}
     return RunResult("_result_study.html", _document(record.result), values)
 
 

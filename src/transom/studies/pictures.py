@@ -65,7 +65,11 @@ def as_optuna(
         objectives: how many objectives it has, from the first; default: all.
     """
     directions = [item.direction for item in study.objectives][:objectives]
+    verbosity = optuna.logging.get_verbosity()
+    # Its creation is no news for a reader of the log.
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
     copied = optuna.create_study(directions=directions)
+    optuna.logging.set_verbosity(verbosity)
     ranges = {name: variable.distribution() for name, variable in study.variables.items()}
     for trial in trials:
         if trial.kind != "solved":

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from transom.formats.charts import thinned
 from transom.learning import Playbook
-from transom.studies.advice import Advice
+from transom.studies.advice import Advice, StudyInsight
+from transom.studies.charts import StudyCharts, study_charts
 from transom.studies.control import FORGOTTEN
+from transom.studies.pictures import importances
 from transom.studies.report import insight_rows
 from transom.studies.result import StudyResult, result_of
 from transom.studies.storage import open_storage
@@ -25,12 +28,20 @@ class KeptStudy:
     Attributes:
         trials: all started trials, by number.
         insights: the insights of its scope with what they did, see `insight_rows`.
+        known_insights: the insights themselves.
     """
 
     study: Study
     trials: Sequence[StudyTrial]
     result: StudyResult
     insights: Sequence[dict[str, Any]]
+    known_insights: Sequence[StudyInsight] = ()
+
+    def charts(self) -> StudyCharts:
+        """Return its charts."""
+        # A page is drawn often, and shares of many designs are those of a part of them.
+        weights = importances(self.study, thinned(self.trials, "trials")[0])
+        return study_charts(self.study, self.trials, weights, self.known_insights)
 
 
 def kept_studies(root: Path) -> list[str]:
@@ -51,7 +62,7 @@ def read_study(name: str, root: Path, playbook: Playbook) -> KeptStudy:
     solver = next((trial.by for trial in reversed(trials) if trial.by), "")
     result = result_of(study, trials, ended(root / study.study, study), solver)
     insights = Advice(root, playbook).insights(study.scope)
-    return KeptStudy(study, trials, result, insight_rows(result, insights, trials))
+    return KeptStudy(study, trials, result, insight_rows(result, insights, trials), insights)
 
 
 def kept_trials(study: Study, folder: Path) -> list[StudyTrial]:

@@ -215,17 +215,16 @@ def ranked(study: Study, trials: Iterable[StudyTrial]) -> list[StudyTrial]:
 def front(study: Study, trials: Iterable[StudyTrial]) -> list[StudyTrial]:
     """Return the feasible trials that none dominates, best first by the first objective."""
     feasible = ranked(study, trials)
-    undominated = []
-    for trial in feasible:
-        if not any(dominates(study, other, trial) for other in feasible):
-            undominated.append(trial)
-    return undominated
-
-
-def dominates(study: Study, trial: StudyTrial, other: StudyTrial) -> bool:
-    """Whether `trial` dominates `other`; both are feasible."""
-    pairs = list(zip(_signed(study, trial), _signed(study, other), strict=True))
-    return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
+    points = {trial.number: tuple(_signed(study, trial)) for trial in feasible}
+    undominated: list[tuple[float, ...]] = []
+    # In this order, whatever dominates a point stands before it.
+    for point in sorted({*points.values()}):
+        # Of two objectives, the last point that stays has the best second one so far.
+        rivals = undominated[-1:] if len(point) <= 2 else undominated
+        if not any(all(a <= b for a, b in zip(rival, point, strict=True)) for rival in rivals):
+            undominated.append(point)
+    best = {*undominated}
+    return [trial for trial in feasible if points[trial.number] in best]
 
 
 def _signed(study: Study, trial: StudyTrial) -> list[float]:

@@ -14,6 +14,7 @@ from transom.errors import InputError, NotFoundError
 from transom.learning import Curator, Insight, InsightSource, Playbook
 from transom.learning.curator import ReviewQuestion
 from transom.learning.ledger import scores_of
+from transom.learning.provenance import provenance_graph
 from transom.learning.score_chart import score_chart
 from transom.server.forms import form_of
 from transom.server.names import keep_name, name_of, signature_of
@@ -141,12 +142,15 @@ def show_insight(request: Request, item_id: str, done: str = "") -> Response:
     book: Playbook = request.app.state.playbook
     insight = visible(book, item_id)
     events = book.events(item_id)
+    retired = book.everywhere(insight.scope, is_retired=True)
+    merged = [other for other in retired if other.merged_into == insight.id]
     asked = [question for question in review_questions(book) if question.insight.id == insight.id]
     values = {
         "insight": insight,
         "events": events,
         "questions": asked,
         "chart": score_chart(scores_of(events)),
+        "graph": provenance_graph(insight, events, merged),
         "name": name_of(request),
         "done": done,
     }
@@ -176,6 +180,13 @@ async def change_insight(request: Request, item_id: str) -> Response:
         case "keep both":
             Curator(book).distinguish(insight.id, by=person)
             done = "Both are kept: they say different things."
+        case "edit":
+            Curator(book).edit(insight.id, content=form.get("content", ""), by=person)
+            done = "Edited: models see the new text."
+        case str(word) if word.startswith("merge "):
+            other = visible(book, word.removeprefix("merge "))
+            Curator(book).merge(insight.id, other.id, by=person)
+            done = f"Merged: {other.id} is part of it, with its outcomes."
         case _:
             raise InputError("an unknown change", hint="use the buttons of the page")
     address = f"/playbook/{quote(insight.id, safe='')}?done={quote(done)}"
