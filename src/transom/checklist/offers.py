@@ -26,6 +26,7 @@ from transom.checklist.judging.claim_account import (
     holds_matter,
 )
 from transom.checklist.judging.foreseeing import open_points, rows_by_unit
+from transom.checklist.judging.named_parts import row_of_named_object
 from transom.checklist.line_candidates import line_candidates
 from transom.checklist.manner import Places
 from transom.checklist.marking import format_path
@@ -139,7 +140,8 @@ def _offers_of_claim(
     """Return a claim as it is offered: once for each unit that its values may be in."""
     candidate, advice = _with_waiver_clause(close_claim, clause, item)
     offers = list[Offer]()
-    for claim_row, unit_clause in rows_by_unit(candidate.row, readings):
+    row_of_claim = row_of_named_object(candidate.row, readings)
+    for claim_row, unit_clause in rows_by_unit(row_of_claim, readings):
         reads_as: dict[str, Json] = {"claim": claim_row.name}
         if claim_row.parameters:
             reads_as["parameters"] = dict(claim_row.parameters)

@@ -71,7 +71,8 @@ _SPELLINGS = {
     "kOhm": "kΩ",
     "Hz": "hertz",
     "MHz": "megahertz",
-    "um": "micron microns micrometer micrometers",
+    "um": "micron microns micrometer micrometers micrometre micrometres",
+    "mm": "millimeter millimeters millimetre millimetres",
     "um2": "um^2 um² sq.um square-micron square-microns",
     "nm2": "nm^2 nm²",
     "mm2": "mm^2 mm²",
@@ -94,10 +95,9 @@ _PHRASES = {
     "per second": "/s",
     "requests per second": "/s",
     "transactions per second": "/s",
-    "square microns": "um2",
-    "sq um": "um2",
     "degrees celsius": "degC",
 }
+_SQUARE = ("square", "sq")
 # "Mb" is a megabit to some writers and a megabyte to others; "m" is metre, minute or milli.
 AMBIGUOUS_UNITS = frozenset({"Kb", "kb", "Mb", "Gb", "m", "M", "K", "k"})
 
@@ -180,6 +180,10 @@ def find_unit(spelling: str) -> str | None:
     plain = " ".join(spelling.split()).replace("µ", "u").replace("μ", "u")
     if plain in AMBIGUOUS_UNITS:
         return None
+    square, _, length = plain.partition(" ")
+    if square.casefold() in _SQUARE and length:
+        unit = f"{find_unit(length)}2"
+        return unit if unit in _UNITS else None
     if plain in _EXACT or len(plain) < 2:
         return _EXACT.get(plain)
     return _FOLDED.get(plain.casefold()) or _PHRASES.get(plain.casefold())

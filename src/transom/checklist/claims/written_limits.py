@@ -15,13 +15,15 @@ from transom.evidence.numbers import Comparator
 from transom.evidence.units import quantity_of
 
 _WORD: Final = re.compile(r"[a-z_]+[a-z0-9_]*")
+# The first word of a unit of two words, such as "square microns".
+_TWO_WORDS: Final = r"(?:(?:square|sq|per|degrees)\s)?"
 # A comparison with a number and its unit, as `read_bound` reads it.
 _LIMIT: Final = re.compile(
     r"(?:\b(?:is|are|be|stays?|must be) ){0,2}"
     r"(?P<denial>(?:not|never) (?:(?:be|falls?|drops?|goe?s?|rises?|gets?|lies?) )?)?"
     r"(?P<limit>(?:at least|at most|not less than|no less than|not more than|no more than|less than"
     r"|more than|greater than|lower than|above|below|under|over|up to|exactly|[<>]=?|[≤≥]|==?)"
-    r" ?-?\d(?:[\d.,]*\d)?(?:\s?(?:%|[a-zµ]+(?:\^?[23])?(?=[\s.,;)]|$)))?)",
+    rf" ?-?\d(?:[\d.,]*\d)?(?:\s?(?:%|{_TWO_WORDS}[a-zµ]+(?:\^?[23])?(?=[\s.,;)]|$)))?)",
     re.IGNORECASE,
 )
 # A name that may be a metric of a flow, such as `design__instance__count`.
@@ -32,9 +34,10 @@ _NOT_EXCEEDED: Final = re.compile(
     r"\b(?:(?:does|do|must|may|shall|should|can|will) ?not|never) exceeds?\b", re.IGNORECASE
 )
 _EXCEEDED: Final = re.compile(r"\bexceeds?(?= ?-?\d)", re.IGNORECASE)
+_REACHED: Final = re.compile(r"\b(?:reach(?:es)?|attains?|achieves?)(?= ?-?\d)", re.IGNORECASE)
 # "0.5 ns or more", "50 ps of margin at least": what compares stands behind the number.
 COMPARED_BEHIND: Final = re.compile(
-    r"(?<![\w.,-])(?P<number>-?\d(?:[\d.,]*\d)?(?: ?(?:%|[a-zµ]+(?:\^?[23])?))?)"
+    rf"(?<![\w.,-])(?P<number>-?\d(?:[\d.,]*\d)?(?: ?(?:%|{_TWO_WORDS}[a-zµ]+(?:\^?[23])?))?)"
     r"(?P<between>(?: (?:of|in)(?: [a-z]+){1,3}?)?) "
     r"(?:(?P<least>or (?:more|higher|greater|above|better)|at least|at a minimum|minimum)"
     r"|(?:or (?:less|fewer|lower|below)|at most|at a maximum|maximum))"
@@ -88,10 +91,12 @@ def limit_text(words: str, bound: NumberLimit) -> str:
 def plain_limit(description: str) -> str:
     """Return a description with what compares before its number.
 
-    "Does not exceed 5" is "is at most 5", "0.5 ns or more" is "at least 0.5 ns", and "no path has a
-    slack below 0.1 ns" is "each path has a slack at least 0.1 ns".
+    "Does not exceed 5" is "is at most 5", "reaches 5" is "is at least 5", "0.5 ns or more" is "at
+    least 0.5 ns", and "no path has a slack below 0.1 ns" is "each path has a slack at least 0.1
+    ns".
     """
     text = _EXCEEDED.sub("is more than", _NOT_EXCEEDED.sub("is at most", description))
+    text = _REACHED.sub("is at least", text)
     return DENIED_SUBJECT.sub(_of_each, COMPARED_BEHIND.sub(_compared_before, text))
 
 
@@ -198,10 +203,34 @@ def limit_parameters(description: str) -> tuple[dict[str, str], list[str]] | Non
                     best, best_measure, best_place = phrase, measure, place
     if not best:
         return None
+    best, best_measure = _of_both_checks(best, best_measure, description)
     best_measure, check = _of_named_check(best_measure, description)
     words_of_name = _words_of_name(best_measure, best, description)
     used = [best, *words_of_name, *check, words, match[0].strip(" .,;")]
     return measure_parameters(best_measure, limit), used
+
+
+def _of_both_checks(
+    phrase: str, measure: LimitedMeasure, description: str
+) -> tuple[str, LimitedMeasure]:
+    """Return the measure of all checks, and its name, if a description names two of them.
+
+    "Setup and hold slack" is the slack of both; the words of the checks stay open until a report
+    measures each of them.
+    """
+    others, plain = list[str](), measure
+    for other in shipped_claims().measures:
+        if other.name == measure.name and other.check not in (None, measure.check):
+            others.append(str(other.check))
+        elif other.name == measure.name and other.check is None:
+            plain = other
+    joined = rf"\b(?:{'|'.join(others)}) and {re.escape(phrase)}\b"
+    if not others or plain is measure or not re.search(joined, description, re.IGNORECASE):
+        return phrase, measure
+    for name in plain.says:
+        if phrase.endswith(name):
+            return name, plain
+    return phrase, measure
 
 
 def _of_named_check(

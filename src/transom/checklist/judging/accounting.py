@@ -26,6 +26,7 @@ from transom.checklist.judging.claim_account import (
 from transom.checklist.judging.claim_view import UnreadMatter
 from transom.checklist.judging.entries import subjects
 from transom.checklist.judging.gather import File, GatheredEvidence
+from transom.checklist.judging.named_parts import may_be_of_other_parts
 from transom.checklist.narrowing import (
     banner_tool,
     requirements_of,
@@ -106,10 +107,13 @@ class CheckAccount:
 
     Attributes:
         words: caps for words of the description that nothing checks.
+        may_be_of_other_parts: whether what breaks the claim may be of parts that those words do
+            not mean.
     """
 
     files: tuple[FileAccount, ...] = ()
     words: tuple[Cap, ...] = ()
+    may_be_of_other_parts: bool = False
 
     @property
     def remarks(self) -> tuple[tuple[str, str], ...]:
@@ -234,9 +238,12 @@ def account_for(
             # A file that another one names is not what the question speaks of.
             judged_requirements = requirements if file.is_input else ()
             accounts.append(_account_of(file, lines, judged_requirements, claim, evidence.readings))
-    return CheckAccount(
-        tuple(accounts), caps_of_words(claim, evidence.readings.values()) if claim else ()
-    )
+    if claim is None:
+        return CheckAccount(tuple(accounts))
+    readings = [*evidence.readings.values()]
+    words = caps_of_words(claim, readings)
+    is_open = bool(words) and may_be_of_other_parts(claim, readings)
+    return CheckAccount(tuple(accounts), words, is_open)
 
 
 def _judged_lines(

@@ -154,6 +154,8 @@ async def check_files(
         positive={"PASS"},
         capped="NEEDS_REVIEW",
     )
+    if status == "FAIL" and account.may_be_of_other_parts:
+        capped = _after_words(account.words, item, date.fromisoformat(as_of))
     # Who accepts that the lines read nothing must know that the files are then missing.
     if outlook and capped.status == "NEEDS_REVIEW" and _has_violations(outlook):
         outcome, capped = outlook, replace(capped, would_be="FAIL")
@@ -206,6 +208,12 @@ def _after_overturned(
         return status
     # There is nothing to accept in a FAIL: a person says what is meant.
     return "NEEDS_REVIEW"
+
+
+def _after_words(words: Sequence[Cap], item: Item | None, today: date) -> CappedVerdict:
+    """Return a FAIL that is a question until a person accepts the words that are left out."""
+    accepted = item.accepted_caps if item else ()
+    return cap_verdict("FAIL", words, accepted, today, positive={"FAIL"}, capped="NEEDS_REVIEW")
 
 
 def _caps_of_unmeasured(outcome: Outcome, account: CheckAccount) -> Iterator[Cap]:

@@ -8,7 +8,7 @@ of the description that nothing checks.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -21,9 +21,11 @@ from transom.checklist.claims.claim_data import (
 )
 from transom.checklist.claims.claim_limits import limit_of
 from transom.checklist.claims.file_kinds import claim_of_row, known_claim
+from transom.checklist.claims.ranking import same_word
 from transom.checklist.claims.stated_checks import with_stated_check
 from transom.checklist.judging.claim_view import ClaimView, UnreadMatter
 from transom.evidence.caps import Cap
+from transom.evidence.number_words import NUMBER_WORDS
 from transom.evidence.trouble import TroubleFinder
 from transom.formats.reports import FileReading, Measurement
 
@@ -85,7 +87,21 @@ def account_for_claim(
     if other_facts and row.left_out and holds_matter(row, others):
         caps.append(Cap("files", f"{path} was given, and the claim does not check it", path))
         other_facts = ""
+    if other_facts:
+        open_lines = tuple(_unread_lines(row, path, reading))
+        # A report that speaks of the matter in words which nothing reads is no wrong file.
+        if open_lines:
+            unread, other_facts = open_lines, ""
     return ClaimAccount(tuple(dict.fromkeys(caps)), other_facts, unread, stated, measured_at)
+
+
+def _unread_lines(row: ClaimRow, path: str, reading: FileReading) -> Iterator[UnreadMatter]:
+    """Yield the unexplained lines of a file that have a word by which a claim is known."""
+    claim = shipped_claims().claims.get(row.name)
+    for shape in reading.unexplained:
+        words = _NAME_PARTS.findall(shape.text.lower())
+        if claim and any(same_word(word, need) for word in words for need in claim.needs):
+            yield UnreadMatter(shape.text, f"{Path(path).name}:{shape.lines[0]}")
 
 
 def _groups_of_other_half(
@@ -218,7 +234,8 @@ def caps_of_words(row: ClaimRow, readings: Iterable[FileReading]) -> tuple[Cap, 
                 scopes.append(fact.scope)
     caps = list[Cap]()
     for text in row.left_out:
-        stated = _is_step_of(text, tools) or _is_stated(text, scopes) or _is_title(text, readings)
+        stated = _is_step_of(text, tools) or _is_stated(text, scopes)
+        stated = stated or _is_title(text, readings) or _is_design(text, readings)
         if not stated:
             caps.append(Cap("words", f'not checked: "{text}"'))
     return tuple(caps)
@@ -246,6 +263,21 @@ def _is_title(text: str, readings: Collection[FileReading]) -> bool:
     return True
 
 
+def _is_design(text: str, readings: Collection[FileReading]) -> bool:
+    """Return whether words are the name of the one design that each report states, or a part of it.
+
+    "Of the FIFO" is said by a report of the design `sync_fifo_top`.
+    """
+    words = {name for word in _words_that_count(text) for name in _DESIGN_WORDS.findall(word)}
+    if not readings or not words:
+        return False
+    for reading in readings:
+        designs = _designs_of(reading)
+        if len(designs) != 1 or not words <= {*_DESIGN_WORDS.findall(min(designs).lower())}:
+            return False
+    return True
+
+
 def _words_that_count(text: str) -> list[str]:
     """Return the words of a phrase that are no grammar."""
     words = []
@@ -261,14 +293,19 @@ def _is_stated(text: str, scopes: Sequence[Mapping[str, str]]) -> bool:
     "All corners" is said by a report that tells more than one corner apart.
     """
     written = text.lower().split()
-    words = _words_that_count(text)
+    words = [word for word in _words_that_count(text) if word != "and"]
     # Words of grammar alone narrow nothing, but they prove nothing either.
     if not scopes or not words:
         return False
+    counts = [number for word in written if (number := _COUNTS.get(word))]
     quantified = bool(_QUANTIFIERS & set(written))
+    checks = {scope.get("check") for scope in scopes}
     for word in words:
         keys = _SPLITS.get(word.rstrip("s"), ())
-        if not (quantified and _is_split_by(keys, scopes)) and not _is_named(word, scopes):
+        is_split = (quantified or bool(counts)) and _is_split_by(keys, scopes, counts)
+        # Of both checks each value is held, as far as one was measured.
+        is_check = len(checks) > 1 and word in checks
+        if word not in NUMBER_WORDS and not (is_split or is_check or _is_named(word, scopes)):
             return False
     return True
 
@@ -319,12 +356,14 @@ def _is_step_of(text: str, tools: Collection[str]) -> bool:
     return bool(tools) and all(tool in step_names for tool in tools)
 
 
-def _is_split_by(keys: Iterable[str], scopes: Sequence[Mapping[str, str]]) -> bool:
-    """Return whether measurements differ in one of the keys of their scope."""
+def _is_split_by(
+    keys: Iterable[str], scopes: Sequence[Mapping[str, str]], counts: Sequence[int]
+) -> bool:
+    """Return whether measurements differ in one of the keys of their scope, in as many values."""
     for key in keys:
         values = {scope.get(key) for scope in scopes}
         values.discard(None)
-        if len(values) > 1:
+        if len(values) > 1 and all(count == len(values) for count in counts):
             return True
     return False
 
@@ -344,12 +383,15 @@ _SPLITS: Final = {
     "scenario": ("scenario", "view", "corner"),
     "view": ("view", "scenario", "corner"),
     "mode": ("mode", "scenario", "view"),
+    "model": ("corner", "scenario", "view"),
     "clock": ("clock", "path_group", "group"),
 }
 _NAMED_PARTS: Final = frozenset({"group", "path_group", "corner", "scenario", "view", "clock"})
 _CHECKS: Final = ("setup", "hold")
 _FEWEST_CHECKS: Final = 2
 _QUANTIFIERS: Final = frozenset({"all", "every", "each"})
+_COUNTS: Final = {**NUMBER_WORDS, "both": 2}
+_DESIGN_WORDS: Final = re.compile(r"[a-z0-9]+")
 _NAME_PARTS: Final = re.compile(r"[a-z]+")
 _NOUNS_OF_REPORTS: Final = frozenset({"report", "reports", "log", "summary"})
 _EXTENT: Final = frozenset(
