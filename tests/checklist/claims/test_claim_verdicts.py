@@ -427,7 +427,7 @@ FREQUENCIES = [
 def test_each_frequency_of_a_clock_must_hold_the_limit(
     tmp_path: Path, values: list[str], limit: str, status: str
 ) -> None:
-    log = "Info: Packing constants..\nInfo: Checksum: 0x1a2b3c4d\n"
+    log = "Info: Packing constants..\nInfo: Checksum: 0x1a2b3c4d\nInfo: Routing..\n"
     for value in values:
         log += f"Info: Max frequency for clock 'clk': {value} MHz (PASS at 12.00 MHz)\n"
     log += "Info: Program finished normally.\n"
