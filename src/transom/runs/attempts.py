@@ -98,13 +98,16 @@ def _work_of(stage: str) -> str:
 
 def edit_in_question(choice: Choice, folder: Path) -> str:
     """Return what a person changed in a stage's file that a run asks about, as a diff; "" if the
-    file that the stage wrote is not kept.
+    file that the stage wrote is not kept, or the edit is no text in UTF-8.
     """
     written = stage_output(folder, choice["stage"])
     path = folder / choice["file"]
     if written is None or not path.is_file() or path.stat().st_size > _MOST_BYTES:
         return ""
-    edited = path.read_text(encoding="utf-8", errors="backslashreplace")
+    try:
+        edited = path.read_text("utf-8")
+    except UnicodeDecodeError:
+        return ""
     if isinstance(written, str):
         return _diff(written, edited, choice["file"])
     # The file that was kept is parsed, so that both are written in the same way.
@@ -120,7 +123,7 @@ def _kept_text(folder: Path, file: str, output: str, checkpoint: str) -> str | N
         if file and path.stat().st_size <= _MOST_BYTES:
             content = path.read_bytes()
             if digest(content) == output:
-                return content.decode("utf-8", "backslashreplace")
+                return content.decode("utf-8")
         kept: Mapping[str, Any] = json.loads((folder / checkpoint).read_bytes())
         text = kept["output"]
         return text if isinstance(text, str) else pretty_json(text)

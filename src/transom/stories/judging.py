@@ -170,7 +170,8 @@ class StoryJudge:
         """
         unheld = set[str]()
         whole = "\n".join([*files.checks.values(), files.code_now])
-        for text in {quoted for row in story.criteria for quoted in quoted_texts(row)}:
+        quoted = {text for row in story.criteria for text in quoted_texts(row)}
+        for text in sorted(quoted):
             if text.lower() not in whole.lower() and not await self._is_held(commit, text, files):
                 unheld.add(text)
         for row in story.criteria:

@@ -143,7 +143,7 @@ def _failed_checks(run: TestRun, files: StoryFiles) -> frozenset[str]:
     Another value may also break the code: that the code raises then is no merit of the test.
     """
     noticing = set[str]()
-    for case in run.ids("failed") - {*run.raised}:
+    for case in sorted(run.ids("failed") - {*run.raised}):
         message = run.messages.get(case, "")
         if is_failed_check(message) and not _is_of_code(message, files):
             noticing.add(case)

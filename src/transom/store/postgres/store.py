@@ -360,7 +360,7 @@ class PostgresStore:
             result = work.run(connection)
             if present is not None:
                 # Another process may have deleted a run that had the same blob.
-                for sha in known.keys() - {sha for (sha,) in present.fetchall()}:
+                for sha in sorted(known.keys() - {sha for (sha,) in present.fetchall()}):
                     connection.execute(_PUT_BLOB, (sha, zlib.compress(known[sha])))
             return result
 
