@@ -110,7 +110,9 @@ def test_a_run_is_cancelled_by_interrupting_its_process(
         "import fcntl, os, sys, time\n"
         "lock = open(sys.argv[1], 'r+b'); fcntl.flock(lock, fcntl.LOCK_EX)\n"
         "os.truncate(lock.fileno(), 0); os.pwrite(lock.fileno(), b'%d' % os.getpid(), 0)\n"
-        "print('ready', flush=True); time.sleep(60)\n"
+        "print('ready', flush=True)\n"
+        # A signal that comes just before a long sleep would be noticed after it.
+        "for _ in range(600): time.sleep(0.1)\n"
     )
     command = [sys.executable, "-c", program, str(lock)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
