@@ -11,7 +11,18 @@ from typing import Any
 import pytest
 
 from tests.documents.door import Answer, Door
-from tests.investigator.folders import COVER, SCAN, UAT, UNIT, document, ready, text_of, uat
+from tests.investigator.folders import (
+    COVER,
+    ISSUE,
+    SCAN,
+    UAT,
+    UNIT,
+    document,
+    issue,
+    ready,
+    text_of,
+    uat,
+)
 from tests.investigator.reports import coverage_py, junit, trivy
 
 ARCHITECTURE = "planning/ARCHITECTURE.md"
@@ -432,7 +443,18 @@ def test_components_that_are_affected_are_named(door: Door, form: str) -> None:
     assert second.startswith("Dredging diary depends on berth planning (")
     assert third.startswith("Components of Dredging diary: pen (")
     out = asked(door, "Which components are affected by buoy census?").out
-    assert out.startswith("No document lists the components of Buoy census.")
+    assert out.startswith("No document and no issue lists the components of Buoy census.")
+
+
+@pytest.mark.parametrize(
+    "listed", [[{"id": "10", "name": "Tide clock"}, {"name": "level store"}], ["Tide clock"]]
+)
+def test_the_components_of_an_issue_are_named_with_its_key(door: Door, listed: object) -> None:
+    feature(door, "berth", {ISSUE: issue(components=listed)})
+    out = asked(door, "Which components are affected by berth planning?").out
+    assert out.startswith("Components of Berth planning: Tide clock (BER-41)"), out
+    out = asked(door, "Which components does berth planning have?").out
+    assert "Tide clock (BER-41)" in out, out
 
 
 def test_what_depends_indirectly_is_named_with_its_way(door: Door) -> None:

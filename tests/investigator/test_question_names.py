@@ -579,3 +579,51 @@ def test_a_phrase_that_may_restrict_the_feature_is_told_to_the_asker(
 ) -> None:
     assert meant(question, OTHER_FEATURES) == ["boat-rental"]
     assert phrases_not_considered(question, BOAT_RENTAL) == [phrase]
+
+
+@pytest.mark.parametrize("question", ["Is PT-99 ready?", "Can we ship PT-1200?", "PT-1"])
+def test_a_key_that_no_feature_has_is_near_to_none(question: str) -> None:
+    by_key = [{**feature, "feature_id": feature["jira_key"]} for feature in FEATURES]
+    assert meant(question, by_key) == near_names(question, by_key) == []
+
+
+def test_a_feature_is_meant_by_its_key() -> None:
+    by_key = [{**feature, "feature_id": feature["jira_key"]} for feature in FEATURES]
+    assert meant("Is PT-30 ready?", by_key) == ["PT-30"]
+
+
+ABOUT_THE_FEATURE = [
+    "Who has to act on Parcel Tracking?",
+    "Who must act on Parcel Tracking?",
+    "Who should fix Parcel Tracking?",
+    "Who needs to work on parcel tracking?",
+    "Who is responsible for parcel tracking?",
+    "Wer ist zuständig für Parcel Tracking?",
+    "Qui doit agir sur Parcel Tracking ?",
+    "What changed for Parcel Tracking?",
+    "What is left to do for Parcel Tracking?",
+    "Give me a summary of Parcel Tracking",
+    "Show me an overview of parcel tracking",
+    "Dame un resumen de Parcel Tracking",
+]
+ABOUT_SOMETHING_ELSE = [
+    "Is a summary of Parcel Tracking ready?",
+    "Is the overview for Parcel Tracking ready?",
+    "Can we ship changes for Parcel Tracking?",
+    "Give me a summary of refunds for Parcel Tracking",
+    "Who has to act on refunds for Parcel Tracking?",
+    "Is the work on refunds for Parcel Tracking ready?",
+    "Who must fix Parcel Tracking Mobile?",
+    "What changed in Parcel Tracking Export?",
+    "Who approved insurance for Parcel Tracking?",
+]
+
+
+@pytest.mark.parametrize("question", ABOUT_THE_FEATURE)
+def test_what_is_asked_about_a_feature_is_no_part_of_its_name(question: str) -> None:
+    assert meant(question, FEATURES) == ["parcel-tracking"]
+
+
+@pytest.mark.parametrize("question", ABOUT_SOMETHING_ELSE)
+def test_what_is_asked_about_something_else_names_no_feature(question: str) -> None:
+    assert meant(question, FEATURES) == []

@@ -41,6 +41,7 @@ class Issue:
         status: the status name, in any language.
         category: `new | indeterminate | done`, "" if unknown.
         fix_versions: names of the versions that are to have it.
+        components: names of the components that it changes.
         data_quality: what the team says of the feature's data, "" if nothing.
         status_at: JSON pointer of the status name.
         text: description and comments as plain text.
@@ -56,6 +57,7 @@ class Issue:
     text: str
     fix_versions: tuple[str, ...] = ()
     data_quality: str = ""
+    components: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -102,17 +104,22 @@ def read_issue(data: Json) -> Issue | None:
         feature_id=_own_field(data, fields, "featureid"),
         links=(*_subtasks(fields, pointer), *_links(fields, pointer)),
         text=plain_text(fields.get("description")),
-        fix_versions=tuple(_fix_versions(fields)),
+        fix_versions=tuple(
+            _names(fields, "fixVersions", "fixVersion", "fix_versions", "fix_version")
+        ),
+        components=tuple(_names(fields, "components", "component")),
         data_quality=_own_field(data, fields, "dataquality").strip(),
     )
 
 
-def _fix_versions(fields: dict[str, Any]) -> Iterator[str]:
-    """Yield the names of an issue's fix versions, as Jira writes them or as people save them."""
-    for name in ("fixVersions", "fixVersion", "fix_versions", "fix_version"):
-        listed = fields.get(name)
-        for version in listed if isinstance(listed, list) else [listed]:
-            text = version.get("name") if isinstance(version, dict) else version
+def _names(fields: dict[str, Any], *keys: str) -> Iterator[str]:
+    """Yield the names that a field of an issue lists, as Jira writes them or as people save
+    them; the keys are its usual ones.
+    """
+    for key in keys:
+        listed = fields.get(key)
+        for entry in listed if isinstance(listed, list) else [listed]:
+            text = entry.get("name") if isinstance(entry, dict) else entry
             if isinstance(text, str) and text.strip():
                 yield text.strip()
 

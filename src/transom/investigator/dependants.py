@@ -223,7 +223,7 @@ class _DocumentSearch:
             return []
         components = self._parts[feature.feature_id].components
         if not components:
-            return [f"No document lists the components of {feature.summary}."]
+            return [f"No document and no issue lists the components of {feature.summary}."]
         named_parts = [f"{name} ({', '.join(places)})" for name, places in components.items()]
         return [f"Components of {feature.summary}: {'; '.join(named_parts)}."]
 

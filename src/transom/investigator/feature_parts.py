@@ -1,7 +1,7 @@
 """What the documents of each feature say that it consists of, and what it depends on.
 
-Lists, tables and labels name both. A sentence counts as a dependency if it names a thing that some
-feature lists, or another feature.
+Lists, tables and labels name both; the feature's issue may list components, too. A sentence counts
+as a dependency if it names a thing that some feature lists, or another feature.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ DEPENDS, COMPONENT = "document.depends", "document.component"
 
 @dataclass
 class FeatureParts:
-    """The parts of one feature; each name has the places `FILE#line:N` that say so."""
+    """The parts of one feature; each name has the places that say so: `FILE#line:N`, or the key
+    of an issue.
+    """
 
     components: dict[str, list[str]] = field(default_factory=dict)
     dependencies: dict[str, list[str]] = field(default_factory=dict)
@@ -50,7 +52,7 @@ def key_of(name: str) -> str:
 def parts_by_feature(
     data: DataFolder, features: Iterable[Feature] | None = None
 ) -> dict[str, FeatureParts]:
-    """Return the parts of features by their ids, from the documents of today.
+    """Return the parts of features by their ids, from the documents and issues of today.
 
     Args:
         features: those whose documents are read; None: all.
@@ -61,6 +63,9 @@ def parts_by_feature(
     names = {key_of(feature.summary): feature.summary for feature in data.features}
     for feature in chosen:
         own = parts[feature.feature_id]
+        for component in feature.components:
+            name = names.setdefault(key_of(component), component)
+            own.components.setdefault(name, []).append(feature.jira_key)
         for file in data.docs(feature):
             for row in listed(file):
                 name = names.setdefault(key_of(str(row.value)), str(row.value))

@@ -24,6 +24,7 @@ class Feature:
         folder: its folder's name in the data folder.
         category: Jira's key of the status category, "" if unknown.
         fix_versions: names of the releases that are to have it.
+        components: names of the components that the issue lists.
     """
 
     folder: str
@@ -34,10 +35,11 @@ class Feature:
     data_quality: str
     category: str = field(default="", compare=False)
     fix_versions: tuple[str, ...] = field(default=(), compare=False)
+    components: tuple[str, ...] = field(default=(), compare=False)
 
     def to_json(self) -> dict[str, Json]:
         """Return the six fields that the tool shows."""
-        hidden = ("category", "fix_versions")
+        hidden = ("category", "fix_versions", "components")
         return {name: value for name, value in asdict(self).items() if name not in hidden}
 
 

@@ -193,7 +193,8 @@ def part_of_limits(limits: Mapping[str, float], entries: Sequence[SourcedObserva
     # The figures nearest to their targets are the ones that a reader wants to see.
     tightest = sorted(checked, key=lambda pair: _slack(pair[0].observation, pair[1]))
     rests_on = [figure for figure, _ in tightest[:3]] or flags[:3]
-    text = f"{len(checked) or len(flags)} figures meet their targets"
+    met = len(checked) or len(flags)
+    text = "1 figure meets its target" if met == 1 else f"{met} figures meet their targets"
     return Part("pass", text, rests_on, limits=True)
 
 

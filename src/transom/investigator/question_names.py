@@ -15,6 +15,7 @@ from typing import Any
 
 from transom.investigator.question_restrictions import Restriction, RestrictionReader
 from transom.investigator.question_words import (
+    ASKED_WORDS,
     ATTACHING_BEHIND,
     ATTRIBUTE_LEADS,
     AUXILIARIES,
@@ -40,6 +41,7 @@ from transom.investigator.reading.vocabulary import word_set
 from transom.investigator.subject import without_requirements
 
 _ASKING_FOR_PEOPLE = word_set("who whom whose wer wem wen wessen qui quién chi quem")
+_ORDERS = word_set("give show tell write print send gib zeige donne donnez dame dammi")
 _ASKING_FOR_THINGS = word_set(
     "which what was welche welcher welches quel quelle qué cuál quale qual welke"
 )
@@ -81,12 +83,31 @@ class _Phrase:
             and start > 1
             and _joins(self.before[start:place], ATTACHING_BEHIND)
         )
-        if is_joined and not is_known(previous_word) and not self._is_verb_of_subject(start - 1):
+        if not is_joined or is_known(previous_word) or self._is_verb_of_subject(start - 1):
+            return
+        if not self._is_asked_for(start - 1):
             yield previous_word
 
     def _is_verb_of_subject(self, place: int) -> bool:
         """Whether a subject stands before a word: "what we need for NAME", "podemos lançar"."""
-        return place > 0 and self.before[place - 1] in PRONOUNS | ROMANCE_MODALS
+        if not place:
+            return False
+        previous = self.before[place - 1]
+        if previous == "on" and place > 1 and not is_grammar(self.before[place - 2]):
+            # "The work on refunds for NAME", not the French "on doit livrer NAME".
+            return False
+        # "Who has to act on NAME?"
+        is_deed = self.before[0] in _ASKING_FOR_PEOPLE and previous in AUXILIARIES | {"to"}
+        return is_deed or previous in PRONOUNS | ROMANCE_MODALS
+
+    def _is_asked_for(self, place: int) -> bool:
+        """Whether a word says what is asked about a feature: "what changed in NAME", "give me a
+        summary of NAME", but not "is the summary of NAME ready".
+        """
+        first = self.before[0]
+        is_order = "verb look" in lexicons()["en"].classes(first) or first in _ORDERS
+        is_question = first in INTERROGATIVES | _ASKING_FOR_PEOPLE
+        return self.before[place] in ASKED_WORDS and (is_question or is_order)
 
     def _is_verb_before(self, place: int) -> bool:
         word = self.before[place]

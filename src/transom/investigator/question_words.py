@@ -78,6 +78,12 @@ ROMANCE_MODALS = word_set("podemos puede pueden possiamo può possono pode podem
 # An adjective behind these belongs to the name, but "está listo NAME" has the predicate first.
 ATTRIBUTE_LEADS = word_set("is are was were ist sind")
 INTERROGATIVES = word_set("what how where which when why who wie was wo warum welche comment quel")
+ASKED_WORDS = word_set(
+    "summary overview changed change changes different responsible owner owners left missing"
+    " blocks blocking zusammenfassung überblick geändert verantwortlich zuständig résumé resumen"
+    " riassunto resumo samenvatting"
+)
+"""What is asked about a feature, beside whether it is ready."""
 DETERMINERS = word_set(
     "the a an this that our your their its der die das den dem ein eine le la les l un une el los"
     " las una il lo gli i o os as um uma de het een"

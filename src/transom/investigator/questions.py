@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from transom.formats.measurements import Observation
 from transom.investigator.deciding import verdict_of
+from transom.investigator.feature_parts import COMPONENT, DEPENDS
 from transom.investigator.gathering import read_source, sources_of
 from transom.investigator.policy import Policy
 from transom.investigator.result import CriterionResult, Investigation
@@ -46,13 +47,13 @@ _WHICH: tuple[tuple[re.Pattern[str], tuple[str, ...], str], ...] = tuple(
         (
             r"\b(?:which|what|list|name|welche)\b.{0,200}"
             r"\b(?:components?|modules?|komponenten|bausteine)\b",
-            ("document.component",),
-            "No document lists the components.",
+            (COMPONENT,),
+            "No document and no issue lists the components.",
         ),
         (
             r"\b(?:which|what|list|name|welche)\b.{0,200}"
             r"\b(?:dependencies|depend on|abhängigkeiten)\b",
-            ("document.depends",),
+            (DEPENDS,),
             "No document lists what it depends on.",
         ),
     )
@@ -116,6 +117,9 @@ def asks_for_list(question: str) -> bool:
 def _named(result: Investigation, data: DataFolder, measures: Sequence[str]) -> Iterator[str]:
     """Yield the entries of some measures by name, read again from the feature's files."""
     feature = data.feature(result.feature_id)
+    if COMPONENT in measures:
+        for name in feature.components:
+            yield f"{name} ({feature.jira_key})"
     count = 0
     # The result keeps counts and the first entries; the names are in the files.
     for source in sources_of(data, feature):

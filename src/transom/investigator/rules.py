@@ -163,7 +163,10 @@ def _likely(
 
 
 def _name_words(feature: Mapping[str, Any]) -> set[str]:
-    text = f"{feature['summary']} {str(feature['feature_id']).replace('-', ' ').replace('_', ' ')}"
+    text = str(feature["summary"])
+    # A key is no name: its letters are those of every issue of a project.
+    if feature["feature_id"] != feature["jira_key"]:
+        text += " " + str(feature["feature_id"]).replace("-", " ").replace("_", " ")
     name_words = set[str]()
     for word in plain_words(text):
         if word not in _STOP and len(word) > 1:

@@ -325,6 +325,7 @@ class DataFolder:
                     **own.to_json(),
                     "category": own.category,
                     "fix_versions": own.fix_versions,
+                    "components": own.components,
                     **row_fields,
                 }
             )
@@ -347,6 +348,7 @@ class DataFolder:
             data_quality=(issue.data_quality if issue else "") or self._quality(folder, issue),
             category=issue.category if issue else "",
             fix_versions=issue.fix_versions if issue else (),
+            components=issue.components if issue else (),
         )
 
     def _issue_of(self, folder: str) -> Issue | None:
