@@ -152,7 +152,7 @@ def test_a_person_starts_a_check_reads_its_verdict_and_judges_an_insight(folder:
         page.get_by_text("Counted as helpful").wait_for()
         score = shown_score(page)
         page.get_by_role("button", name="Harmful").click()
-        page.get_by_text("1 against it").wait_for()
+        page.locator("p.meta", has_text="1 against it").wait_for()
         assert 0 < shown_score(page) < score
         insight = page.url.partition("?")[0].removeprefix(server.url)
         page.get_by_role("link", name="Waiting").click()

@@ -140,7 +140,7 @@ def fill(history: RunHistory, book: Playbook, folder: Path, text: str) -> list[s
         f"/waiting/sheet?answered={word}",
         f"/runs?kind={word}&status={word}",
         f"/playbook?query={word}&scope={word}",
-        f"/playbook/{insight.id}?done={word}",
+        f"/playbook/{insight.id}?note={word}",
         f"/memory?query={word}",
         f"/runs/{word}",
         f"/started/{word}",

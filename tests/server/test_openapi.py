@@ -24,6 +24,7 @@ PAGES = {
     ("/api/costs", "get"), ("/api/evals", "get"), ("/api/evals/{run_id}", "get"),
     ("/api/memory", "get"), ("/api/settings", "get"), ("/api/checks", "get"), ("/api/start", "get"),
     ("/api/runs/{run_id}/stages", "get"), ("/api/runs/{run_id}/calls/{number}", "get"),
+    ("/api/runs/{run_id}/verdict", "post"),
 }  # fmt: skip
 
 

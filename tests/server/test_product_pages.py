@@ -111,7 +111,7 @@ def test_texts_of_the_products_are_never_markup(
     insight = book.add_insight(InsightCategory.STRATEGY, NASTY, tags=[NASTY], source=source)
     book.record_outcome(insight.id, True, followed=True, source=source)
     paths = ("/releases", "/stories", "/studies", "/playbook", f"/playbook?query={NASTY}")
-    for path in (*paths, f"/playbook/{insight.id}", f"/playbook/{insight.id}?done={NASTY}"):
+    for path in (*paths, f"/playbook/{insight.id}", f"/playbook/{insight.id}?note={NASTY}"):
         answer = browser.get(path)
         assert (answer.status_code, markup_in(answer.text)) == (200, []), path
 

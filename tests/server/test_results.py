@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 from starlette.testclient import TestClient
 
+from tests.cli.helpers import clean_environment
+from tests.repository.tracked import ROOT
 from tests.server.leaving import NASTY, finish, folder_of, markup_in
 from tests.studies.helpers import runner, write_study
 from transom.canonical import pretty_json
@@ -24,7 +28,6 @@ from transom.investigator.result import (
 )
 from transom.runs.history import RunHistory
 from transom.runs.summarising import RunRow
-from transom.server.site import title_of
 from transom.stories.results import StageRow, StoryResult
 from transom.studies.solver import write_json
 from transom.studies.study_stages import STUDY
@@ -156,10 +159,13 @@ def test_a_run_is_called_by_its_question() -> None:
     named = RunRow("1", "check", "LOG-01", {"item": "LOG-01.yaml"})
     asked = RunRow("2", "investigate", "is-it-re", {"question": "Is it ready?"})
     empty = RunRow("3", "investigate", "is-it-re", {"question": " "})
-    assert [title_of(row) for row in (named, asked, empty)] == [
+    patterns = ["/chip/blocks/*/*.yaml", "/chip/late.yaml", "x.yaml", "/*"]
+    batch = RunRow("4", "check-batch", "batch", {"targets": patterns})
+    assert [row.title for row in (named, asked, empty, batch)] == [
         "LOG-01",
         "Is it ready?",
         "is-it-re",
+        "batch of blocks/*/*.yaml, chip/late.yaml, x.yaml, //*",
     ]
 
 
@@ -205,3 +211,29 @@ def test_a_batch_shows_blocks_and_items_what_fails_first_and_who_waived(
     # An item that is checked again keeps its earlier result in sight.
     leave_check(history, "cpu", "DRC-1", "PASS", **found)
     assert "Earlier: " in browser.get(f"/runs/{failing}").text
+
+
+def test_a_batch_shows_how_its_items_did_each_time(browser: TestClient, tmp_path: Path) -> None:
+    data = ROOT / "examples" / "checks" / "data" / "updown"
+    item = "description: Confirm that setup timing is met.\ninput_files: [{}.rpt]\n"
+    good = (data / "setup_signoff.rpt").read_text()
+    bad = good.replace("0.58 (MET)", "-0.58 (VIOLATED)")
+    for name in ("cpu", "dsp"):
+        (tmp_path / f"{name}.yaml").write_text(f"item_id: {name}\n{item.format(name)}")
+        (tmp_path / f"{name}.rpt").write_text(good)
+    words = ["check", "batch", "*.yaml", "--workspace", ".", "-q"]
+    for report in (good, bad, good):
+        (tmp_path / "dsp.rpt").write_text(report)
+        command = [sys.executable, "-m", "transom", *words]
+        subprocess.run(command, cwd=tmp_path, env=clean_environment(), check=False)
+    checks = browser.get("/checks").text
+    (run,) = re.findall(r'<a href="/runs/([^"]+)">batch of ', checks)
+    # A filtered list, and the second page, are of items alone.
+    assert "Newest batches" not in browser.get("/checks?status=PASS").text
+    trend = browser.get(f"/api/runs/{run}/result").json()["trend"]
+    assert trend["items"] == {"cpu": ["PASS"] * 3, "dsp": ["PASS", "FAIL", "PASS"]}
+    assert trend["totals"] == ["2 PASS", "1 FAIL, 1 PASS", "2 PASS"]
+    table = browser.get(f"/runs/{run}").text.partition("Trend")[2].partition("</table>")[0]
+    assert re.findall(r"</span> (PASS|FAIL)</span>", table) == ["PASS", "FAIL", "PASS"]
+    page = browser.get(f"/runs/{run}").text
+    assert "Items with the same result each time: 1." in page

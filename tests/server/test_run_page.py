@@ -121,6 +121,8 @@ def test_a_reason_on_a_page_names_no_command(browser: TestClient, history: RunHi
     for address in ("/", "/stories", f"/runs/{run}", "/waiting"):
         text = browser.get(address).text
         assert "transom answer" not in text and "--choose" not in text, address
+        # Each page says which run it is about.
+        assert "is paused:" not in text, address
     assert "May it be merged?" in browser.get("/").text
 
 

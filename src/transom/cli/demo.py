@@ -24,7 +24,7 @@ from transom.cli import investigate, story, study
 from transom.cli.app import root
 from transom.cli.check.learned import LEARNED
 from transom.cli.check.options import CheckArguments, manner_of
-from transom.cli.check.review import decide, lines_of
+from transom.cli.check.review import decide
 from transom.cli.check.steps import answer_of
 from transom.cli.command import command
 from transom.cli.command_session import Session
@@ -34,6 +34,7 @@ from transom.config.runtime_sections import Paths
 from transom.errors import InputError, RunError, SandboxUnavailable, TransomError
 from transom.formats.yaml_models import nearest_key
 from transom.learning import Insight
+from transom.learning.verdict_decisions import GivenDecision
 from transom.llm import Chain, Request, ScriptedProvider
 from transom.sandbox import Level, needs
 
@@ -178,9 +179,9 @@ async def _learning(session: Session, examples: Path) -> dict[str, Any]:
         f"  2. POWER-02: the parser is shown {insight.id} and names it; its first draft passes."
     )
     session.tell(f"     It counts for {insight.id}, score {scores[-1]}.")
-    decision = await decide(quiet, run, "POWER-02", "Ann Lee", confirmed=True)
+    decision = await decide(quiet, run, GivenDecision(True, "Ann Lee", item_id="POWER-02"))
     learned_insight()
-    session.tell(f"  3. {lines_of(decision)[0]}, score {scores[-1]}.")
+    session.tell(f"  3. {decision.lines[0]}, score {scores[-1]}.")
     with opened(quiet, LEARNED) as playbook:
         history = [event.kind for event in playbook.events(insight.id)]
     session.tell(

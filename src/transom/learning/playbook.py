@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable
+from copy import copy
 from dataclasses import replace
 from typing import Any, Literal, Self
 
@@ -83,6 +84,12 @@ class Playbook:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def of_domain(self, domain: str) -> Playbook:
+        """Return this playbook as it is seen from a domain; both use the same open database."""
+        playbook = copy(self)
+        playbook.view = replace(self.view, domain=domain)
+        return playbook
 
     # reading
 

@@ -4,6 +4,7 @@ what a person says.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ APPROVAL, BEGUN, QUESTION = "approval", "begun", "question"
 _SHORT = 8
 _TO_ANSWER, TO_GO_ON = "answer with: ", "to continue, run: "
 """What the clauses begin with that name a command; an error has them after a semicolon."""
+_PAUSED_RUN = re.compile(r"^((?:[\w.-]+: )?)run \S+ is paused: ")
+"""What the text of the error `Paused` begins with; a story's name may stand before it."""
 _CUT = 500  # characters of arguments in an error
 
 
@@ -116,6 +119,8 @@ def without_command(reason: str) -> str:
     """Return why a run waits without the command to give in a terminal, for a page that has a
     button or a link for it.
     """
+    # A page says what is paused, and links to it.
+    reason = _PAUSED_RUN.sub(r"\1", reason)
     for clause in (f"; {_TO_ANSWER}", f"; {TO_GO_ON}", " See: git "):
         reason = reason.partition(clause)[0]
     return reason

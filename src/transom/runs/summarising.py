@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from transom.llm import Usage
@@ -27,6 +28,24 @@ class RunRow:
     name: str
     inputs: dict[str, Any]
     key: str = ""
+
+    @property
+    def title(self) -> str:
+        """What a person calls it: its question, or what a batch checks, else its name."""
+        question, targets = self.inputs.get("question"), self.inputs.get("targets")
+        # All batches have the same name.
+        if self.kind == "check-batch" and targets:
+            return f"batch of {', '.join(map(_short_path, targets))}"
+        return question if isinstance(question, str) and question.strip() else self.name
+
+
+def _short_path(target: str) -> str:
+    """Return the end of a path or a pattern, with the last folder that is named in full."""
+    parts = Path(target).parts
+    first = max(0, len(parts) - 2)
+    while first > 0 and "*" in parts[first]:
+        first -= 1
+    return "/".join(parts[first:])
 
 
 @dataclass(frozen=True)

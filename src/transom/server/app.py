@@ -37,6 +37,7 @@ from transom.server.pages import (
     stories,
     studies,
     traces,
+    verdicts,
     waiting,
     windows,
 )
@@ -52,6 +53,7 @@ _PAGES = (
     runs,
     windows,
     traces,
+    verdicts,
     checklist,
     releases,
     stories,

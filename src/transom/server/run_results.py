@@ -10,6 +10,8 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
+from transom.checklist import verdict_review
+from transom.checklist.batch_trend import batch_targets, batch_trend
 from transom.checklist.judging import Verdict
 from transom.checklist.judging.rollup import WORST_FIRST, block_items, roll_up
 from transom.checklist.judging.verdict import VERDICT_FILE, together
@@ -19,10 +21,11 @@ from transom.formats.html_report import evidence_lines
 from transom.investigator.concluding import kept_answer
 from transom.investigator.report import page_parts
 from transom.investigator.result import Investigation
+from transom.investigator.verdict_review import objection_to
 from transom.runs.history import RunView, all_runs
 from transom.runs.summarising import RunRow
 from transom.server.site import Site
-from transom.stories import StoryResult, kept_diffs, kept_results
+from transom.stories import kept_diffs, kept_results
 
 _MOST_ITEMS = 300
 """Items of a batch whose verdicts its page reads."""
@@ -36,11 +39,13 @@ class RunResult:
         template: the template of the part of the page that shows it.
         document: the result as JSON, as the product's own command prints it.
         values: what the template shows.
+        verdict: a verdict that a person may confirm or overturn; "" if there is none.
     """
 
     template: str
     document: dict[str, Any]
     values: dict[str, Any] = field(default_factory=dict)
+    verdict: str = ""
 
 
 def result_of(site: Site, run: RunView) -> RunResult | None:
@@ -69,11 +74,12 @@ def _check(site: Site, run: RunView) -> RunResult | None:
     part = part_of(verdict)
     values: dict[str, Any] = {"part": part}
     # No other file is shown: a verdict may name any, e.g. after somebody edited it.
-    values["lines_of"] = evidence_lines([part], _inputs_of(run, verdict).get)
+    values["lines_of"] = evidence_lines([part], verdict_review.input_paths(run, verdict).get)
     ends = [record for record in run.records if record.kind == "closed"]
     # Each time that the item was checked again; the last one is the verdict itself.
     values["earlier"] = [(record.at, cast("Any", record.data)["status"]) for record in ends[:-1]]
-    return RunResult("_result_check.html", _document(verdict), values)
+    values["objection"] = verdict_review.objection_to(run.row, verdict)
+    return RunResult("_result_check.html", _document(verdict), values, _decidable(verdict.status))
 
 
 def _batch(site: Site, run: RunView) -> RunResult | None:
@@ -82,7 +88,7 @@ def _batch(site: Site, run: RunView) -> RunResult | None:
     for row in all_runs(site.runs.store):
         if row.kind == "check":
             checks.setdefault(str(row.inputs.get("item")), row)
-    targets = [str(target) for target in run.row.inputs.get("targets", ())]
+    targets = batch_targets(run.records, map(str, run.row.inputs.get("targets", ())))
     rows: list[tuple[RunRow, Verdict]] = []
     paths: list[Path] = []
     for target in targets[:_MOST_ITEMS]:
@@ -94,33 +100,19 @@ def _batch(site: Site, run: RunView) -> RunResult | None:
     if not rows:
         return None
     verdicts = [verdict for _, verdict in rows]
-    document = together(verdicts)
+    document, trend = together(verdicts), batch_trend(run.records)
     values = {
         "rows": sorted(rows, key=lambda row: WORST_FIRST.index(row[1].counted_as)),
         "totals": summary(document),
         "table": roll_up(verdicts, block_items(paths)),
         "hidden": len(targets) - len(rows),
+        "trend": trend,
+        "runs_of_items": {verdict.item_id: check.id for check, verdict in rows},
         "headline": headline,
         "reason_of": reason_of,
     }
-    return RunResult("_result_batch.html", _document(document), values)
-
-
-def _inputs_of(run: RunView, verdict: Verdict) -> dict[str, Path]:
-    """Return the files that a verdict read, as far as they are where the command found them."""
-    item = Path(str(run.row.inputs.get("item", "")))
-    options = run.state.entry.get("given", {})
-    # The same places as the command: the item's folder, the roots, the values of variables.
-    folders = [item.parent, *map(Path, options.get("roots") or ())]
-    folders += [Path(text.partition("=")[2]) for text in options.get("variables") or ()]
-    working_folder = Path(run.state.entry.get("cwd") or item.parent)
-    paths: dict[str, Path] = {}
-    for entry in verdict.inputs:
-        for folder in folders:
-            path = working_folder / folder / entry.path
-            if path.is_file():
-                paths.setdefault(entry.path, path)
-    return paths
+    with_trend = _document(document) | {"trend": trend.to_json()}
+    return RunResult("_result_batch.html", with_trend, values)
 
 
 def _investigation(site: Site, run: RunView) -> RunResult | None:
@@ -128,7 +120,9 @@ def _investigation(site: Site, run: RunView) -> RunResult | None:
     if investigation is None:
         return None
     values = {"investigation": investigation, "parts": page_parts(investigation)}
-    return RunResult("_result_investigation.html", _document(investigation), values)
+    values["objection"] = objection_to(site.playbook, investigation)
+    verdict = _decidable(investigation.verdict)
+    return RunResult("_result_investigation.html", _document(investigation), values, verdict)
 
 
 def _study(site: Site, run: RunView) -> RunResult | None:
@@ -181,19 +175,14 @@ def _epic(site: Site, run: RunView) -> RunResult | None:
     stories = kept_results(folder)
     if not stories:
         return None
-    lanes = {story.id: lane_of(story) for story in stories}
     document = {"stories": [_document(story) for story in stories]}
-    values = {"stories": stories, "lanes": lanes, "diffs": kept_diffs(folder)}
+    values = {"stories": stories, "diffs": kept_diffs(folder)}
     return RunResult("_result_epic.html", document, values)
 
 
-def lane_of(story: StoryResult) -> Mapping[str, list[Any]]:
-    """Return the attempts of a story by its roles."""
-    # All four roles, in their order, so that the lanes of stories stand below each other.
-    lane: dict[str, list[Any]] = {role: [] for role in ("sm", "po", "dev", "qa")}
-    for row in story.stages:
-        lane[row.stage].append(row)
-    return lane
+def _decidable(verdict: str) -> str:
+    """Return a verdict if it says yes or no; others ask a person by themselves."""
+    return verdict if verdict in ("PASS", "FAIL", "READY", "NOT_READY") else ""
 
 
 def _document(model: BaseModel) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from transom.learning import ExposedState, InsightCategory
 from transom.learning.curator import Report
 
 Tag = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+_VISIBLE = r"[^\s\x1c-\x1f\x85]"
+"""A text with a character that Python does not take for a blank; patterns know fewer blanks."""
 # Larger numbers are mistakes, and some would not fit the database.
 _MANY = 1_000_000
 
@@ -88,6 +90,14 @@ class FeedbackIn(_Given):
     helpful: bool = Field(strict=True, examples=[True])
 
 
+class DecisionIn(_Given):
+    """A person's decision on the verdict of a run."""
+
+    decision: Literal["confirm", "overturn"]
+    by: str = Field(min_length=1, max_length=100, pattern=_VISIBLE, examples=["Ann Lee"])
+    reason: str = Field(default="", max_length=2_000, examples=["the line is an echo"])
+
+
 class InsightIn(_Given):
     """An insight to add: one fact or rule."""
 
@@ -95,7 +105,7 @@ class InsightIn(_Given):
     content: str = Field(
         min_length=1,
         max_length=4_000,
-        pattern=r"\S",
+        pattern=_VISIBLE,
         examples=["Check the hold corner before the setup corner."],
     )
     source_trial: Annotated[int | None, BeforeValidator(_no_bool)] = Field(

@@ -12,7 +12,7 @@ from transom.llm.rules import RULES
 from transom.runs.forecast import Forecast, forecast_of, worked_seconds
 from transom.runs.history import RUNNING, RunHistory
 from transom.runs.stage_lines import LABELS, words_of_stage
-from transom.runs.summarising import WAITS_FOR_ANSWER, WAITS_FOR_WORK, RunRow, RunSummary
+from transom.runs.summarising import WAITS_FOR_ANSWER, WAITS_FOR_WORK, RunSummary
 from transom.store import SummaryFilter
 from transom.stories.progress import describe_stage
 from transom.studies.progress import StudyProgress
@@ -168,7 +168,7 @@ class Site:
 
     def title(self, run: RunSummary) -> str:
         """Return what a person calls a run."""
-        return title_of(self.runs.row(run))
+        return self.runs.row(run).title
 
     def _cost(self, run: RunSummary) -> Cost:
         total = 0.0
@@ -196,9 +196,3 @@ class Site:
 def label_of(kind: str) -> Callable[[str], str] | None:
     """Return how the stages of a kind of run are described."""
     return describe_stage if kind == "story" else LABELS.get(kind)
-
-
-def title_of(row: RunRow) -> str:
-    """Return what a person calls a run: the question that it answers, else its name."""
-    question = row.inputs.get("question")
-    return question if isinstance(question, str) and question.strip() else row.name

@@ -92,6 +92,14 @@ class StoryResult(_Model):
     would_be: State | None = None
     capped_by: list[dict[str, Any]] = []
 
+    @property
+    def lane(self) -> dict[str, list[StageRow]]:
+        """The attempts of each role, also of one that was not asked, in the order of their work."""
+        lane: dict[str, list[StageRow]] = {role: [] for role in ("sm", "po", "dev", "qa")}
+        for row in self.stages:
+            lane[row.stage].append(row)
+        return lane
+
 
 class EpicResult(_Model):
     """The result of an epic's run.

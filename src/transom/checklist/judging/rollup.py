@@ -112,7 +112,7 @@ def roll_up(checks: Sequence[Verdict], places: Sequence[BlockItem]) -> RollUp | 
     rows = list[BlockRow]()
     for block in sorted(by_block, key=lambda block: (_badness(by_block[block]), block)):
         statuses = tuple(cells.get(BlockItem(block, item)) for item in items)
-        rows.append(BlockRow(block, statuses, _totals(by_block[block])))
+        rows.append(BlockRow(block, statuses, totals_of(by_block[block])))
     return RollUp(items, tuple(rows))
 
 
@@ -132,7 +132,8 @@ def _badness(counts: Counter[Counted]) -> tuple[int, ...]:
     return tuple(-counts[status] for status in WORST_FIRST)
 
 
-def _totals(counts: Counter[Counted]) -> str:
+def totals_of(counts: Counter[Counted]) -> str:
+    """Return the number of each status in words, the worst first."""
     return ", ".join(f"{counts[status]} {status}" for status in WORST_FIRST if counts[status])
 
 

@@ -23,6 +23,7 @@ from typing import Annotated, Any
 import typer
 
 from transom.canonical import Json, digest
+from transom.checklist.batch_trend import CHECKED, checked_items
 from transom.checklist.judging import (
     CONFIG,
     BlockItem,
@@ -120,6 +121,7 @@ async def batch(
         status = _RUN_STATUSES[document.exit_code]
         if status == "PASS" and "NOT_CHECKED" in document.summary:
             status = _PARTLY_CHECKED
+        await run.append(CHECKED, checked_items(map(place, paths), verdicts))
         await run.finish(status)
         if session.distributed:
             await forget_answers(store, run.id)

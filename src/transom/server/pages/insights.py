@@ -95,7 +95,7 @@ def visible(book: Playbook, item_id: str) -> Insight:
 
 
 @router.get("/playbook")
-def show_playbook(request: Request, only: Filter, offset: Offset = 0, done: str = "") -> Response:
+def show_playbook(request: Request, only: Filter, offset: Offset = 0, note: str = "") -> Response:
     """List insights, the best first, by words, by scope and by what they came of."""
     book: Playbook = request.app.state.playbook
     insights = matching(book, only)
@@ -108,7 +108,7 @@ def show_playbook(request: Request, only: Filter, offset: Offset = 0, done: str 
         "offset": offset,
         "rows": PAGE_ROWS,
         "name": name_of(request),
-        "done": done,
+        "note": note,
     }
     return page(request, "playbook.html", values)
 
@@ -121,10 +121,10 @@ async def forget_origin(request: Request) -> Response:
     person, origin = _signed(request, form), form.get("origin", "")
     forgotten = Curator(book).forget(origin, by=person)
     retired, count = len(forgotten.retired), forgotten.withdrawn
-    done = f"{origin} is forgotten. Retired insights: {retired}; outcomes taken back: {count}."
+    note = f"{origin} is forgotten. Retired insights: {retired}; outcomes taken back: {count}."
     if forgotten.shared:
-        done += f" Still in use, since they also came of others: {', '.join(forgotten.shared)}."
-    address = f"/playbook?{urlencode({'done': done})}"
+        note += f" Still in use, since they also came of others: {', '.join(forgotten.shared)}."
+    address = f"/playbook?{urlencode({'note': note})}"
     return keep_name(RedirectResponse(address, 303), person)
 
 
@@ -137,7 +137,7 @@ def _signed(request: Request, form: Mapping[str, str]) -> str:
 
 
 @router.get("/playbook/{item_id}")
-def show_insight(request: Request, item_id: str, done: str = "") -> Response:
+def show_insight(request: Request, item_id: str, note: str = "") -> Response:
     """Show an insight: its score over time, its sources, and its history."""
     book: Playbook = request.app.state.playbook
     insight = visible(book, item_id)
@@ -152,7 +152,7 @@ def show_insight(request: Request, item_id: str, done: str = "") -> Response:
         "chart": score_chart(scores_of(events)),
         "graph": provenance_graph(insight, events, merged),
         "name": name_of(request),
-        "done": done,
+        "note": note,
     }
     return page(request, "insight.html", values)
 
@@ -167,29 +167,29 @@ async def change_insight(request: Request, item_id: str) -> Response:
         case "helpful" | "harmful" as word:
             source = InsightSource(by=person)
             book.record_outcome(insight.id, word == "helpful", followed=True, source=source)
-            done = f"Counted as {word}."
+            note = f"Counted as {word}."
         case "retire":
             Curator(book).retire(insight.id, form.get("why", "").strip(), by=person)
-            done = "Retired: models do not see it any more."
+            note = "Retired: models do not see it any more."
         case "restore":
             Curator(book).restore(insight.id, by=person)
-            done = "Restored: models see it again."
+            note = "Restored: models see it again."
         case "confirm":
             Curator(book).confirm(insight.id, by=person)
-            done = "Confirmed: it counts as one outcome for it."
+            note = "Confirmed: it counts as one outcome for it."
         case "keep both":
             Curator(book).distinguish(insight.id, by=person)
-            done = "Both are kept: they say different things."
+            note = "Both are kept: they say different things."
         case "edit":
             Curator(book).edit(insight.id, content=form.get("content", ""), by=person)
-            done = "Edited: models see the new text."
+            note = "Edited: models see the new text."
         case str(word) if word.startswith("merge "):
             other = visible(book, word.removeprefix("merge "))
             Curator(book).merge(insight.id, other.id, by=person)
-            done = f"Merged: {other.id} is part of it, with its outcomes."
+            note = f"Merged: {other.id} is part of it, with its outcomes."
         case _:
             raise InputError("an unknown change", hint="use the buttons of the page")
-    address = f"/playbook/{quote(insight.id, safe='')}?done={quote(done)}"
+    address = f"/playbook/{quote(insight.id, safe='')}?note={quote(note)}"
     return keep_name(RedirectResponse(address, 303), person)
 
 

@@ -17,6 +17,7 @@ from transom.runs.open_questions import questions_of
 from transom.runs.stage_rows import stages_of
 from transom.runs.summarising import RunSummary
 from transom.server.children import resume
+from transom.server.names import name_of
 from transom.server.rendering import page, render
 from transom.server.run_results import result_of
 from transom.server.schemas import Offset
@@ -50,8 +51,15 @@ def show_runs(request: Request, kind: str = "", status: str = "", offset: Offset
     return list_page(request, "/runs", kind, status, offset)
 
 
-def list_page(request: Request, path: str, kind: str, status: str, offset: int) -> Response:
-    """Return a list of runs, filtered by links that count."""
+def list_page(
+    request: Request,
+    path: str,
+    kind: str,
+    status: str,
+    offset: int,
+    batches: Sequence[RunRowView] = (),
+) -> Response:
+    """Return a list of runs, filtered by links that count; its first page begins with `batches`."""
     site: Site = request.app.state.site
     # Counts come from summaries, so that a list of many thousand runs reads no journal.
     counts = site.runs.store.count_summaries()
@@ -64,6 +72,7 @@ def list_page(request: Request, path: str, kind: str, status: str, offset: int) 
     total = _total(counts, kind, status)
     values = {"rows": rows, "facets": facets, "total": total, "offset": offset, "list_path": path}
     values |= {"chosen": chosen, "page_rows": PAGE_ROWS, "query": _query(path, chosen)}
+    values["batches"] = () if status or offset else batches
     return page(request, "runs.html", values)
 
 
@@ -106,7 +115,7 @@ def _query(path: str, chosen: Mapping[str, str]) -> str:
 
 
 @router.get("/runs/{run_id}")
-def show_run(request: Request, run_id: str) -> Response:
+def show_run(request: Request, run_id: str, note: str = "") -> Response:
     """Show the result of a run; while it has none, its stages."""
     site: Site = request.app.state.site
     run = site.runs.run(run_id)
@@ -114,7 +123,7 @@ def show_run(request: Request, run_id: str) -> Response:
     values = _head_of(site, run)
     if result is None:
         return page(request, "stages.html", values | {"shows_stages": True})
-    values |= {"result": result, "shows_stages": False}
+    values |= {"result": result, "shows_stages": False, "note": note, "name": name_of(request)}
     return page(request, "run.html", values | result.values)
 
 

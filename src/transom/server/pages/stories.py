@@ -9,7 +9,6 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from transom.server.rendering import page
-from transom.server.run_results import lane_of
 from transom.server.schemas import Offset
 from transom.server.site import RunRowView, Site
 from transom.store import SummaryFilter
@@ -25,11 +24,10 @@ _EPIC_RUNS = SummaryFilter(kinds=("story",))
 
 @dataclass(frozen=True)
 class EpicRow:
-    """An epic with its stories, each with the attempts of its roles."""
+    """An epic with its stories."""
 
     row: RunRowView
     stories: list[StoryResult]
-    lanes: dict[str, Any]
 
     def to_json(self) -> dict[str, Any]:
         stories = [
@@ -44,8 +42,7 @@ def epics_of(site: Site, offset: int) -> list[EpicRow]:
     epics: list[EpicRow] = []
     for row in site.rows(site.runs.page(_EPIC_RUNS, limit=EPICS, offset=offset)):
         stories = kept_results(site.runs.workspace.run_folder(row.run.name, row.run.id))
-        lanes = {story.id: lane_of(story) for story in stories}
-        epics.append(EpicRow(row, stories, lanes))
+        epics.append(EpicRow(row, stories))
     return epics
 
 

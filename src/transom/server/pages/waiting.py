@@ -30,7 +30,7 @@ from transom.server.names import keep_name, name_of, signature_of
 from transom.server.rendering import page
 from transom.server.run_results import investigation_of
 from transom.server.schemas import Offset
-from transom.server.site import PAGE_ROWS, Site, title_of
+from transom.server.site import PAGE_ROWS, Site
 from transom.store import SummaryFilter
 
 router = APIRouter(include_in_schema=False)
@@ -79,7 +79,7 @@ class AskedQuestion:
     @property
     def title(self) -> str:
         """What a person calls the run."""
-        return title_of(self.run.row)
+        return self.run.row.title
 
     @property
     def field_name(self) -> str:
