@@ -107,6 +107,52 @@ def test_what_says_the_opposite_or_another_number_is_kept_apart(
     assert book.add_insight(STR, one).id != book.add_insight(STR, other).id
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Set the gap to 5'", 'Set the gap to 5"'),
+        ("Set f' to zero", "Set f to zero"),
+        ("Compute n! first", "Compute n first"),
+        ("Divide by (k)! twice", "Divide by (k) twice"),
+        ("Stop if !ready", "Stop if ready"),
+        ("Copy log? only", "Copy log only"),
+        ("Pass --fast to the mesher", "Pass fast to the mesher"),
+        ("Pass -v", "Pass v"),
+        ("Plot yield - stress", "Plot yield stress"),
+        ("Plot a-b", "Plot a b"),
+        ("Load _rotor.prt", "Load rotor.prt"),
+        ("Keep .cache", "Keep cache"),
+        ("Call self.run", "Call self run"),
+        ("Set the ratio to 1:5", "Set the ratio to 1 5"),
+        ("Run make ./all", "Run make /all"),
+    ],
+)
+def test_a_mark_that_changes_the_meaning_keeps_texts_apart(
+    book: Playbook, one: str, other: str
+) -> None:
+    assert book.add_insight(STR, one).id != book.add_insight(STR, other).id
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Rinse twice.", "Rinse twice"),
+        ("Rinse twice!", "rinse  twice..."),
+        ("Rinse; then dry", "Rinse, then dry"),
+        ("Rinse -- then dry", "Rinse \u2013 then dry."),
+        ('"Don\'t rinse `jars`"', "Don't rinse jars"),
+        ("Use a well-known solvent", "Use a well known solvent"),
+        ("'Rinse' the `jar`", 'Rinse the "jar".'),
+        ("(Rinse the jar.)", "(Rinse the jar)"),
+        ("Rinse the jar's lid", "Rinse the jar\u2019s lid"),
+    ],
+)
+def test_marks_that_only_join_quote_or_end_words_do_not_count(
+    book: Playbook, one: str, other: str
+) -> None:
+    assert book.add_insight(STR, one).id == book.add_insight(STR, other).id
+
+
 def test_what_to_do_and_what_to_avoid_are_two(book: Playbook) -> None:
     words = "a relative tolerance of ten to the minus eight in the nonlinear solution step"
     assert book.add_insight(STR, words).id != book.add_insight(MIS, f"{words} fails").id

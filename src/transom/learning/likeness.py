@@ -17,10 +17,21 @@ _MARKS = re.compile(
     r"(?<=[\w)\]\s])(?<![-=])[<>]=?|[=!]=+|[≤≥≠%]|(?<![\w.)\]])-(?=\.?\d)|(?<=[A-Za-z])(?:\+\+|#)"
 )
 """Punctuation that carries meaning: `slack < 0`, `x != 0`, `-0.5`, `50%`, `C++`."""
-# Marks that only join, quote or end words, by their Unicode categories: dashes, low lines, quotes.
-# A hyphen before a digit is a sign.
-_JOINING = frozenset({"Pd", "Pc", "Pi", "Pf"})
-_ENDING = frozenset(".,:;!?…\"'`")
+_QUOTES = "\"'`“”„‘’«»"
+_QUOTATION = re.compile(
+    rf"(?<![\w\])])[{_QUOTES}]((?:[^{_QUOTES}]|(?<=\w)['’](?=\w))+)[{_QUOTES}](?!\w)"
+)
+"""A quotation without another one in it: `5'` and `f'` are none, since nothing opens it."""
+# What ends a part of a sentence stands behind a word and before a space. `.cache` and `!ready` are
+# names and operators; so is `n!`, a factorial, unlike the end of a longer word.
+_ENDING = re.compile(r"(?:(?<=[\w)\]}%])[.,:;…]+|(?<=[^\W\d_]{2})!+)(?=[\s)\]}]|$)")
+# A dash joins two whole words, or stands alone between two spaces as more than a minus. Before one
+# word only it belongs to it: `--fast`, `_rotor.prt`.
+_DASHES = "\u2010-\u2015"
+_JOINING = re.compile(
+    rf"(?<=[^\W_]{{2}})[-_{_DASHES}](?=[^\W\d_]{{2}})|(?<=\w)['’](?=\w)"
+    rf"|(?<!\S)(?:--+|[{_DASHES}]+)(?!\S)"
+)
 _TOKEN = re.compile(
     r"(?:(?<![\w.)\]])[-+])?\.?\d+(?>(?:\.\d+)*)(?:e[-+]?\d+)?[^\W_]*"  # -0.5, 1e-8, 5mm, 1.2.3
     r"|[^\W_]+|\S"
@@ -41,17 +52,15 @@ def normalised(content: str) -> tuple[str, ...]:
     """Return the words and symbols of a text, in order and in lower case.
 
     Only spaces and punctuation that joins, quotes or ends words are left out: `a / b` and `a * b`,
-    `f(x) + y` and `f(x + y)` stay apart.
+    `f(x) + y` and `f(x + y)`, `-v` and `v` stay apart.
     """
     text = unicodedata.normalize("NFC", content).lower()
-    tokens = []
-    for match in _TOKEN.finditer(text):
-        token = match.group()
-        is_mark = len(token) == 1 and not token.isalnum()
-        if is_mark and (token in _ENDING or unicodedata.category(token) in _JOINING):
-            continue
-        tokens.append(token)
-    return tuple(tokens)
+    # Quotations lie in each other: the innermost lose their marks first.
+    while (unquoted := _QUOTATION.sub(r"\1", text)) != text:
+        text = unquoted
+    for marks in (_ENDING, _JOINING):
+        text = marks.sub(" ", text)
+    return tuple(_TOKEN.findall(text))
 
 
 def differ_in_a_number(first: str, second: str) -> bool:
