@@ -36,6 +36,9 @@ NOT_WHOLE = [
     "Either setup or hold timing is met",
     "Setup or hold violations are reported",
     "No setup violations, or hold timing is met",
+    "No setup violations, hold violations waived, or timing is met",
+    "There are no hold checks, setup is met, or hold violations",
+    "No setup violation is open, hold or setup timing is met",
     "No violation of setup or hold is waived",
 ]
 

@@ -48,6 +48,12 @@ LIMITS = [
         "301",
     ),
     ("Hold slack: at least 1 ns", "setup slack 3 ns hold slack {value} ns\n", "1.5", "0.9"),
+    ("The design uses no more than 10 registers", "Total registers : {value}\n", "3", "12"),
+    ("There are at most 3 notes in the log", "12 lines\nnotes: {value}\n", "3", "4"),
+    ("Fewer than 200 clock buffers are inserted", "{value} clock buffers\n", "148", "200"),
+    ("The tree has min. 4 buffer levels", "buffer levels = {value}\n", "5", "3"),
+    ("Insertion takes no longer than 3 ns", "insertion: {value} ns\n", "2.5", "3.5"),
+    ("The tap rate is 15 MHz or faster", "tap rate {value} MHz\n", "16", "14"),
     ("usage of DSPs stays below 70 %", "  DSPs | 26/368  {value}%\n", "7", "74"),
 ]
 
@@ -94,6 +100,10 @@ NOT_OFFERED = [
     # A unit of another quantity, and other words.
     ("The latency is at most 3 ns", "latency 12 mV\n"),
     ("The insertion delay is at most 3 ns", "latency 2 ns\n"),
+    # What is counted is no other thing that the line counts, and no share of it.
+    ("The design uses at most 10 registers", "Total pins : 3\n"),
+    ("The design uses at most 10 registers", "Total registers : 3 / 7\n"),
+    ("The tree has at most 200 clock buffers", "clock gates: 148\n"),
     # A count on the way: the last one holds, an earlier one does not.
     ("No open pins", "open pins: 12\nopen pins: 3\nopen pins: 0\n"),
     # Nothing is limited.

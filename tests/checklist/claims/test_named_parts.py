@@ -136,11 +136,39 @@ Info: Quartus Prime Timing Analyzer was successful. 0 errors, 1 warning
     [
         ("The core takes less than 30 square microns of chip area.", "less than 30 square microns"),
         ("Branch coverage reaches 95 %.", "at least 95 %"),
+        ("The total power is no higher than 5 mW", "no more than 5 mW"),
+        ("Cell area: not larger than 27000", "not more than 27000"),
+        ("Worst setup slack is no smaller than 0.1 ns", "no less than 0.1 ns"),
+        ("The max frequency is 150 MHz or faster", "at least 150 MHz"),
+        ("clock frequency: 150 MHz or faster after routing", "at least 150 MHz"),
+        ("No path has a path delay longer than 6 ns", "at most 6 ns"),
+        ("The path delay is 6 ns or shorter", "at most 6 ns"),
+        ("The path delay is max. 6 ns", "max. 6 ns"),
+        ("The TNS of each group is zero", "at least 0"),
+        ("TNS equals 0 in the routed design", "at least 0"),
+        ("The clock skew stays below 0.1 ns", "below 0.1 ns"),
     ],
 )
 def test_a_limit_is_read_with_its_whole_unit_and_verb(line: str, parameters: str) -> None:
     best = candidates(line, has_patterns=False)[0]
     assert best.row.parameters["limit"] == parameters
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        # What is faster or slower depends on what is measured.
+        "The total power is 5 mW or faster",
+        # Nothing says which side of a number is good.
+        "The max frequency is faster, 150 MHz",
+        "The TNS is zero point five ns",
+        "The TNS is not zero",
+        "The TNS is 0.5 ns",
+    ],
+)
+def test_what_may_be_no_limit_is_none(line: str) -> None:
+    names = [candidate.row.name for candidate in candidates(line, has_patterns=False)]
+    assert "number_limit" not in names
 
 
 def test_slack_of_both_checks_is_one_limit() -> None:

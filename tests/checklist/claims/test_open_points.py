@@ -67,6 +67,30 @@ def test_words_that_only_narrow_are_taken_over(tmp_path: Path, words: str) -> No
     assert accepted(tmp_path, row, LOG.format(line="[INFO DPL-0001] Placed.")) == expected
 
 
+SLACK_WORDS = {
+    "on all paths": True,
+    "of every clock group": True,
+    "at each endpoint": True,
+    "and setup slack": False,
+    "of the hold paths": False,
+    "on the unconstrained paths": False,
+    "with a positive path count": False,
+    "and every net is routed": False,
+}
+
+
+@pytest.mark.parametrize("words", SLACK_WORDS)
+def test_words_of_what_is_limited_narrow_a_limit(tmp_path: Path, words: str) -> None:
+    limit = {"measure": "worst_slack", "check": "setup", "limit": "at least 0.1 ns"}
+    words_left = words.replace("setup", "hold")
+    row = ClaimRow(name="number_limit", parameters=limit, left_out=(words_left,))
+    text = f'not checked: "{words_left}"'
+    report = SLACK.format(value="0.35")
+    item, readings = prepared(tmp_path, report)
+    taken = open_points(item, row, readings).accepts
+    assert (text in taken) == SLACK_WORDS[words]
+
+
 LINES_TAKEN = [
     "[WARNING ODB-0220] NOWIREEXTENSIONATPIN statement is obsolete.",
     "[WARNING STA-0441] set_load is missing its pin.",

@@ -137,6 +137,9 @@ WHOLE = [
     ("Formal verification succeeded.", "equivalent"),
     ("No net of the design violates its max fanout limit.", "fanout_met"),
     ("check_timing finds no setup violations", "setup_met"),
+    ("verifyConnectivity finds no shorts, opens or other problems", "connectivity_clean"),
+    ("There are no opens, shorts or floating wires.", "connectivity_clean"),
+    ("No max transition violators remain", "transition_met"),
 ]
 
 
