@@ -14,10 +14,12 @@ from transom.checklist.claims.claim_data import shipped_claims
 from transom.checklist.claims.written_limits import (
     COMPARED_BEHIND,
     DENIED_SUBJECT,
+    OTHER_COMPARATIVE,
     limit_in,
     plain_limit,
 )
 from transom.checklist.number_ranges import COMPARISONS, Comparison
+from transom.evidence.units import quantity_of
 
 WORD: Final = re.compile(r"[A-Za-z]+")
 _SPELLINGS: Final = (("isation", "ization"), ("ised", "ized"), ("our", "or"))
@@ -79,13 +81,18 @@ def labelled_limit(description: str) -> LabelledLimit | None:
         label = _label_words(limited.replace(words, " "))
         number = f"{bound.number.value:f}"
         used = (*words.split(), *_VERBS)
-        for phrase in (*COMPARED_BEHIND.finditer(text), *_NOT_ABOVE.finditer(text)):
-            used += tuple(phrase[0].split())
-        used += tuple(match["denial"] for match in DENIED_SUBJECT.finditer(text))
+        for pattern in (COMPARED_BEHIND, _NOT_ABOVE, OTHER_COMPARATIVE):
+            for phrase in pattern.finditer(text):
+                used += tuple(phrase[0].split())
+        for match in DENIED_SUBJECT.finditer(text):
+            used += (match["denial"], *match[0].removeprefix(match["denial"] + match["between"]).split())
         comparison = bound.comparator
         unit = bound.number.unit
+        counted = _counted(limited, words)
+        if counted:
+            label, unit = tuple(dict.fromkeys((*label, *counted))), ""
         shown = f"{_COMPARISON_WORDS[comparison]} {number} {unit}".strip()
-        return LabelledLimit(label, frozenset(), comparison, number, unit, used, shown)
+        return LabelledLimit(label, frozenset(counted), comparison, number, unit, used, shown)
     if _NOT_NEGATIVE.search(text):
         label = _label_words(_NOT_NEGATIVE.sub(" ", text))
         used = (*_VERBS, "not", "non", "negative", "positive", "non-negative")
@@ -100,6 +107,25 @@ def labelled_limit(description: str) -> LabelledLimit | None:
         return None
     used = (*match[0].split(), "zero", "0", "no", "without")
     return LabelledLimit(_label_words(text), needed, "<=", "0", "", used, "at most 0")
+
+
+def _counted(description: str, limit: str) -> tuple[str, ...]:
+    """Return the words of what a limit counts, in the singular; nothing if it has a unit.
+
+    "At most 200 clock buffers" counts clock buffers.
+    """
+    figures, behind = limit.split(), description.partition(limit)[2].split()
+    noun = figures.pop() if figures[-1][:1].isalpha() else ""
+    if not noun or quantity_of(noun) is not None or not figures[-1].isdigit():
+        return ()
+    words = [noun]
+    for word in behind:
+        if word.strip(".,;:").lower() in shipped_claims().grammar or not word[0].isalpha():
+            break
+        words.append(word)
+        if not word[-1].isalnum():
+            break
+    return _label_words(" ".join(words))
 
 
 def _label_words(text: str) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from transom.checklist.claiming import has_patterns, listed_texts
 from transom.checklist.claims.claim_data import Claim, shipped_claims
 from transom.checklist.claims.ranking import MOST_CANDIDATES, ClaimCandidate, candidates, same_word
 from transom.checklist.claims.several_limits import Alternative, alternatives_of
+from transom.checklist.claims.written_limits import limit_in
 from transom.checklist.item import Item
 from transom.checklist.item_files import own_files
 from transom.checklist.joined_lines import candidates_of_all, candidates_of_each
@@ -128,10 +129,17 @@ def _offers_of(item: Item, asked: str, places: Places, folder: Path) -> list[Off
         others = [candidate for candidate in found if candidate.row.name not in names]
         for candidate in others[:_MOST_MEASURED]:
             measured.extend(_offers_of_claim(item, candidate, clause, readings))
-    if not shown:
+    if not shown and not _drops_limit(description, hidden[:1]):
         # The nearest claim, of which the files hold nothing, stands behind those that they measure.
         measured, hidden = [*measured, *hidden[:1]], hidden[1:]
     return [*shown, *measured, *lines, *hidden][:MOST_CANDIDATES]
+
+
+def _drops_limit(description: str, offers: Iterable[Offer]) -> bool:
+    """Return whether claims leave out the limit that a description sets on a number."""
+    if limit_in(description) is None:
+        return False
+    return all("limit" not in str(offer.row.reads_as.get("parameters")) for offer in offers)
 
 
 def _offers_of_claim(

@@ -136,9 +136,9 @@ Info: Quartus Prime Timing Analyzer was successful. 0 errors, 1 warning
     [
         ("The core takes less than 30 square microns of chip area.", "less than 30 square microns"),
         ("Branch coverage reaches 95 %.", "at least 95 %"),
-        ("The total power is no higher than 5 mW", "no more than 5 mW"),
-        ("Cell area: not larger than 27000", "not more than 27000"),
-        ("Worst setup slack is no smaller than 0.1 ns", "no less than 0.1 ns"),
+        ("The total power is no higher than 5 mW", "at most 5 mW"),
+        ("Cell area: not larger than 27000", "<= 27000"),
+        ("Worst setup slack is no smaller than 0.1 ns", "at least 0.1 ns"),
         ("The max frequency is 150 MHz or faster", "at least 150 MHz"),
         ("clock frequency: 150 MHz or faster after routing", "at least 150 MHz"),
         ("No path has a path delay longer than 6 ns", "at most 6 ns"),

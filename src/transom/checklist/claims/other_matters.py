@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from transom.checklist.atoms import ClaimRow
-from transom.checklist.claims.claim_data import shipped_claims
+from transom.checklist.claims.claim_data import Claim, shipped_claims
 from transom.checklist.claims.ranking import same_word
 from transom.evidence.units import quantity_of
 
@@ -61,7 +61,7 @@ def may_mean_other(words: str, row: ClaimRow) -> bool:
 
 def _has_need_of_other(words: str, row: ClaimRow, more_words: Collection[str] = ()) -> bool:
     """Return whether words have one by which another claim is known."""
-    own_words = [*shipped_claims().claims[row.name].words, *more_words]
+    own_words = [*shipped_claims().claims[row.name].words, *_words_of_limit(row), *more_words]
     for word in _WORD.findall(words.lower()):
         # A word that is merely near another one, as "places" is near "placed", is none of its own.
         singular = word.rstrip("s")
@@ -69,6 +69,26 @@ def _has_need_of_other(words: str, row: ClaimRow, more_words: Collection[str] = 
         if not is_own and singular in _matters():
             return True
     return False
+
+
+def _words_of_limit(row: ClaimRow) -> set[str]:
+    """Return the words of the claims that judge what a claim with a limit limits.
+
+    A slack is one of paths and endpoints; of which check, only the parameters say.
+    """
+    measure, check = row.parameters.get("measure"), row.parameters.get("check")
+    words, checks = set[str](), set[str]()
+    for claim in shipped_claims().claims.values():
+        if "check" in claim.fixed:
+            checks |= {claim.fixed["check"], *claim.needs}
+        if claim.fixed.get("check", check) == check and _judges(claim, measure):
+            words |= {*claim.words}
+    return words - checks
+
+
+def _judges(claim: Claim, measure: str | None) -> bool:
+    """Return whether a claim breaks by a measure."""
+    return any(pattern.name == measure for pattern in claim.bad)
 
 
 def _says_more_than_a_result(words: str) -> bool:
@@ -97,7 +117,9 @@ def names_matter(line: str, row: ClaimRow) -> bool:
 
 
 # Measures of which a part is measured with the whole.
-_OF_EVERYTHING: Final = frozenset({"worst_slack", "total_negative_slack", "violating_paths"})
+_OF_EVERYTHING: Final = frozenset(
+    {"worst_slack", "total_negative_slack", "violating_paths", "max_frequency", "clock_skew"}
+)
 _PLACES: Final = frozenset(
     {"report", "log", "summary", "table", "file", "final", "design", "chip", "block", "top"}
 )

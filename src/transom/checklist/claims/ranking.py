@@ -33,6 +33,7 @@ from transom.checklist.claims.file_kinds import (
     known_claim,
 )
 from transom.checklist.claims.sentences import (
+    LISTED,
     has_turned_definition,
     is_note,
     parts_of,
@@ -59,6 +60,11 @@ _COMMAND: Final = re.compile(r"\b(verify|check|report)(?:_(?=[a-z])|(?=[A-Z][a-z
 _ADVERB: Final = "ly"
 _JOINED: Final = re.compile(
     r"\b(?:no|zero|without|of)(?: \w+){0,2} (?P<first>\w+) or (?P<second>\w+)"
+)
+# So does "no opens, shorts or other problems".
+_LIST: Final = re.compile(
+    rf"\b(?:no|zero|without|of)(?P<before>(?: {LISTED}){{1,3}}(?:, {LISTED}(?: {LISTED})?){{0,6}}),?"
+    rf" or (?P<other>other|further)? ?(?P<last>{LISTED}(?: {LISTED})?)"
 )
 # "No setup or hold violations" denies both kinds of bad news.
 _KINDS: Final = re.compile(
@@ -294,6 +300,10 @@ def candidate_of(
     for match in _JOINED.finditer(lowered):
         if is_denied and _is_bad_news(match["first"]) and _is_bad_news(match["second"]):
             used_words.append("or")
+    for match in _LIST.finditer(lowered):
+        listed_nouns = [noun.split() for noun in (*match["before"].split(","), match["last"])]
+        if is_denied and all(any(map(_is_bad_news, noun)) for noun in listed_nouns):
+            used_words += ["or", match["other"] or "or"]
     for match in (*_KINDS.finditer(lowered), *_KINDS_BEHIND.finditer(lowered)):
         kinds_are_known = all(_is_known(match[key], known_words) for key in ("first", "second"))
         if is_denied and kinds_are_known and _is_bad_news(match["news"]):

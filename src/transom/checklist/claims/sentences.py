@@ -29,6 +29,8 @@ _DEFINITION: Final = re.compile(
 )
 _WAIVING: Final = re.compile(r"^waive\b", re.IGNORECASE)
 _NOTE: Final = re.compile(r"^(?:note|remark|nb|n\.b\.)\s?:", re.IGNORECASE)
+# A word of a list of nouns; a verb would begin a clause of its own.
+LISTED: Final = r"(?!(?:is|are|was|were|be|has|have|must|and|or|n?either|met|waived)\b)[\w-]+"
 _AT_LEAST_ONE: Final = "at least one"
 # "One or more" and "0 ns or better" name no second thing.
 _ALTERNATIVE: Final = re.compile(
@@ -36,9 +38,11 @@ _ALTERNATIVE: Final = re.compile(
     r"(?! (?:more|less|fewer|better|worse|equal|greater|higher|lower|above|below)\b)",
     re.IGNORECASE,
 )
-# "No opens or shorts" asks that neither is there.
+# "No opens or shorts" asks that neither is there, and "no opens, shorts or loops" that none is.
 _NEITHER: Final = re.compile(
-    r"\b(?:no|zero|without|neither|none|free)\b[^.;,]{0,200}\bn?or\b", re.IGNORECASE
+    r"\b(?:no|zero|without|neither|none|free)\b"
+    rf"(?:[^.;,]{{0,200}}|(?: {LISTED}){{1,3}}(?:, {LISTED}(?: {LISTED})?){{1,6}},?) \bn?or\b",
+    re.IGNORECASE,
 )
 _WORD: Final = re.compile(r"[a-z_]+[a-z0-9_]*")
 

@@ -22,7 +22,8 @@ _LIMIT: Final = re.compile(
     r"(?:\b(?:is|are|be|stays?|must be) ){0,2}"
     r"(?P<denial>(?:not|never) (?:(?:be|falls?|drops?|goe?s?|rises?|gets?|lies?) )?)?"
     r"(?P<limit>(?:at least|at most|not less than|no less than|not more than|no more than|less than"
-    r"|more than|greater than|lower than|above|below|under|over|up to|exactly|[<>]=?|[≤≥]|==?)"
+    r"|more than|greater than|lower than|above|below|under|over|up to|exactly|[<>]=?|[≤≥]|==?"
+    r"|(?<![\w-])(?:max(?:imum)?\b\.?|min(?:imum)?\b\.?) ?:?(?= ?-?\d))"
     rf" ?-?\d(?:[\d.,]*\d)?(?:\s?(?:%|{_TWO_WORDS}[a-zµ]+(?:\^?[23])?(?=[\s.,;)]|$)))?)",
     re.IGNORECASE,
 )
@@ -34,13 +35,27 @@ _NOT_EXCEEDED: Final = re.compile(
     r"\b(?:(?:does|do|must|may|shall|should|can|will) ?not|never) exceeds?\b", re.IGNORECASE
 )
 _EXCEEDED: Final = re.compile(r"\bexceeds?(?= ?-?\d)", re.IGNORECASE)
+# "No larger than 5" compares as "no more than 5" does.
+OTHER_COMPARATIVE: Final = re.compile(
+    r"\b(?:(?P<more>longer|larger|bigger|higher|later|wider)|smaller|shorter|fewer|earlier) than"
+    r"(?= ?-?\d)",
+    re.IGNORECASE,
+)
+# A total that is zero has nothing below zero; the sum of slacks is never above it.
+_ZERO_TOTAL: Final = re.compile(
+    r"(?P<total>\b(?:tns|total negative slack)\b(?: (?:of|in|for)(?: [\w-]+){1,3}?)?)"
+    r" (?:is|are|equals|stays)(?: to| at)? (?:zero|0)(?![\w.,])"
+    r"(?= (?:in|on|at|for|of|across|over|after|before|with|and)\b|[.,;:)]|$)(?!\.\d)",
+    re.IGNORECASE,
+)
 _REACHED: Final = re.compile(r"\b(?:reach(?:es)?|attains?|achieves?)(?= ?-?\d)", re.IGNORECASE)
 # "0.5 ns or more", "50 ps of margin at least": what compares stands behind the number.
 COMPARED_BEHIND: Final = re.compile(
     rf"(?<![\w.,-])(?P<number>-?\d(?:[\d.,]*\d)?(?: ?(?:%|{_TWO_WORDS}[a-zµ]+(?:\^?[23])?))?)"
     r"(?P<between>(?: (?:of|in)(?: [a-z]+){1,3}?)?) "
-    r"(?:(?P<least>or (?:more|higher|greater|above|better)|at least|at a minimum|minimum)"
-    r"|(?:or (?:less|fewer|lower|below)|at most|at a maximum|maximum))"
+    r"(?:(?P<least>or (?:more|higher|greater|above|better|faster|longer|larger)|at least"
+    r"|at a minimum|minimum)"
+    r"|(?:or (?:less|fewer|lower|below|shorter|smaller)|at most|at a maximum|maximum))"
     r"(?=$|[.,;:)]| (?:in|on|at|for|of|across|over|under|after|before|with|and)\b)",
     re.IGNORECASE,
 )
@@ -52,6 +67,7 @@ DENIED_SUBJECT: Final = re.compile(
     re.IGNORECASE,
 )
 _BETTER: Final = "or better"
+_FASTER: Final = "or faster"
 # What is better if it is more, as far as a limit may be about it.
 _MORE_IS_BETTER: Final = ("time", "frequency", "share")
 _NO_UNIT: Final = re.compile(r"\s(?:and|or|in|for|of|at|on|per|the)$", re.IGNORECASE)
@@ -89,7 +105,7 @@ def limit_text(words: str, bound: NumberLimit) -> str:
 
 
 def plain_limit(description: str) -> str:
-    """Return a description with what compares before its number.
+    """Return a description with what compares before its number, and a total of zero as a limit.
 
     "Does not exceed 5" is "is at most 5", "reaches 5" is "is at least 5", "0.5 ns or more" is "at
     least 0.5 ns", and "no path has a slack below 0.1 ns" is "each path has a slack at least 0.1
@@ -97,6 +113,8 @@ def plain_limit(description: str) -> str:
     """
     text = _EXCEEDED.sub("is more than", _NOT_EXCEEDED.sub("is at most", description))
     text = _REACHED.sub("is at least", text)
+    text = OTHER_COMPARATIVE.sub(_usual_comparative, text)
+    text = _ZERO_TOTAL.sub(r"\g<total> is at least 0", text)
     return DENIED_SUBJECT.sub(_of_each, COMPARED_BEHIND.sub(_compared_before, text))
 
 
@@ -106,15 +124,21 @@ def _of_each(match: re.Match[str]) -> str:
     return f"each{match['between']} {word}"
 
 
+def _usual_comparative(match: re.Match[str]) -> str:
+    return "more than" if match["more"] else "less than"
+
+
 def _compared_before(match: re.Match[str]) -> str:
     """Return a number and what compares behind it in the usual order."""
     bound = read_bound(f"at least {match['number']}", decimal_mark=".")
-    if match[0].lower().endswith(_BETTER):
-        # A power of 5 mW or better is at most 5 mW.
-        unit = bound.number.unit if isinstance(bound, NumberLimit) else ""
-        if (quantity_of(unit) or "") not in _MORE_IS_BETTER:
-            return match[0]
-        return f"at least {match['number']}{match['between']}"
+    quantity = quantity_of(bound.number.unit) if isinstance(bound, NumberLimit) else None
+    written = match[0].lower()
+    # A power of 5 mW or better is at most 5 mW, and a delay of 5 ns or faster at most 5 ns.
+    if written.endswith(_FASTER) and quantity == "time":
+        return f"at most {match['number']}{match['between']}"
+    good_above = _MORE_IS_BETTER if written.endswith(_BETTER) else ("frequency",)
+    if written.endswith((_BETTER, _FASTER)) and quantity not in good_above:
+        return match[0]
     word = "at least" if match["least"] else "at most"
     return f"{word} {match['number']}{match['between']}"
 

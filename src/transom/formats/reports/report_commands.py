@@ -80,7 +80,9 @@ _WITH_VALUE: Final = frozenset(
 )
 # A check of the layout checks less with most options, such as `-noSpacing` and `-nets VDD`.
 _OF_LAYOUT: Final = re.compile(r"verify|check_(?:drc|connectivity|process_antenna|antenna)$")
-_WITHOUT_VALUE_OF_LAYOUT: Final = frozenset({"-verbose", "-check_all"})
+_WITHOUT_VALUE_OF_LAYOUT: Final = frozenset(
+    {"-verbose", "-check_all", "-stacked_via", "-stackedVia"}
+)
 _WITH_VALUE_OF_LAYOUT: Final = frozenset(
     {"-limit", "-error", "-warning", "-report", "-reportfile", "-report_file", "-outfile", "-file"}
 )
