@@ -84,8 +84,9 @@ def labelled_limit(description: str) -> LabelledLimit | None:
         for pattern in (COMPARED_BEHIND, _NOT_ABOVE, OTHER_COMPARATIVE):
             for phrase in pattern.finditer(text):
                 used += tuple(phrase[0].split())
-        for match in DENIED_SUBJECT.finditer(text):
-            used += (match["denial"], *match[0].removeprefix(match["denial"] + match["between"]).split())
+        for denied in DENIED_SUBJECT.finditer(text):
+            comparison_words = denied[0].removeprefix(denied["denial"] + denied["between"])
+            used += (denied["denial"], *comparison_words.split())
         comparison = bound.comparator
         unit = bound.number.unit
         counted = _counted(limited, words)

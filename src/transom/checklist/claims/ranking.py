@@ -63,7 +63,8 @@ _JOINED: Final = re.compile(
 )
 # So does "no opens, shorts or other problems".
 _LIST: Final = re.compile(
-    rf"\b(?:no|zero|without|of)(?P<before>(?: {LISTED}){{1,3}}(?:, {LISTED}(?: {LISTED})?){{0,6}}),?"
+    r"\b(?:no|zero|without|of)"
+    rf"(?P<before>(?: {LISTED}){{1,3}}(?:, {LISTED}(?: {LISTED})?){{0,6}}),?"
     rf" or (?P<other>other|further)? ?(?P<last>{LISTED}(?: {LISTED})?)"
 )
 # "No setup or hold violations" denies both kinds of bad news.
