@@ -49,6 +49,7 @@ from transom.checklist.claims.written_limits import (
 )
 from transom.checklist.narrowing import narrowing_of
 from transom.evidence.account import words_of_question
+from transom.evidence.units import quantity_of
 
 MOST_CANDIDATES: Final = 3
 _LEAST_SCORE: Final = 0.3
@@ -244,7 +245,9 @@ def candidates_of_limit(description: str) -> list[ClaimCandidate]:
     words, bound = limit
     claim = shipped_claims().claims["number_limit"]
     for measure in shipped_claims().measures:
-        if measure.says and bound.number.unit and fits_measure(bound, measure):
+        # "Fewer than 45000 cells" counts cells, and is no area.
+        is_counted = quantity_of(bound.number.unit) is None
+        if measure.says and not is_counted and fits_measure(bound, measure):
             filled = (
                 measure_parameters(measure, limit_text(words, bound)),
                 [words, *_WORD.findall(" ".join(measure.says))],

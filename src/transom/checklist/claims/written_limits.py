@@ -70,7 +70,11 @@ _BETTER: Final = "or better"
 _FASTER: Final = "or faster"
 # What is better if it is more, as far as a limit may be about it.
 _MORE_IS_BETTER: Final = ("time", "frequency", "share")
-_NO_UNIT: Final = re.compile(r"\s(?:and|or|in|for|of|at|on|per|the)$", re.IGNORECASE)
+_NO_UNIT: Final = re.compile(
+    r"\s(?:and|or|in|for|of|at|on|per|the|after|before|during|across|over|with|without|within|by"
+    r"|from|to|when|while|if|is|are)$",
+    re.IGNORECASE,
+)
 
 
 def limit_in(description: str) -> tuple[str, NumberLimit] | None:
