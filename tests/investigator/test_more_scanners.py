@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.investigator import reports
 from tests.investigator.folders import SCAN, FolderRow
 from tests.investigator.test_folders import judged
 
@@ -147,3 +149,15 @@ def test_a_scan_that_finds_or_proves_nothing_is_not_ready(name: str, tmp_path: P
 def test_a_scan_without_a_grave_finding_is_ready(name: str, tmp_path: Path) -> None:
     path, text = MUST[name]
     assert judged(row(path, text), tmp_path)[0] == "READY"
+
+
+@pytest.mark.parametrize("results", [None, [], "left out"])
+def test_a_trivy_report_without_a_target_is_no_clean_scan(results: Any, tmp_path: Path) -> None:
+    report = reports.trivy()
+    if results == "left out":
+        del report["Results"]
+    else:
+        report["Results"] = results
+    verdict, reasons = judged(FolderRow("trivy", "trivy", {SCAN: report}), tmp_path)
+    assert verdict != "READY"
+    assert "found nothing to scan" in reasons

@@ -179,3 +179,27 @@ def test_a_finding_is_closed_in_any_language(status: str, is_ready: bool, tmp_pa
         "findings": [finding],
     }
     assert (verdict_of({SECURITY: review}, tmp_path)[0] == "READY") == is_ready
+
+
+WITHDRAWN = [
+    "I withdraw my approval of the security review until LIB-90 is fixed.",
+    "Ich ziehe meine Freigabe zurück.",
+    "Je retire mon approbation.",
+    "Please hold the release: the scanners are not wired.",
+]
+
+
+@pytest.mark.parametrize("suffix", ["txt", "md"])
+@pytest.mark.parametrize("sentence", WITHDRAWN)
+def test_a_letter_among_the_reviews_holds_ready_back(
+    sentence: str, suffix: str, tmp_path: Path
+) -> None:
+    letter = f"From: Ada\nDate: 2026-09-18\nSubject: Loan renewal\n\n{sentence}\n"
+    verdict, reasons = verdict_of({f"reviews/mail.{suffix}": letter}, tmp_path)
+    assert verdict == "NEEDS_JUDGEMENT"
+    assert f"mail.{suffix} lies with the reviews and states no decision" in reasons
+
+
+def test_a_readme_of_the_reviews_holds_nothing_back(tmp_path: Path) -> None:
+    readme = "# Reviews\n\nEach reviewer writes a file of their own.\n"
+    assert verdict_of({"reviews/README.md": readme}, tmp_path)[0] == "READY"

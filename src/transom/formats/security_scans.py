@@ -134,9 +134,15 @@ def _error_notifications(invocation: dict[str, Any], top: str) -> Iterator[tuple
 
 
 def _trivy_problems(data: Json) -> Iterator[tuple[str, str]]:
-    """Yield targets of another image than the one that the report is about."""
+    """Yield targets of another image than the one that the report is about, and a report without
+    any target.
+    """
     if not isinstance(data, dict):
         return
+    is_of_cluster = "Resources" in data or "Findings" in data
+    if not is_of_cluster and not dict_entries(data.get("Results")):
+        # A clean image has a target without vulnerabilities.
+        yield "the scanner found nothing to scan", "/Results"
     artifact = str(data.get("ArtifactName", ""))
     for number, result in enumerate(dict_entries(data.get("Results"))):
         target = str(result.get("Target", ""))

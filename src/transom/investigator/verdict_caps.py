@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from transom.canonical import compact_json
 from transom.evidence.caps import Cap
@@ -87,6 +88,11 @@ def _caps_of_other(reading: Reading) -> list[Cap]:
     """Return the bad news of a review that no criterion asks for."""
     if not reading.usable:
         return [Cap("files", f"{reading.source} {reading.why}", reading.source)]
+    is_readme = PurePosixPath(reading.source).stem.casefold() == "readme"
+    if not reading.observations and not is_readme:
+        # A mail that takes an approval back has no form in which decisions are written.
+        text = f"{reading.source} lies with the reviews and states no decision that can be read"
+        return [Cap("files", text, reading.source)]
     caps = list[Cap]()
     for observation in reading.observations:
         if observation.measure in ("review.approver", "review.author"):
