@@ -54,7 +54,7 @@ def drawing(store: CountingStore) -> Drawing:
 
 
 def feed_of(drawing: Drawing) -> Feed:
-    return Feed(cast("Store", drawing.store), drawing)
+    return Feed(cast("Store", drawing.store), lambda: drawing)
 
 
 def event(number: int) -> bytes:

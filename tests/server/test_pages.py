@@ -374,3 +374,15 @@ def test_every_page_leads_to_its_data_with_the_same_filters(
     assert browser.get("/api/checks").json()["total"] == 1
     assert browser.get("/api/runs?status=PASS").json()["total"] == 1
     assert browser.get(f"/api/runs/{run}/calls/1").status_code == 404
+
+
+def test_a_run_that_waits_without_a_question_is_resumed_from_its_page(
+    browser: TestClient, history: RunHistory
+) -> None:
+    later = finish(history, "later", "needs_review", waits="a review")
+    model = finish(history, "model", "NEEDS_MODEL", waits="a model")
+    text = browser.get("/waiting").text
+    assert f'formaction="/runs/{later}/resume"' in text and f"transom resume {later}" not in text
+    # Only the command says which model.
+    assert f'formaction="/runs/{model}/resume"' not in text
+    assert f"transom resume {model} --model" in text

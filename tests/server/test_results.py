@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from starlette.testclient import TestClient
 
 from tests.cli.helpers import clean_environment
@@ -29,7 +30,9 @@ from transom.investigator.result import (
 from transom.runs.history import RunHistory
 from transom.runs.summarising import RunRow
 from transom.stories.results import StageRow, StoryResult
+from transom.studies import reading
 from transom.studies.solver import write_json
+from transom.studies.study import Study
 from transom.studies.study_stages import STUDY
 
 
@@ -136,6 +139,27 @@ def test_a_study_shows_its_best_design_and_its_charts(
     assert text.count("<polyline") == solved + 1
     assert "Failures by class" in text and "geometry error" in text
     assert "NaN" not in text and "nan" not in text.partition("<figure")[2].partition("</svg>")[0]
+
+
+def test_a_study_is_read_again_only_after_a_change(
+    browser: TestClient, history: RunHistory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[Path] = []
+    kept_trials = reading.kept_trials
+
+    def counted(study: Study, folder: Path) -> Any:
+        reads.append(folder)
+        return kept_trials(study, folder)
+
+    monkeypatch.setattr(reading, "kept_trials", counted)
+    leave_study(history, tmp_path, trials=4)
+    name = browser.get("/api/studies").json()["studies"][0]["study"]
+    for _ in range(3):
+        assert "4 designs" in browser.get(f"/studies/{name}").text
+    assert len(reads) == 1
+    leave_study(history, tmp_path, trials=6)
+    assert "6 designs" in browser.get(f"/studies/{name}").text
+    assert len(reads) == 2
 
 
 def test_texts_of_results_are_never_markup(browser: TestClient, history: RunHistory) -> None:

@@ -15,7 +15,7 @@ from tests.server.leaving import finish
 from transom.errors import Paused
 from transom.llm import Chain, ScriptedProvider
 from transom.runs import Run, Stage, text_file
-from transom.runs.history import RunHistory
+from transom.runs.history import FollowedRun, RunHistory
 from transom.runs.walk import hand_over
 from transom.studies.progress import StudyProgress
 
@@ -158,3 +158,35 @@ def test_a_damaged_progress_is_none(history: RunHistory) -> None:
     for text in ("", "[]", json.dumps({"ended": 1})):
         (folder / "progress.json").write_text(text)
         assert StudyProgress.read(folder) is None
+
+
+def test_a_run_that_is_followed_is_read_on_from_where_it_was_read(
+    history: RunHistory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: list[int] = []
+    read = history.store.read
+
+    def counted(stream: str, **more: Any) -> Any:
+        records = read(stream, **more)
+        counts.append(len(records))
+        return records
+
+    async def follow() -> None:
+        async with await open_run(history, "check", "LOG-01") as run:
+            for number in range(20):
+                await run.stage(f"s-{number}", say, "x", out=text_file("x.txt"))
+            monkeypatch.setattr(history.store, "read", counted)
+            followed = FollowedRun(history, run.id)
+            first = followed.view()
+            length, counts[:] = len(first.records), []
+            await run.stage("last", say, "x", out=text_file("x.txt"))
+            second = followed.view()
+            # What the first look returned is as it was.
+            assert len(first.records) == length < len(second.records)
+            # Before it, the summary of the run is brought up to date.
+            assert counts[-1] == len(second.records) - length
+            await run.finish("PASS")
+            third = followed.view()
+            assert third == history.run(run.id) and third.status == "PASS"
+
+    asyncio.run(follow())

@@ -50,9 +50,12 @@ def all_runs(store: Store) -> list[RunRow]:
     return sorted(rows, key=lambda row: row.id, reverse=True)
 
 
-def view(workspace: Workspace, store: Store, row: RunRow) -> RunView:
-    """Return a run with its journal."""
-    records = store.read(f"{STREAM}{row.id}")
+def view(
+    workspace: Workspace, store: Store, row: RunRow, records: list[Record] | None = None
+) -> RunView:
+    """Return a run with its journal; `records` is the journal if it has been read already."""
+    if records is None:
+        records = store.read(f"{STREAM}{row.id}")
     state = fold(records)
     status = state.status
     if status == RUNNING and not workspace.is_held(store, row.id):
@@ -183,9 +186,9 @@ class RunHistory:
         """Return a run with its journal; InputError if there is none."""
         return self.view(self.row(self.summary(run_id)))
 
-    def view(self, row: RunRow) -> RunView:
-        """Return a run with its journal."""
-        run = view(self.workspace, self.store, row)
+    def view(self, row: RunRow, records: list[Record] | None = None) -> RunView:
+        """Return a run with its journal; `records` is the journal if it has been read already."""
+        run = view(self.workspace, self.store, row, records)
         started = self.started.get(row.id)
         if started and started.goes_on_with(run, run.records[-1].at):
             return replace(run, status=RUNNING)
@@ -229,6 +232,29 @@ class RunHistory:
         if run.status != RUNNING or self.workspace.is_held(self.store, run.id):
             return run
         return replace(run, status=_PAUSED if run.waits else _INTERRUPTED)
+
+
+class FollowedRun:
+    """A run that is looked at again and again; each look reads the new records of its journal.
+
+    Args:
+        history: the runs of the workspace.
+        run_id: the run.
+    """
+
+    def __init__(self, history: RunHistory, run_id: str) -> None:
+        self._history = history
+        self._run_id = run_id
+        self._records: list[Record] = []
+
+    def view(self) -> RunView:
+        """Return the run as it is now."""
+        history, records = self._history, self._records
+        row = history.row(history.summary(self._run_id))
+        last = records[-1].seq if records else 0
+        # A list of its own: the one that an earlier look returned does not change.
+        self._records = [*records, *history.store.read(f"{STREAM}{row.id}", after=last)]
+        return history.view(row, self._records)
 
 
 def _first_stream(since: datetime) -> str:

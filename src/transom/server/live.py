@@ -27,12 +27,13 @@ class Feed:
 
     Args:
         store: the store whose changes count.
-        draw: returns the fragment.
+        begin: returns a function that draws the fragment. It is called when the first viewer comes,
+            and what it returns is dropped with the last one.
     """
 
-    def __init__(self, store: Store, draw: Callable[[], str]) -> None:
+    def __init__(self, store: Store, begin: Callable[[], Callable[[], str]]) -> None:
         self._store = store
-        self._draw = draw
+        self._begin = begin
         self._viewers = 0
         self._watcher: asyncio.Task[None] | None = None
         self._closed = False
@@ -68,6 +69,7 @@ class Feed:
         self._next_event.set()
 
     async def _watch(self) -> None:
+        draw = self._begin()
         changes = -1
         drawn_at = sent_at = 0.0
         while True:
@@ -76,7 +78,7 @@ class Feed:
                 latest_changes = await asyncio.to_thread(self._store.changes)
                 if latest_changes != changes or time.monotonic() - drawn_at >= _LONGEST:
                     changes, drawn_at = latest_changes, time.monotonic()
-                    event = _event(await asyncio.to_thread(self._draw))
+                    event = _event(await asyncio.to_thread(draw))
                     # Most changes of the store are of no interest to this page.
                     if event != self._event or time.monotonic() - sent_at >= HEARTBEAT:
                         sent_at = time.monotonic()
@@ -104,9 +106,9 @@ class Feeds:
         self._store = store
         self._feeds: dict[str, Feed] = {}
 
-    def feed(self, address: str, draw: Callable[[], str]) -> Feed:
-        """Return the feed of an address, which `draw` fills."""
-        return self._feeds.setdefault(address, Feed(self._store, draw))
+    def feed(self, address: str, begin: Callable[[], Callable[[], str]]) -> Feed:
+        """Return the feed of an address; for `begin` see `Feed`."""
+        return self._feeds.setdefault(address, Feed(self._store, begin))
 
     def close(self) -> None:
         """End all streams."""

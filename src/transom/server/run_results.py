@@ -39,7 +39,7 @@ class RunResult:
         template: the template of the part of the page that shows it.
         document: the result as JSON, as the product's own command prints it.
         values: what the template shows.
-        verdict: a verdict that a person may confirm or overturn; "" if there is none.
+        verdict: the verdict of a check or an investigation; "" for others.
     """
 
     template: str
@@ -79,7 +79,7 @@ def _check(site: Site, run: RunView) -> RunResult | None:
     # Each time that the item was checked again; the last one is the verdict itself.
     values["earlier"] = [(record.at, cast("Any", record.data)["status"]) for record in ends[:-1]]
     values["objection"] = verdict_review.objection_to(run.row, verdict)
-    return RunResult("_result_check.html", _document(verdict), values, _decidable(verdict.status))
+    return RunResult("_result_check.html", _document(verdict), values, verdict.status)
 
 
 def _batch(site: Site, run: RunView) -> RunResult | None:
@@ -121,8 +121,8 @@ def _investigation(site: Site, run: RunView) -> RunResult | None:
         return None
     values = {"investigation": investigation, "parts": page_parts(investigation)}
     values["objection"] = objection_to(site.playbook, investigation)
-    verdict = _decidable(investigation.verdict)
-    return RunResult("_result_investigation.html", _document(investigation), values, verdict)
+    document, verdict = _document(investigation), investigation.verdict
+    return RunResult("_result_investigation.html", document, values, verdict)
 
 
 def _study(site: Site, run: RunView) -> RunResult | None:
@@ -178,11 +178,6 @@ def _epic(site: Site, run: RunView) -> RunResult | None:
     document = {"stories": [_document(story) for story in stories]}
     values = {"stories": stories, "diffs": kept_diffs(folder)}
     return RunResult("_result_epic.html", document, values)
-
-
-def _decidable(verdict: str) -> str:
-    """Return a verdict if it says yes or no; others ask a person by themselves."""
-    return verdict if verdict in ("PASS", "FAIL", "READY", "NOT_READY") else ""
 
 
 def _document(model: BaseModel) -> dict[str, Any]:

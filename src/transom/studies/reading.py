@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from transom.formats.charts import thinned
 from transom.learning import Playbook
@@ -37,8 +39,9 @@ class KeptStudy:
     insights: Sequence[dict[str, Any]]
     known_insights: Sequence[StudyInsight] = ()
 
+    @cached_property
     def charts(self) -> StudyCharts:
-        """Return its charts."""
+        """Its charts."""
         # A page is drawn often, and shares of many designs are those of a part of them.
         weights = importances(self.study, thinned(self.trials, "trials")[0])
         return study_charts(self.study, self.trials, weights, self.known_insights)
@@ -54,8 +57,41 @@ def kept_studies(root: Path) -> list[str]:
     return sorted(names)
 
 
+_Marks: TypeAlias = tuple[tuple[str, int, int], ...]
+"""Name, time of the last change, and size of the files that a study is read from."""
+_MOST_STUDIES = 8  # that a process keeps; one of ten thousand designs has some ten megabytes
+
+
 def read_study(name: str, root: Path, playbook: Playbook) -> KeptStudy:
-    """Return a study by its name; InputError if it did not run in this workspace."""
+    """Return a study by its name; InputError if it did not run in this workspace.
+
+    A page is drawn often, and ten thousand designs take seconds to read. So a study is read again
+    only after a change of its files or of the playbook.
+    """
+    study = find_study(name, root)
+    # Nothing tells whether another database than that in the study's folder has changed.
+    if study.storage_url:
+        return _read(name, root, playbook)
+    return _read_once(name, root, playbook, playbook.epoch, _marks_of(root, root / study.study))
+
+
+def _marks_of(root: Path, folder: Path) -> _Marks:
+    marks: list[tuple[str, int, int]] = []
+    for path in [*root.glob("*"), *folder.glob("*")]:
+        # A file may be removed meanwhile.
+        with suppress(OSError):
+            stat = path.stat()
+            marks.append((str(path), stat.st_mtime_ns, stat.st_size))
+    return tuple(sorted(marks))
+
+
+@lru_cache(_MOST_STUDIES)
+def _read_once(name: str, root: Path, playbook: Playbook, _epoch: int, _marks: _Marks) -> KeptStudy:
+    """Return a study as `_read` does; the last two arguments differ after any change."""
+    return _read(name, root, playbook)
+
+
+def _read(name: str, root: Path, playbook: Playbook) -> KeptStudy:
     study = find_study(name, root)
     trials = kept_trials(study, root / study.study)
     # Of the trials, since the solver itself may be missing on this machine.

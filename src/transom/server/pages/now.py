@@ -25,7 +25,7 @@ async def now_events(request: Request) -> StreamingResponse:
     """Stream the middle of the page, whole, whenever it changes."""
     site: Site = request.app.state.site
     # The whole fragment, since a viewer may have missed earlier changes.
-    feed = request.app.state.feeds.feed("/now", lambda: render("_now.html", now=site.now()))
+    feed = request.app.state.feeds.feed("/now", lambda: lambda: render("_now.html", now=site.now()))
     return StreamingResponse(feed.events(), media_type="text/event-stream")
 
 

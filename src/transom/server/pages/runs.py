@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
 from transom.errors import NotFoundError
 from transom.runs.attempts import attempts_of
-from transom.runs.history import RUNNING, RunView
+from transom.runs.history import RUNNING, FollowedRun, RunView
 from transom.runs.open_questions import questions_of
 from transom.runs.stage_rows import stages_of
 from transom.runs.summarising import RunSummary
@@ -140,14 +140,14 @@ def run_events(request: Request, run_id: str, stages: bool = False) -> Streaming
     """Stream the head of the page of a run, and its stages, whole, whenever they change."""
     site: Site = request.app.state.site
 
-    def draw() -> str:
-        return render(
-            "_run_live.html", **_head_of(site, site.runs.run(run_id)), shows_stages=stages
-        )
+    def begin() -> Callable[[], str]:
+        # A long journal takes too long to be read as a whole at each change.
+        run = FollowedRun(site.runs, run_id)
+        return lambda: render("_run_live.html", **_head_of(site, run.view()), shows_stages=stages)
 
     # No feed is kept for a run that there is not.
     site.runs.summary(run_id)
-    feed = request.app.state.feeds.feed(f"{run_id}?{stages}", draw)
+    feed = request.app.state.feeds.feed(f"{run_id}?{stages}", begin)
     return StreamingResponse(feed.events(), media_type="text/event-stream")
 
 
