@@ -118,7 +118,7 @@ def names_matter(line: str, row: ClaimRow) -> bool:
 
 # Measures of which a part is measured with the whole.
 _OF_EVERYTHING: Final = frozenset(
-    {"worst_slack", "total_negative_slack", "violating_paths", "max_frequency", "clock_skew"}
+    {"worst_slack", "total_negative_slack", "violating_paths", "max_frequency"}
 )
 _PLACES: Final = frozenset(
     {"report", "log", "summary", "table", "file", "final", "design", "chip", "block", "top"}
