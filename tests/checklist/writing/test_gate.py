@@ -20,6 +20,8 @@ from transom.checklist.writing.gate import (
     check_section4,
     check_spec,
 )
+from transom.checklist.writing.gate.problems import Problems
+from transom.checklist.writing.gate.text import check_text
 from transom.checklist.writing.views import load_prompt
 from transom.evidence.findings import Finding
 
@@ -196,6 +198,26 @@ def test_a_spec_of_each_type_can_be_clean(kind: int) -> None:
 def test_types_without_waivers_have_none(kind: int) -> None:
     text = typed(kind).replace("- 2.1: no, the", "- 2.1: yes, the")
     assert gates(check_spec(parse_spec(text))) == {"spec.waiver.coverage"}
+
+
+@pytest.mark.parametrize(
+    ("line", "is_finding"),
+    [
+        ("- odd characters: TODO: name them", True),
+        ("TODO: say how", True),
+        ("- **Purpose**: TODO: proves what", True),
+        ("- **Keywords**: `TODO:`", False),
+        ('- **Keywords**: "TODO: waive me"', False),
+        ("- a TODO list of the flow is no netlist", False),
+        ("```text\n// TODO: rename\n```", False),
+    ],
+)
+def test_a_mark_without_braces_is_a_placeholder_outside_code_and_quotations(
+    line: str, is_finding: bool
+) -> None:
+    problems = Problems("spec")
+    check_text(problems, f"## 1. Parsing Logic\n\n{line}\n")
+    assert ("spec.placeholders" in gates(problems.findings)) is is_finding
 
 
 @pytest.mark.parametrize(
